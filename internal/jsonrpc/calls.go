@@ -1,0 +1,176 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+)
+
+// Calls is the table of requests that await their responses. The zero value is
+// ready; all methods may be called concurrently.
+type Calls struct {
+	mu      sync.Mutex
+	last    int64
+	pending map[int64]*Call
+	err     error // set once the table is closed
+}
+
+// Call is one request that awaits its response.
+type Call struct {
+	ID int64
+
+	// Value is the owner's and is not touched here.
+	Value any
+
+	wake chan struct{} // holds one token when there is something to see
+
+	mu       sync.Mutex
+	notes    []json.RawMessage
+	maxNotes int
+	done     bool
+	response Message
+	err      error
+}
+
+// Start gives out an id that was never used before on this table. maxNotes
+// bounds the notes that wait for the call; beyond it the oldest is dropped.
+func (t *Calls) Start(value any, maxNotes int) (*Call, error) {
+	c := &Call{Value: value, wake: make(chan struct{}, 1), maxNotes: maxNotes}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return nil, t.err
+	}
+	t.last++
+	c.ID = t.last
+	if t.pending == nil {
+		t.pending = make(map[int64]*Call)
+	}
+	t.pending[c.ID] = c
+	return c, nil
+}
+
+// Find returns the call with this id, if it still waits.
+func (t *Calls) Find(id int64) (*Call, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.pending[id]
+	return c, ok
+}
+
+// Pending returns the values of all calls that wait, in no order.
+func (t *Calls) Pending() []*Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]*Call, 0, len(t.pending))
+	for _, c := range t.pending {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Resolve gives a call its response and reports whether it still waited.
+func (t *Calls) Resolve(id int64, m Message) bool {
+	c, ok := t.take(id)
+	if ok {
+		c.finish(m, nil)
+	}
+	return ok
+}
+
+// Fail ends a call with an error and reports whether it still waited.
+func (t *Calls) Fail(id int64, err error) bool {
+	c, ok := t.take(id)
+	if ok {
+		c.finish(Message{}, err)
+	}
+	return ok
+}
+
+// Forget removes a call that nobody waits for any more: a response that comes
+// later finds nothing.
+func (t *Calls) Forget(c *Call) { t.take(c.ID) }
+
+func (t *Calls) take(id int64) (*Call, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.pending[id]
+	delete(t.pending, id)
+	return c, ok
+}
+
+// Close fails all calls that wait, and every later Start, with err.
+func (t *Calls) Close(err error) {
+	t.mu.Lock()
+	if t.err == nil {
+		t.err = err
+	}
+	pending := t.pending
+	t.pending = nil
+	t.mu.Unlock()
+	for _, c := range pending {
+		c.finish(Message{}, err)
+	}
+}
+
+func (c *Call) finish(m Message, err error) {
+	c.mu.Lock()
+	c.done, c.response, c.err = true, m, err
+	c.mu.Unlock()
+	c.signal()
+}
+
+// Note hands the call something to see before its response, such as progress.
+func (c *Call) Note(note json.RawMessage) {
+	c.mu.Lock()
+	if len(c.notes) >= c.maxNotes && len(c.notes) > 0 {
+		c.notes = c.notes[1:]
+	}
+	if c.maxNotes > 0 {
+		c.notes = append(c.notes, note)
+	}
+	c.mu.Unlock()
+	c.signal()
+}
+
+func (c *Call) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Wait returns the response, or the error that the call was failed with, or
+// the context's. Notes are given to note before that, on this goroutine.
+func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Message, error) {
+	for {
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			return Message{}, ctx.Err()
+		}
+		c.Notes(note)
+		if m, err, ok := c.Response(); ok {
+			return m, err
+		}
+	}
+}
+
+// Notes gives the notes that have come to note, on this goroutine.
+func (c *Call) Notes(note func(json.RawMessage)) {
+	c.mu.Lock()
+	notes := c.notes
+	c.notes = nil
+	c.mu.Unlock()
+	for _, n := range notes {
+		note(n)
+	}
+}
+
+// Response returns the response, or the error that the call was failed with,
+// if either has come and no note waits before it.
+func (c *Call) Response() (m Message, err error, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.response, c.err, c.done && len(c.notes) == 0
+}

@@ -1,0 +1,159 @@
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+func ignore(json.RawMessage) {}
+
+func TestCallsResolve(t *testing.T) {
+	var calls Calls
+	a, err := calls.Start("a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := calls.Start("b", 0)
+	if err != nil || a.ID == b.ID {
+		t.Fatalf("got ids %d and %d, %v", a.ID, b.ID, err)
+	}
+	if got := len(calls.Pending()); got != 2 {
+		t.Errorf("got %d pending calls, want 2", got)
+	}
+	if !calls.Resolve(b.ID, Message{Method: "of b"}) || !calls.Fail(a.ID, errors.New("of a")) {
+		t.Error("the calls were not found")
+	}
+	if calls.Resolve(b.ID, Message{}) || calls.Resolve(99, Message{}) {
+		t.Error("resolved a call that does not wait")
+	}
+	if m, err := b.Wait(t.Context(), ignore); err != nil || m.Method != "of b" {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	if _, err := a.Wait(t.Context(), ignore); err == nil || err.Error() != "of a" {
+		t.Errorf("got %v, want the error of a", err)
+	}
+}
+
+func TestCallsForget(t *testing.T) {
+	var calls Calls
+	c, err := calls.Start(nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Wait(ctx, ignore); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	calls.Forget(c)
+	if calls.Resolve(c.ID, Message{}) {
+		t.Error("resolved a call that was forgotten")
+	}
+	if _, ok := calls.Find(c.ID); ok {
+		t.Error("found a call that was forgotten")
+	}
+}
+
+func TestCallsClose(t *testing.T) {
+	var calls Calls
+	c, err := calls.Start(nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := errors.New("over")
+	calls.Close(over)
+	calls.Close(errors.New("again"))
+	if _, err := c.Wait(t.Context(), ignore); err != over {
+		t.Errorf("got %v, want %v", err, over)
+	}
+	if _, err := calls.Start(nil, 0); err != over {
+		t.Errorf("got %v, want %v", err, over)
+	}
+}
+
+func TestCallNotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls Calls
+		c, err := calls.Start(nil, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Wait(t.Context(), func(n json.RawMessage) { got = append(got, string(n)) }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		c.Note(raw("1"))
+		synctest.Wait()
+		c.Note(raw("2"))
+		c.Note(raw("3"))
+		c.Note(raw("4"))
+		calls.Resolve(c.ID, Message{ID: raw("1")})
+		wg.Wait()
+		// The waiter may see 2 before it is dropped, and sees the rest in order.
+		if n := len(got); n < 3 || got[0] != "1" || got[n-2] != "3" || got[n-1] != "4" {
+			t.Errorf("got notes %q, want 1, 3, 4 with 2 perhaps", got)
+		}
+	})
+}
+
+func TestCallNotesDropOldest(t *testing.T) {
+	var calls Calls
+	c, err := calls.Start(nil, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"1", "2", "3"} {
+		c.Note(raw(n))
+	}
+	if _, _, ok := c.Response(); ok {
+		t.Error("a response before there was one")
+	}
+	calls.Resolve(c.ID, Message{})
+	if _, _, ok := c.Response(); ok {
+		t.Error("the response overtook the notes")
+	}
+	var got []string
+	c.Notes(func(n json.RawMessage) { got = append(got, string(n)) })
+	if len(got) != 2 || got[0] != "2" || got[1] != "3" {
+		t.Errorf("got %q, want 2 and 3", got)
+	}
+	if _, _, ok := c.Response(); !ok {
+		t.Error("no response once the notes were seen")
+	}
+}
+
+func TestCallsConcurrently(t *testing.T) {
+	var calls Calls
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range 100 {
+				c, err := calls.Start(nil, 4)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wg.Go(func() {
+					c.Note(raw("1"))
+					calls.Resolve(c.ID, Message{ID: raw("1")})
+				})
+				if _, err := c.Wait(t.Context(), ignore); err != nil {
+					t.Error(err)
+				}
+				calls.Forget(c)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(calls.Pending()); n != 0 {
+		t.Errorf("%d calls are left", n)
+	}
+}

@@ -1,0 +1,68 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestAppend(t *testing.T) {
+	tests := []struct{ name, got, want string }{
+		{"request", string(AppendRequest(nil, 3, "tools/call", raw(`{"name":"x"}`))), `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x"}}`},
+		{"request without params", string(AppendRequest(nil, 3, "ping", nil)), `{"jsonrpc":"2.0","id":3,"method":"ping"}`},
+		{"notification", string(AppendNotification(nil, "n", raw(`{}`))), `{"jsonrpc":"2.0","method":"n","params":{}}`},
+		{"result", string(AppendResult(nil, raw(`"a\u0062"`), raw(`{}`))), `{"jsonrpc":"2.0","id":"a\u0062","result":{}}`},
+		{"error", string(AppendError(nil, raw(`1`), raw(`{"code":1,"message":"m"}`))), `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`},
+		{"plain string", string(AppendString(nil, "a<b>&c")), `"a<b>&c"`},
+		{"quoted string", string(AppendString(nil, "a\"b\\c\nd\x00é")), `"a\"b\\c\nd\u0000é"`},
+		{"broken UTF-8", string(AppendString(nil, "a\xff")), `"a\ufffd"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("got %s, want %s", tt.got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMarshalKeepsHTML(t *testing.T) {
+	got, err := Marshal(map[string]string{"a": "<&>"})
+	if err != nil || string(got) != `{"a":"<&>"}` {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if _, err := Marshal(func() {}); err == nil {
+		t.Error("got no error for a function")
+	}
+}
+
+func TestCompact(t *testing.T) {
+	tests := []struct {
+		in, want string
+		ok       bool
+	}{
+		{`{"a": 1}`, `{"a": 1}`, true},
+		{"{\n\t\"a\": 1\r\n}", `{"a":1}`, true},
+		{`{"a":`, "", false},
+		{"", "", false},
+	}
+	for _, tt := range tests {
+		got, err := Compact(json.RawMessage(tt.in))
+		if (err == nil) != tt.ok || string(got) != tt.want {
+			t.Errorf("%q: got %s, %v, want %s", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	f.Add("plain")
+	f.Add("\"\\\n\x7f\u2028")
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AppendString(nil, s); string(got) != string(want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}

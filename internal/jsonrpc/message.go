@@ -1,0 +1,185 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Version is the value of the member jsonrpc.
+const Version = "2.0"
+
+// Message is the envelope of one message. Its raw members are slices of the
+// bytes it was parsed from; nil means absent.
+type Message struct {
+	ID     json.RawMessage // a number, a string, or null
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+}
+
+// IsRequest reports whether m asks for a response.
+func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
+
+// IsNotification reports whether m asks for nothing.
+func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
+
+// IsResponse reports whether m answers a request.
+func (m *Message) IsResponse() bool { return m.Method == "" }
+
+// HasID reports whether m names the message that it answers: an error about an
+// unreadable request has no id, or null.
+func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
+
+// IntID returns the id as one of our own, which are positive integers. quoted
+// says that the peer wrote the number as a string.
+func (m *Message) IntID() (id int64, quoted, ok bool) {
+	s := string(m.ID)
+	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		s, quoted = s[1:len(s)-1], true
+	}
+	id, err := strconv.ParseInt(s, 10, 64)
+	return id, quoted, err == nil && id > 0
+}
+
+// ErrBatch says that the bytes hold an array of messages: see [Batch].
+var ErrBatch = errors.New("a batch of messages")
+
+// Parse reads one message. It checks the syntax of the envelope and the nesting
+// of everything inside; the values are checked when they are decoded.
+func Parse(data []byte) (Message, error) {
+	var m Message
+	s := scanner{data: data}
+	s.space()
+	if s.peek() == '[' {
+		return m, ErrBatch
+	}
+	err := s.object(func(key []byte) error {
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		return m.set(string(key), data[start:s.pos])
+	})
+	if err != nil {
+		return Message{}, err
+	}
+	if s.space(); s.pos != len(data) {
+		return Message{}, fmt.Errorf("text after the message at byte %d", s.pos)
+	}
+	return m, m.check()
+}
+
+// set stores a member. The names of the protocol are a handful, so that a
+// switch finds each without a hash or an allocation.
+func (m *Message) set(key string, value []byte) error {
+	var to *json.RawMessage
+	switch key {
+	case "id":
+		to = &m.ID
+	case "params":
+		to = &m.Params
+	case "result":
+		to = &m.Result
+	case "error":
+		to = &m.Error
+	case "method":
+		if m.Method != "" {
+			return errors.New(`member "method" twice`)
+		}
+		if err := json.Unmarshal(value, &m.Method); err != nil || m.Method == "" {
+			return errors.New(`member "method" is not a name`)
+		}
+		return nil
+	default:
+		return nil
+	}
+	if *to != nil {
+		return fmt.Errorf("member %q twice", key)
+	}
+	*to = value
+	return nil
+}
+
+// check reports a combination of members that no message has.
+func (m *Message) check() error {
+	if m.ID != nil {
+		switch c := m.ID[0]; {
+		case c == '{' || c == '[' || c == 't' || c == 'f':
+			return errors.New(`member "id" is neither a number nor a string`)
+		case c == 'n' && m.Method != "":
+			return errors.New(`a request with the id null`)
+		}
+	}
+	answer := m.Result != nil || m.Error != nil
+	switch {
+	case m.Method != "" && answer:
+		return errors.New("both a request and a response")
+	case m.Method == "" && !answer:
+		return errors.New("neither a request nor a response")
+	case m.Result != nil && m.Error != nil && string(m.Error) != "null":
+		return errors.New("both a result and an error")
+	case m.Result != nil && !m.HasID():
+		return errors.New("a result without an id")
+	}
+	if m.Result != nil {
+		m.Error = nil // some servers send "error":null beside the result
+	}
+	return nil
+}
+
+// Batch splits an array of messages, at most max of them.
+func Batch(data []byte, max int) ([]json.RawMessage, error) {
+	s := scanner{data: data}
+	var out []json.RawMessage
+	err := s.array(func() error {
+		if len(out) == max {
+			return fmt.Errorf("a batch of more than %d messages", max)
+		}
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		out = append(out, data[start:s.pos:s.pos])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.space(); s.pos != len(data) {
+		return nil, fmt.Errorf("text after the batch at byte %d", s.pos)
+	}
+	return out, nil
+}
+
+// Members gives the members of an object to visit, undecoded, in one pass.
+func Members(object []byte, visit func(key, value []byte)) error {
+	s := scanner{data: object}
+	return s.object(func(key []byte) error {
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		visit(key, object[start:s.pos])
+		return nil
+	})
+}
+
+// FindID looks for the id in the beginning of a message that was cut off. It
+// finds an id that stands before the cut at the top level.
+func FindID(prefix []byte) (id json.RawMessage, ok bool) {
+	s := scanner{data: prefix}
+	_ = s.object(func(key []byte) error { // ends in an error at the cut
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		if string(key) == "id" && s.pos < len(prefix) {
+			id, ok = prefix[start:s.pos], true
+		}
+		return nil
+	})
+	return id, ok
+}

@@ -1,0 +1,206 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     Message
+	}{
+		{"request", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, Message{ID: raw("1"), Method: "ping"}},
+		{"request with params", `{"jsonrpc":"2.0","id":"a b","method":"x","params":{"k":[1,{"y":"}"}]}}`,
+			Message{ID: raw(`"a b"`), Method: "x", Params: raw(`{"k":[1,{"y":"}"}]}`)}},
+		{"notification", `{"jsonrpc":"2.0","method":"n","params":{}}`, Message{Method: "n", Params: raw(`{}`)}},
+		{"result", `{"id":7,"result":{"a":"\"\\"},"jsonrpc":"2.0"}`, Message{ID: raw("7"), Result: raw(`{"a":"\"\\"}`)}},
+		{"result null", `{"jsonrpc":"2.0","id":7,"result":null}`, Message{ID: raw("7"), Result: raw(`null`)}},
+		{"error", `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`, Message{ID: raw("7"), Error: raw(`{"code":-1,"message":"no"}`)}},
+		{"error without id", `{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}`, Message{Error: raw(`{"code":-32700,"message":"no"}`)}},
+		{"error with id null", `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}`, Message{ID: raw("null"), Error: raw(`{"code":1,"message":""}`)}},
+		{"result beside error null", `{"id":1,"result":{},"error":null}`, Message{ID: raw("1"), Result: raw(`{}`)}},
+		{"without jsonrpc", `{"id":1,"result":{}}`, Message{ID: raw("1"), Result: raw(`{}`)}},
+		{"big id", `{"id":9007199254740993,"method":"m"}`, Message{ID: raw("9007199254740993"), Method: "m"}},
+		{"space everywhere", " {\t\"id\" : 1 ,\r\n \"result\" : [ 1 , 2 ] } \n", Message{ID: raw("1"), Result: raw(`[ 1 , 2 ]`)}},
+		{"unknown members", `{"x":1,"id":1,"y":{"id":2},"result":true,"ID":3,"Result":4}`, Message{ID: raw("1"), Result: raw(`true`)}},
+		{"escaped name", `{"\u0069d":5,"method":"m"}`, Message{ID: raw("5"), Method: "m"}},
+		{"deepest", `{"id":1,"result":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}`,
+			Message{ID: raw("1"), Result: raw(strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth))}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Parse([]byte(tt.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("got(-) want(+):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"nothing", ``, "ends in the middle"},
+		{"number", `42`, `'4' at byte 0, want '{'`},
+		{"null", `null`, `want '{'`},
+		{"empty object", `{}`, "neither a request nor a response"},
+		{"cut in a string", `{"id":1,"result":"abc`, "ends in the middle"},
+		{"cut in an object", `{"id":1,"result":{"a":1`, "ends in the middle"},
+		{"text behind", `{"id":1,"result":1} x`, "text after the message at byte 20"},
+		{"duplicate id", `{"id":1,"id":2,"result":1}`, `member "id" twice`},
+		{"duplicate result", `{"id":1,"result":1,"result":2}`, `member "result" twice`},
+		{"duplicate method by escape", `{"id":1,"method":"a","\u006dethod":"b"}`, `member "method" twice`},
+		{"result and error", `{"id":1,"result":1,"error":{}}`, "both a result and an error"},
+		{"method and result", `{"id":1,"method":"m","result":1}`, "both a request and a response"},
+		{"result without id", `{"result":1}`, "a result without an id"},
+		{"id is an object", `{"id":{},"method":"m"}`, `neither a number nor a string`},
+		{"request with id null", `{"id":null,"method":"m"}`, "id null"},
+		{"method is a number", `{"id":1,"method":3}`, "is not a name"},
+		{"brackets crossed", `{"id":1,"result":[{]}}`, "closes nothing"},
+		{"unknown word", `{"id":1,"result":nil}`, "unknown word"},
+		{"no comma", `{"id":1 "result":1}`, `want ','`},
+		{"no colon", `{"id" 1}`, `want ':'`},
+		{"name without quotes", `{id:1}`, "want the name of a member"},
+		{"too deep", `{"id":1,"result":` + strings.Repeat("[", MaxDepth+1), "nested deeper than 1000"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, err := Parse([]byte(tt.in))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %+v, %v, want an error with %q", m, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseBatch(t *testing.T) {
+	in := []byte(` [ {"id":1,"result":1} , {"method":"n"} ] `)
+	if _, err := Parse(in); err != ErrBatch {
+		t.Fatalf("got %v, want ErrBatch", err)
+	}
+	got, err := Batch(in, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got(-) want(+):\n%s", diff)
+	}
+	if _, err := Batch(in, 1); err == nil || !strings.Contains(err.Error(), "more than 1") {
+		t.Errorf("got %v, want an error about the bound", err)
+	}
+	for _, bad := range []string{`[1`, `[1,]`, `[] x`, `{}`} {
+		if got, err := Batch([]byte(bad), 9); err == nil {
+			t.Errorf("%s: got %s, want an error", bad, got)
+		}
+	}
+}
+
+func TestIntID(t *testing.T) {
+	tests := []struct {
+		id         string
+		want       int64
+		quoted, ok bool
+	}{
+		{"7", 7, false, true},
+		{`"7"`, 7, true, true},
+		{"9007199254740993", 9007199254740993, false, true},
+		{"0", 0, false, false},
+		{"-1", -1, false, false},
+		{"1.0", 0, false, false},
+		{"1e3", 0, false, false},
+		{`"x"`, 0, true, false},
+		{"null", 0, false, false},
+		{"", 0, false, false},
+	}
+	for _, tt := range tests {
+		m := Message{ID: raw(tt.id)}
+		id, quoted, ok := m.IntID()
+		if ok != tt.ok || quoted != tt.quoted || ok && id != tt.want {
+			t.Errorf("%s: got %d, %t, %t, want %d, %t, %t", tt.id, id, quoted, ok, tt.want, tt.quoted, tt.ok)
+		}
+	}
+}
+
+func TestFindID(t *testing.T) {
+	tests := []struct {
+		prefix, want string
+		ok           bool
+	}{
+		{`{"jsonrpc":"2.0","id":12,"result":{"content":[{"ty`, "12", true},
+		{`{"jsonrpc":"2.0","id":"x","result":`, `"x"`, true},
+		{`{"result":{"id":5},"jsonrpc":"2.0","id":8,"x":"`, "8", true},
+		{`{"jsonrpc":"2.0","id":12`, "", false}, // the number may go on
+		{`{"jsonrpc":"2.0","result":{"id":4,"text":"`, "", false},
+		{`noise`, "", false},
+		{``, "", false},
+	}
+	for _, tt := range tests {
+		got, ok := FindID([]byte(tt.prefix))
+		if ok != tt.ok || string(got) != tt.want {
+			t.Errorf("%s: got %s, %t, want %s, %t", tt.prefix, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	got := map[string]string{}
+	err := Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) })
+	want := map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`}
+	if diff := cmp.Diff(got, want); err != nil || diff != "" {
+		t.Errorf("%v, got(-) want(+):\n%s", err, diff)
+	}
+	if err := Members([]byte(`[1]`), func(k, v []byte) {}); err == nil {
+		t.Error("got no error for an array")
+	}
+}
+
+// FuzzParse holds Parse against encoding/json: what encoding/json refuses may
+// pass in the parts that are decoded later, but what it reads must be read the
+// same.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":"a","result":{"x":[1,2,{"y":"\\\""}]}}`,
+		`{"jsonrpc":"2.0","error":{"code":-1,"message":"m"},"id":null}`, `[{"method":"n"}]`, `{"id":1,"id":1}`, `{"a":"\ud800"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Parse(data)
+		FindID(data)
+		if err != nil || !json.Valid(data) {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatalf("accepted, but not an object: %v", err)
+		}
+		if string(want["id"]) != string(m.ID) || string(want["params"]) != string(m.Params) || string(want["result"]) != string(m.Result) {
+			t.Errorf("got %+v, want %s", m, want)
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	small := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 64) + `"}],"isError":false}}`)
+	large := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`line\n`, 200_000) + `"}]}}`)
+	for name, data := range map[string][]byte{"small": small, "1MiB": large} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if _, err := Parse(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
