@@ -1,0 +1,314 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outcome is one return of Next.
+type outcome struct {
+	Event Event
+	Err   string
+}
+
+func message(data string) outcome {
+	return outcome{Event: Event{Type: "message", Data: []byte(data)}}
+}
+
+var (
+	eof    = outcome{Err: io.EOF.Error()}
+	broken = outcome{Err: io.ErrUnexpectedEOF.Error()}
+)
+
+// drain calls Next until the stream has ended.
+func drain(r *Reader) []outcome {
+	var out []outcome
+	for {
+		ev, err := r.Next()
+		if err == nil {
+			out = append(out, outcome{Event: ev})
+			continue
+		}
+		out = append(out, outcome{ev, err.Error()})
+		if !errors.As(err, new(*TooLargeError)) {
+			return out
+		}
+	}
+}
+
+var streams = []struct {
+	name, in string
+	want     []outcome
+}{
+	{"empty", "", []outcome{eof}},
+	{"one event", "data: x\n\n", []outcome{message("x"), eof}},
+	{"carriage returns", "data: x\r\rdata: y\r\r", []outcome{message("x"), message("y"), eof}},
+	{"both", "data: x\r\n\r\ndata: y\r\n\r\n", []outcome{message("x"), message("y"), eof}},
+	{"mixed ends", "data: x\r\n\ndata: y\n\rdata: z\r\n\r", []outcome{message("x"), message("y"), message("z"), eof}},
+	{"byte order mark", "\xEF\xBB\xBFdata: x\n\n", []outcome{message("x"), eof}},
+	{"two byte order marks", "\xEF\xBB\xBF\xEF\xBB\xBFdata: x\n\n", []outcome{eof}},
+	{"byte order mark later", "data: \xEF\xBB\xBFx\n\n", []outcome{message("\xEF\xBB\xBFx"), eof}},
+	{"part of a byte order mark", "\xEF\xBB", []outcome{broken}},
+	{"only a byte order mark", "\xEF\xBB\xBF", []outcome{eof}},
+	{"no space", "data:x\n\n", []outcome{message("x"), eof}},
+	{"one space goes", "data:  x \n\n", []outcome{message(" x "), eof}},
+	{"a tab stays", "data:\tx\n\n", []outcome{message("\tx"), eof}},
+	{"colons in the value", "data: a: b\n\n", []outcome{message("a: b"), eof}},
+	{"lines are joined", "data: a\ndata:\ndata: b\n\n", []outcome{message("a\n\nb"), eof}},
+	{"no colon", "data\n\n", []outcome{message(""), eof}},
+	{"two lines, no colon", "data\ndata\n\n", []outcome{message("\n"), eof}},
+	{"empty first line of data", "data\ndata: x\n\n", []outcome{message("\nx"), eof}},
+	{"comments", ": hello\n:\n\n:\ndata: x\n: in the middle\ndata: y\n\n: bye\n", []outcome{message("x\ny"), eof}},
+	{"a comment breaks off", ": keep-al", []outcome{eof}},
+	{"unknown fields", "foo: bar\nfoo\n data: x\nDATA: x\ndatax: x\ndata: y\n\n", []outcome{message("y"), eof}},
+	{"blank lines", "\n\n\ndata: x\n\n\n\n", []outcome{message("x"), eof}},
+	{"type", "event: endpoint\ndata: /post\n\n", []outcome{
+		{Event: Event{Type: "endpoint", Data: []byte("/post")}}, eof}},
+	{"the type is of one event", "event: a\ndata: x\n\ndata: y\n\n", []outcome{
+		{Event: Event{Type: "a", Data: []byte("x")}}, message("y"), eof}},
+	{"an empty type", "event: a\nevent:\ndata: x\n\n", []outcome{message("x"), eof}},
+	{"a type without data", "event: ping\n\ndata: x\n\n", []outcome{message("x"), eof}},
+	{"id", "id: 7\ndata: x\n\n", []outcome{
+		{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
+	{"an empty id", "id\ndata: x\n\n", []outcome{
+		{Event: Event{Type: "message", HasID: true, Data: []byte("x")}}, eof}},
+	{"an id with NUL", "id: 7\nid: a\x00b\ndata: x\n\n", []outcome{
+		{Event: Event{Type: "message", ID: "7", HasID: true, Data: []byte("x")}}, eof}},
+	{"priming event", "id: 1\nretry: 500\ndata:\n\n", []outcome{
+		{Event: Event{Type: "message", ID: "1", HasID: true, Data: []byte{}, Retry: 500 * time.Millisecond, HasRetry: true}}, eof}},
+	{"id alone", "id: 1\n\n", []outcome{{Event: Event{Type: "message", ID: "1", HasID: true}}, eof}},
+	{"retry alone", "retry: 1500\n\n", []outcome{
+		{Event: Event{Type: "message", Retry: 1500 * time.Millisecond, HasRetry: true}}, eof}},
+	{"retry of zero", "retry: 0\n\n", []outcome{{Event: Event{Type: "message", HasRetry: true}}, eof}},
+	{"retry over the bound", "retry: 3600001\n\nretry: 99999999999999999999999\n\n", []outcome{
+		{Event: Event{Type: "message", Retry: time.Hour, HasRetry: true}},
+		{Event: Event{Type: "message", Retry: time.Hour, HasRetry: true}}, eof}},
+	{"retry that is no number", "retry: 1s\nretry: -1\nretry: +1\nretry:\nretry:  1\nretry: 1.5\nretry: ١\n\n", []outcome{eof}},
+	{"breaks off in a line", "data: x\n\ndata: y", []outcome{message("x"), broken}},
+	{"breaks off before the blank line", "data: x\n\nid: 4\ndata: y\n", []outcome{message("x"), broken}},
+	{"breaks off after retry", "retry: 10\n", []outcome{
+		{Event: Event{Retry: 10 * time.Millisecond, HasRetry: true}, Err: io.ErrUnexpectedEOF.Error()}}},
+	{"ends after what means nothing", "foo: bar\n: x\n", []outcome{eof}},
+	{"not UTF-8", "data: \xff\n\n", []outcome{message("\xff"), eof}},
+}
+
+func TestNext(t *testing.T) {
+	for _, tt := range streams {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(drain(NewReader(strings.NewReader(tt.in), 1000)), tt.want); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+			if diff := cmp.Diff(drain(NewReader(iotest.OneByteReader(strings.NewReader(tt.in)), 1000)), tt.want); diff != "" {
+				t.Errorf("byte by byte, got -, want +:\n%s", diff)
+			}
+			if diff := cmp.Diff(drain(NewReader(iotest.DataErrReader(strings.NewReader(tt.in)), 1000)), tt.want); diff != "" {
+				t.Errorf("end with the last bytes, got -, want +:\n%s", diff)
+			}
+			for i := range len(tt.in) {
+				split := io.MultiReader(strings.NewReader(tt.in[:i]), strings.NewReader(tt.in[i:]))
+				if diff := cmp.Diff(drain(NewReader(split, 1000)), tt.want); diff != "" {
+					t.Errorf("split at %d, got -, want +:\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestEndIsRepeated(t *testing.T) {
+	for _, in := range []string{"", "data: x", "data: x\n", "retry: 1\n"} {
+		r := NewReader(strings.NewReader(in), 10)
+		_, first := r.Next()
+		if _, again := r.Next(); again != first {
+			t.Errorf("%q: got %v, then %v, want the same", in, first, again)
+		}
+	}
+}
+
+// An event must not wait for bytes after its blank line.
+func TestNextDoesNotReadAhead(t *testing.T) {
+	for _, in := range []string{
+		"data: x\n\n", "data: x\r\r", "data: x\r\n\r", "data: x\r\n\r\n", "data: x\n\r",
+		"\xEF\xBB\xBFdata: x\n\n", ":\r\ndata: x\r\n\r", "\rdata: x\r\r",
+	} {
+		for i := range len(in) {
+			src := io.MultiReader(strings.NewReader(in[:i]), strings.NewReader(in[i:]), iotest.ErrReader(errors.New("read too far")))
+			ev, err := NewReader(src, 100).Next()
+			if err != nil || string(ev.Data) != "x" {
+				t.Errorf("%q split at %d: got %q, %v, want the event", in, i, ev.Data, err)
+			}
+		}
+	}
+}
+
+func TestNextReportsStreamError(t *testing.T) {
+	cause := errors.New("connection reset")
+	for _, in := range []string{"", "data: x", "data: x\n", ": comment"} {
+		r := NewReader(io.MultiReader(strings.NewReader("data: ok\n\n"+in), iotest.ErrReader(cause)), 100)
+		if ev, err := r.Next(); err != nil || string(ev.Data) != "ok" {
+			t.Errorf("%q: got %q, %v, want the event before the error", in, ev.Data, err)
+		}
+		for range 2 {
+			if _, err := r.Next(); err != cause {
+				t.Errorf("%q: got %v, want %v", in, err, cause)
+			}
+		}
+	}
+}
+
+type idleReader struct{}
+
+func (idleReader) Read([]byte) (int, error) { return 0, nil }
+
+func TestNextGivesUpOnIdleReader(t *testing.T) {
+	if _, err := NewReader(idleReader{}, 10).Next(); err != io.ErrNoProgress {
+		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
+	}
+}
+
+func TestBound(t *testing.T) {
+	const limit = 10
+	tooLarge := outcome{Event: Event{Type: "message"}, Err: (&TooLargeError{Limit: limit}).Error()}
+	after := "\n\ndata: next\n\n"
+	fits := strings.Repeat("x", limit)
+	for _, tt := range []struct {
+		name, in string
+		want     []outcome
+	}{
+		{"a line as long as the bound", "data: " + fits + after, []outcome{message(fits), message("next"), eof}},
+		{"a line too long", "data: x" + fits + after, []outcome{tooLarge, message("next"), eof}},
+		{"a line too long, without space", "data:x" + fits + after, []outcome{tooLarge, message("next"), eof}},
+		{"lines together as long as the bound", "data: 12345\ndata: 7890" + after, []outcome{message("12345\n7890"), message("next"), eof}},
+		{"lines together too long", "data: 12345\ndata: 78901\ndata: more" + after, []outcome{tooLarge, message("next"), eof}},
+		{"many empty lines", strings.Repeat("data\n", limit+2) + after, []outcome{tooLarge, message("next"), eof}},
+		{"an unknown field too long", "unknown: " + fits + after, []outcome{tooLarge, message("next"), eof}},
+		{"a comment has no bound", ":" + strings.Repeat(fits, 5000) + "\ndata: x" + after, []outcome{message("x"), message("next"), eof}},
+		{"what is known stays", "id: 5\nevent: t\nretry: 1\ndata: x" + fits + "\nid: 6" + after, []outcome{
+			{Event{Type: "t", ID: "5", HasID: true, Retry: time.Millisecond, HasRetry: true}, tooLarge.Err}, message("next"), eof}},
+		{"breaks off", "data: x" + fits, []outcome{tooLarge, broken}},
+		{"breaks off after the line", "data: x" + fits + "\n", []outcome{tooLarge, broken}},
+		{"very long", "data: " + strings.Repeat(fits, 5000) + after, []outcome{tooLarge, message("next"), eof}},
+		{"twice", "data: x" + fits + "\n\ndata: y" + fits + after, []outcome{tooLarge, tooLarge, message("next"), eof}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, src := range map[string]io.Reader{
+				"whole":        strings.NewReader(tt.in),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
+				"halves":       iotest.HalfReader(strings.NewReader(tt.in)),
+			} {
+				if diff := cmp.Diff(drain(NewReader(src, limit)), tt.want); diff != "" {
+					t.Errorf("%s: got -, want +:\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// The answer to a line over the bound comes at once, not at the end of a line
+// that may never end.
+func TestTooLargeDoesNotWait(t *testing.T) {
+	src := io.MultiReader(strings.NewReader("data: 12345"), iotest.ErrReader(errors.New("read too far")))
+	var tooLarge *TooLargeError
+	if _, err := NewReader(src, 4).Next(); !errors.As(err, &tooLarge) || tooLarge.Limit != 4 {
+		t.Errorf("got %v, want a *TooLargeError of limit 4", err)
+	}
+}
+
+type repeat struct {
+	text string
+	n    int
+}
+
+func (r *repeat) Read(p []byte) (int, error) {
+	if r.n == 0 {
+		return 0, io.EOF
+	}
+	r.n--
+	return copy(p, r.text), nil
+}
+
+func TestIgnoredInputTakesNoMemory(t *testing.T) {
+	for name, text := range map[string]string{
+		"comments":         strings.Repeat(": keep-alive\n", 100),
+		"one comment":      ":" + strings.Repeat("x", 1000),
+		"blank lines":      strings.Repeat("\r", 1000),
+		"an event skipped": "data: " + strings.Repeat("x", 1000) + "\n",
+	} {
+		allocs := testing.AllocsPerRun(1, func() {
+			drain(NewReader(&repeat{text, 2000}, 1<<10))
+		})
+		if allocs > 40 {
+			t.Errorf("%s: got %v allocations for 2,000 reads, want a few", name, allocs)
+		}
+	}
+}
+
+func TestDataBelongsToCaller(t *testing.T) {
+	long := strings.Repeat("long ", 10000)
+	in := "data: first\n\ndata: " + long + "\n\ndata: a\ndata: b\n\ndata: " + long + "\n\ndata: last\n\n"
+	r := NewReader(strings.NewReader(in), 1<<20)
+	var got [][]byte
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			break
+		}
+		got = append(got, ev.Data)
+	}
+	for _, data := range got { // growing one must not reach into another
+		_ = append(data, bytes.Repeat([]byte("!"), 100)...)
+	}
+	want := [][]byte{[]byte("first"), []byte(long), []byte("a\nb"), []byte(long), []byte("last")}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got -, want +:\n%s", diff)
+	}
+}
+
+func TestNewReaderRefusesBound(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("got no panic, want one for a bound of 0")
+		}
+	}()
+	NewReader(strings.NewReader(""), 0)
+}
+
+func BenchmarkSmallEvents(b *testing.B) {
+	in := strings.Repeat("id: 42\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1}}\n\n", 1000)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		drainAll(b, in, 1<<20, 1000)
+	}
+}
+
+func BenchmarkLargeEvent(b *testing.B) {
+	in := "data: " + strings.Repeat("x", 1<<20) + "\n\n"
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		drainAll(b, in, 1<<20, 1)
+	}
+}
+
+func drainAll(b *testing.B, in string, maxEvent, want int) {
+	r := NewReader(strings.NewReader(in), maxEvent)
+	n := 0
+	for {
+		if _, err := r.Next(); err == io.EOF {
+			break
+		} else if err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+	if n != want {
+		b.Fatalf("got %d events, want %d", n, want)
+	}
+}
