@@ -1,0 +1,256 @@
+package memhttp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+)
+
+// inBubble runs f against a server of h. That the bubble ends proves that no
+// goroutine is left.
+func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(h)
+		defer s.Close()
+		f(t, s)
+	})
+}
+
+func get(t *testing.T, ctx context.Context, s *memhttp.Server, path string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func TestRoundTrip(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
+	inBubble(t, echo, func(t *testing.T, s *memhttp.Server) {
+		for _, size := range []int{0, 10, 1 << 20} {
+			want := strings.Repeat("x", size)
+			resp, err := s.Client().Post(s.URL(), "text/plain", strings.NewReader(want))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || string(got) != want {
+				t.Errorf("got %d bytes, %v, want %d", len(got), err, len(want))
+			}
+		}
+	})
+}
+
+func TestEveryHostLeadsHere(t *testing.T) {
+	host := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }
+	inBubble(t, host, func(t *testing.T, s *memhttp.Server) {
+		for _, url := range []string{s.URL(), "http://auth.example:8080", "https://secure.example"} {
+			resp, err := s.Client().Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if _, want, _ := strings.Cut(url, "://"); string(got) != want {
+				t.Errorf("%s: got host %q, want %q", url, got, want)
+			}
+		}
+	})
+}
+
+func TestServersAreIsolated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, want := range []string{"first", "second"} {
+			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, want) }))
+			defer s.Close()
+			if got, err := io.ReadAll(get(t, t.Context(), s, "/").Body); err != nil || string(got) != want {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+		}
+	})
+}
+
+// A line must arrive when it is flushed, while the handler waits.
+func TestStreaming(t *testing.T) {
+	stream := func(w http.ResponseWriter, r *http.Request) {
+		for i := range 3 {
+			fmt.Fprintln(w, "line", i)
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Hour)
+		}
+	}
+	inBubble(t, stream, func(t *testing.T, s *memhttp.Server) {
+		start := time.Now()
+		body := bufio.NewReader(get(t, t.Context(), s, "/").Body)
+		for i := range 3 {
+			got, err := body.ReadString('\n')
+			if want := fmt.Sprintln("line", i); got != want || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+			if waited, want := time.Since(start), time.Duration(i)*time.Hour; waited != want {
+				t.Errorf("line %d: got it after %v, want %v", i, waited, want)
+			}
+		}
+	})
+}
+
+func TestServerSeesCancel(t *testing.T) {
+	seen := make(chan error, 1)
+	for _, method := range []string{"GET", "POST"} {
+		wait := func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			seen <- r.Context().Err()
+		}
+		inBubble(t, wait, func(t *testing.T, s *memhttp.Server) {
+			ctx, cancel := context.WithCancel(t.Context())
+			req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader("body"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := s.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			cancel()
+			if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v in the client, want %v", method, err, context.Canceled)
+			}
+			synctest.Wait()
+			select {
+			case err := <-seen:
+				if err != context.Canceled {
+					t.Errorf("%s: got %v in the handler, want %v", method, err, context.Canceled)
+				}
+			default:
+				t.Errorf("%s: the handler was not told", method)
+			}
+		})
+	}
+}
+
+// abort writes a part of an answer and lets its connection break.
+func abort(w http.ResponseWriter, r *http.Request) {
+	io.WriteString(w, "part")
+	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func TestHandlerAborts(t *testing.T) {
+	inBubble(t, abort, func(t *testing.T, s *memhttp.Server) {
+		for range 2 { // the second needs a new connection
+			got, err := io.ReadAll(get(t, t.Context(), s, "/").Body)
+			if string(got) != "part" || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, "part", io.ErrUnexpectedEOF)
+			}
+		}
+	})
+}
+
+func waitForEnd(w http.ResponseWriter, r *http.Request) {
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+func TestDrop(t *testing.T) {
+	inBubble(t, waitForEnd, func(t *testing.T, s *memhttp.Server) {
+		for range 2 {
+			body := get(t, t.Context(), s, "/").Body
+			s.Drop()
+			if _, err := io.ReadAll(body); err == nil {
+				t.Error("got a clean end of the answer, want an error")
+			}
+		}
+	})
+}
+
+func TestRefuse(t *testing.T) {
+	inBubble(t, waitForEnd, func(t *testing.T, s *memhttp.Server) {
+		s.Refuse(true)
+		if _, err := s.Client().Get(s.URL()); err == nil {
+			t.Error("got an answer, want an error")
+		}
+		s.Refuse(false)
+		get(t, t.Context(), s, "/")
+	})
+}
+
+func TestClose(t *testing.T) {
+	returned := false
+	h := func(w http.ResponseWriter, r *http.Request) {
+		waitForEnd(w, r)
+		time.Sleep(time.Minute) // its own way of ending
+		returned = true
+	}
+	inBubble(t, h, func(t *testing.T, s *memhttp.Server) {
+		get(t, t.Context(), s, "/")
+		s.Close()
+		if !returned {
+			t.Error("Close returned before the handler")
+		}
+		s.Close()
+		if _, err := s.Client().Get(s.URL()); err == nil {
+			t.Error("got an answer from a closed server, want an error")
+		}
+	})
+}
+
+func TestHijacked(t *testing.T) {
+	hijack := func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+		if r.URL.Path == "/cut" {
+			conn.Close()
+		}
+	}
+	inBubble(t, hijack, func(t *testing.T, s *memhttp.Server) {
+		cut, open := get(t, t.Context(), s, "/cut").Body, get(t, t.Context(), s, "/open").Body
+		if got, err := io.ReadAll(cut); string(got) != "half" || err != io.ErrUnexpectedEOF {
+			t.Errorf("got %q, %v, want %q, %v", got, err, "half", io.ErrUnexpectedEOF)
+		}
+		s.Close()
+		if got, err := io.ReadAll(open); err == nil {
+			t.Errorf("got %q and a clean end after Close, want an error", got)
+		}
+	})
+}
+
+func ExampleServer() {
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello from %s", r.URL.Path)
+	}))
+	defer s.Close()
+
+	resp, err := s.Client().Get(s.URL() + "/mcp")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Println(string(body))
+	// Output: hello from /mcp
+}
