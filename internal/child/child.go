@@ -1,0 +1,238 @@
+// Package child runs a program as a child process and sees to its end, with
+// everything that it started.
+package child
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultStopTimeout is the wait at each step of [Process.Stop].
+	defaultStopTimeout = 2 * time.Second
+
+	// drainTimeout bounds what is still read after the process has exited, while
+	// a descendant of it holds its output open.
+	drainTimeout = 200 * time.Millisecond
+)
+
+// Spec says what to run.
+type Spec struct {
+	Path string   // the program, looked up in PATH when it has no slash
+	Args []string // without the program's name
+	Dir  string   // default: the current directory
+	Env  []string // "KEY=value", added to the environment of this process; later ones win
+
+	// Stderr gets what the process writes to its standard error, from one
+	// goroutine. A writer that takes nothing for a second loses what comes after
+	// the next 64 KiB, with a line that says how much; one that returns an error
+	// is not called again. Neither holds up the process.
+	Stderr io.Writer
+
+	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
+	StopTimeout time.Duration
+}
+
+// Process is a running program, the head of a process group of its own. Its
+// methods may be called from any goroutine. The owner must call
+// [Process.Stop], also after the process has exited.
+type Process struct {
+	cmd         *exec.Cmd
+	group       *group
+	stopTimeout time.Duration
+
+	stdin  *os.File
+	stdout *output
+	stderr *output
+	tail   tail
+
+	exited  chan struct{} // closed when the process was reaped and status is set
+	status  string
+	drained chan struct{} // closed when stderr was read to its end
+	done    chan struct{}
+
+	descent sync.Once     // starts descend
+	discard sync.Once     // starts to throw away stdout
+	hurry   chan struct{} // closed when no step of the descent may take time
+	rush    sync.Once     // closes hurry
+	stopped chan struct{} // closed when descend has ended
+	stopErr error         // set before stopped is closed
+	wg      sync.WaitGroup
+}
+
+// Start runs the program. Its error names the program, and says where it was
+// looked for when it was not found.
+func Start(s Spec) (p *Process, err error) {
+	cmd := exec.Command(s.Path, s.Args...)
+	cmd.Dir = s.Dir
+	cmd.Env = append(os.Environ(), s.Env...)
+
+	var files []*os.File
+	defer func() {
+		if err != nil {
+			closeAll(files)
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			r, w, err = os.Pipe()
+			files = append(files, r, w)
+		}
+		return r, w
+	}
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %q: %w", s.Path, err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+
+	group, err := startGroup(cmd)
+	if err != nil {
+		return nil, startError(s, err)
+	}
+	closeAll([]*os.File{inR, outW, errW})
+
+	p = &Process{
+		cmd:         cmd,
+		group:       group,
+		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
+		stdin:       inW,
+		stdout:      newOutput(outR),
+		stderr:      newOutput(errR),
+		exited:      make(chan struct{}),
+		drained:     make(chan struct{}),
+		done:        make(chan struct{}),
+		hurry:       make(chan struct{}),
+		stopped:     make(chan struct{}),
+	}
+	p.wg.Go(func() { p.drain(s.Stderr) })
+	p.wg.Go(p.wait)
+	return p, nil
+}
+
+// Pid returns the number of the process, which is also that of its group.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Stdin returns the standard input of the process. Writing blocks while the
+// process does not read; a deadline or Close ends that.
+func (p *Process) Stdin() *os.File { return p.stdin }
+
+// Stdout returns the standard output of the process. It ends with io.EOF when
+// every holder has closed it, and at the latest 200 ms after the process
+// exited; what the pipe held by then can still be read.
+func (p *Process) Stdout() io.Reader { return p.stdout }
+
+// Done is closed when the process has exited, which sets [Process.Status], and
+// the end of its standard error has been read.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Status says how the process came to its end: "exit status 3" or "signal:
+// killed". It is empty before [Process.Done] is closed.
+func (p *Process) Status() string {
+	select {
+	case <-p.done:
+		return p.status
+	default:
+		return ""
+	}
+}
+
+// StderrTail returns the last lines of the standard error, at most 2 KiB,
+// without control characters.
+func (p *Process) StderrTail() string { return p.tail.String() }
+
+// Stop ends the process and everything in its group: it closes the standard
+// input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and
+// reaps. Meanwhile the output is read and thrown away, so that a process that
+// has much to say can end. A descendant that outlives the process gets 200 ms
+// and then the same signals. On Windows there is no SIGTERM: the second step
+// terminates the job that all descendants belong to.
+//
+// When the context ends, Stop goes straight to SIGKILL. It returns when all has
+// ended, at the latest StopTimeout after SIGKILL, and later calls return the
+// same: nil, or that the process survived, as one can that waits inside the
+// operating system.
+func (p *Process) Stop(ctx context.Context) error {
+	p.discard.Do(func() {
+		p.wg.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
+	})
+	p.End()
+	select {
+	case <-p.stopped:
+	case <-ctx.Done():
+		p.rush.Do(func() { close(p.hurry) })
+		<-p.stopped
+	}
+	if p.stopErr == nil {
+		<-p.done
+	}
+	p.stdout.file.Close()
+	p.stderr.file.Close()
+	if p.stopErr == nil {
+		p.wg.Wait()
+	}
+	return p.stopErr
+}
+
+// wait reaps the process, and then has the rest of its group ended.
+func (p *Process) wait() {
+	err := p.cmd.Wait()
+	if p.cmd.ProcessState != nil {
+		p.status = p.cmd.ProcessState.String()
+	} else {
+		p.status = err.Error()
+	}
+	close(p.exited)
+	p.stdout.expire()
+	p.stderr.expire()
+	p.End()
+
+	late := time.NewTimer(2 * drainTimeout)
+	defer late.Stop()
+	select {
+	case <-p.drained:
+	case <-late.C:
+	}
+	close(p.done)
+}
+
+// startError explains why a program did not start.
+func startError(s Spec, err error) error {
+	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path {
+		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
+	}
+	if s.Dir != "" {
+		if _, dirErr := os.Stat(s.Dir); dirErr != nil {
+			return fmt.Errorf("start %q: working directory: %w", s.Path, dirErr)
+		}
+	}
+	at := s.Path
+	if s.Dir != "" && !filepath.IsAbs(at) && strings.ContainsRune(filepath.ToSlash(at), '/') {
+		at = filepath.Join(s.Dir, at)
+		err = fmt.Errorf("%w (a relative path starts from the working directory %q)", err, s.Dir)
+	}
+	if _, statErr := os.Stat(at); statErr == nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not)", err)
+	}
+	return fmt.Errorf("start %q: %w", s.Path, err)
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

@@ -1,0 +1,468 @@
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const roleVariable = "MCPCHAIN_CHILD_ROLE"
+
+// TestMain makes this program the child process of its own tests.
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(roles[role]())
+}
+
+var roles = map[string]func() int{
+	"echo": func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"fail": func() int {
+		fmt.Fprintln(os.Stderr, "config.json: no such file")
+		return 3
+	},
+	"deaf": func() int { // does not care for its stdin, ends at SIGTERM
+		fmt.Println("ready")
+		return idle()
+	},
+	"stubborn": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		return idle()
+	},
+	"chatty": func() int { // must write all that before it looks at its stdin
+		fmt.Println("ready")
+		fmt.Print(strings.Repeat("x", 1<<20))
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 5
+	},
+	"burst": func() int {
+		fmt.Print(strings.Repeat("x", 32<<10))
+		return 0
+	},
+	"stderr": func() int {
+		for i := range 1 << 14 {
+			fmt.Fprintf(os.Stderr, "line %058d\n", i)
+		}
+		return 0
+	},
+	"environment": func() int {
+		dir, _ := os.Getwd()
+		fmt.Printf("%s %s %s", os.Getenv("A"), filepath.Base(dir), os.Args[1:])
+		return 0
+	},
+	"abandon": func() int { // leaves a child that keeps the pipes, and exits
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=stubborn")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Println(cmd.Process.Pid)
+		return 7
+	},
+	"parent": func() int { // its child keeps the pipes, and both are stubborn
+		signal.Ignore(syscall.SIGTERM)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=stubborn")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Println(cmd.Process.Pid)
+		return idle()
+	},
+}
+
+func idle() int {
+	<-time.After(time.Hour)
+	return 0
+}
+
+// start runs this program in a role, and checks at the end that nothing of it
+// is left.
+func start(t *testing.T, role string, change ...func(*Spec)) *Process {
+	t.Helper()
+	s := Spec{Path: os.Args[0], Env: []string{roleVariable + "=" + role}, StopTimeout: 5 * time.Second}
+	for _, f := range change {
+		f(&s)
+	}
+	p, err := Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(t.Context()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if left := members(t, p.Pid()); len(left) > 0 {
+			t.Errorf("processes %q of group %d are alive after Stop", left, p.Pid())
+		}
+	})
+	return p
+}
+
+// within runs f and fails when it takes longer than d.
+func within(t *testing.T, d time.Duration, what string, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > d {
+		t.Errorf("%s took %v, want at most %v", what, took, d)
+	}
+}
+
+func readLine(t *testing.T, r io.Reader) string {
+	t.Helper()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatalf("read the first line: %v", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func TestStopByClosingInput(t *testing.T) {
+	p := start(t, "echo")
+	if _, err := io.WriteString(p.Stdin(), "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := readLine(t, p.Stdout()); got != "hello" {
+		t.Errorf("got %q, want %q", got, "hello")
+	}
+	if got := p.Status(); got != "" {
+		t.Errorf("status while running: got %q, want none", got)
+	}
+	within(t, 3*time.Second, "Stop", func() {
+		if err := p.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, want := p.Status(), "exit status 0"; got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+}
+
+func TestExitByItself(t *testing.T) {
+	p := start(t, "fail")
+	if got, err := io.ReadAll(p.Stdout()); err != nil || len(got) > 0 {
+		t.Errorf("got output %q and error %v, want neither", got, err)
+	}
+	<-p.Done()
+	if got, want := p.Status(), "exit status 3"; got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+	if got, want := p.StderrTail(), "config.json: no such file"; got != want {
+		t.Errorf("got stderr %q, want %q", got, want)
+	}
+	if _, err := p.Stdin().Write([]byte("x")); err == nil {
+		t.Error("writing to a dead process went well")
+	}
+}
+
+func TestStopSteps(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals on Windows")
+	}
+	const step = 300 * time.Millisecond
+	for _, test := range []struct {
+		role, status string
+		steps        time.Duration
+	}{
+		{"deaf", "signal: terminated", 1},
+		{"stubborn", "signal: killed", 2},
+	} {
+		t.Run(test.role, func(t *testing.T) {
+			p := start(t, test.role, func(s *Spec) { s.StopTimeout = step })
+			readLine(t, p.Stdout())
+			began := time.Now()
+			if err := p.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took < test.steps*step {
+				t.Errorf("Stop took %v, want at least %d steps of %v", took, test.steps, step)
+			}
+			if got := p.Status(); got != test.status {
+				t.Errorf("got status %q, want %q", got, test.status)
+			}
+		})
+	}
+}
+
+func TestStopAtOnceWhenContextEnded(t *testing.T) {
+	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
+	readLine(t, p.Stdout())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	within(t, 5*time.Second, "Stop", func() {
+		if err := p.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+}
+
+func TestStopConcurrently(t *testing.T) {
+	p := start(t, "echo")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := p.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if p.Status() == "" {
+				t.Error("Stop returned before the end of the process")
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A server that has a full pipe to write comes to look at its input only when
+// somebody reads.
+func TestStopReadsOutput(t *testing.T) {
+	p := start(t, "chatty")
+	buf := make([]byte, 6)
+	if _, err := io.ReadFull(p.Stdout(), buf); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Status(), "exit status 5"; got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+}
+
+func TestDescendantHoldsPipes(t *testing.T) {
+	t.Run("head exits", func(t *testing.T) {
+		p := start(t, "abandon", func(s *Spec) { s.StopTimeout = 300 * time.Millisecond })
+		var out []byte
+		within(t, 3*time.Second, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
+		<-p.Done()
+		if got, want := p.Status(), "exit status 7"; got != want {
+			t.Errorf("got status %q, want %q", got, want)
+		}
+		within(t, 3*time.Second, "Stop", func() { _ = p.Stop(t.Context()) })
+		first, _, _ := strings.Cut(string(out), "\n")
+		expectDead(t, first)
+	})
+	t.Run("head stays", func(t *testing.T) {
+		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
+		pid := readLine(t, p.Stdout())
+		within(t, 3*time.Second, "Stop", func() { _ = p.Stop(t.Context()) })
+		expectDead(t, pid)
+	})
+}
+
+// expectDead checks that the process with that number has ended. Where nobody
+// reaps orphans it remains as a zombie.
+func expectDead(t *testing.T, number string) {
+	t.Helper()
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatalf("got %q, want the number of a process", number)
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return
+	}
+	if err := p.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) && !zombie(number) {
+		t.Errorf("descendant %d is alive: signal 0 gave %v", pid, err)
+	}
+}
+
+// members returns the processes of a group that are not zombies, where the
+// system has /proc.
+func members(t *testing.T, group int) (pids []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		pid := filepath.Base(filepath.Dir(path))
+		if f := stat(pid); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func zombie(pid string) bool {
+	f := stat(pid)
+	return len(f) > 0 && f[0] == "Z"
+}
+
+// stat returns the state, parent, group, … of a process: proc_pid_stat(5).
+func stat(pid string) []string {
+	data, _ := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	i := bytes.LastIndexByte(data, ')') // of the name, which may hold anything
+	return strings.Fields(string(data[i+1:]))
+}
+
+// What the process wrote is not lost on a reader that comes when the time to
+// drain is over.
+func TestLateReader(t *testing.T) {
+	p := start(t, "burst")
+	<-p.Done()
+	if err := p.stdout.file.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Skip("pipes have no deadlines here")
+	}
+	got, err := io.ReadAll(p.Stdout())
+	if err != nil || len(got) != 32<<10 {
+		t.Errorf("got %d bytes and error %v, want %d bytes", len(got), err, 32<<10)
+	}
+}
+
+// lockedBuffer is a bytes.Buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestStderrForwarded(t *testing.T) {
+	var w lockedBuffer
+	p := start(t, "stderr", func(s *Spec) { s.Stderr = &w })
+	<-p.Done()
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(w.String()); got != 1<<20 {
+		t.Errorf("got %d bytes of stderr, want %d", got, 1<<20)
+	}
+	got := p.StderrTail()
+	if len(got) > maxTail || !strings.HasPrefix(got, "line ") || !strings.HasSuffix(got, "16383") {
+		t.Errorf("got %d bytes of tail, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestStderrWriterFails(t *testing.T) {
+	calls := 0
+	p := start(t, "stderr", func(s *Spec) {
+		s.Stderr = writerFunc(func([]byte) (int, error) { calls++; return 0, io.ErrShortWrite })
+	})
+	<-p.Done()
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if calls != 1 {
+		t.Errorf("the writer was called %d times, want once", calls)
+	}
+	if got := p.StderrTail(); !strings.HasSuffix(got, "16383") {
+		t.Errorf("got tail %q, want the last line", got)
+	}
+}
+
+func TestStderrWriterStuck(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	p := start(t, "stderr", func(s *Spec) {
+		s.StopTimeout = 100 * time.Millisecond
+		s.Stderr = writerFunc(func(b []byte) (int, error) { <-release; return len(b), nil })
+	})
+	within(t, 10*time.Second, "the end of the process", func() { <-p.exited })
+	within(t, 5*time.Second, "Stop", func() {
+		if err := p.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, want := p.Status(), "exit status 0"; got != want {
+		t.Errorf("got status %q, want %q", got, want)
+	}
+}
+
+func TestEnvironmentDirectoryArguments(t *testing.T) {
+	t.Setenv("A", "outer")
+	dir := t.TempDir()
+	p := start(t, "environment", func(s *Spec) {
+		s.Path, _ = filepath.Abs(s.Path)
+		s.Args = []string{"one", "two words"}
+		s.Dir = dir
+		s.Env = append(s.Env, "A=first", "A=last")
+	})
+	got, err := io.ReadAll(p.Stdout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "last " + filepath.Base(dir) + " [one two words]"; string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		spec Spec
+		want string
+		is   error
+	}{
+		{"not in PATH", Spec{Path: "no-such-mcp-server"}, `start "no-such-mcp-server": executable file not found in`, exec.ErrNotFound},
+		{"no such file", Spec{Path: filepath.Join(dir, "gone")}, "gone", fs.ErrNotExist},
+		{"no directory", Spec{Path: os.Args[0], Dir: filepath.Join(dir, "nowhere")}, "working directory: ", fs.ErrNotExist},
+		{"relative", Spec{Path: "./gone", Dir: dir}, "a relative path starts from the working directory", fs.ErrNotExist},
+		{"no interpreter", Spec{Path: script}, "the file is there", nil},
+		{"empty", Spec{}, `start ""`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.name == "no interpreter" && runtime.GOOS == "windows" {
+				t.Skip("Windows knows no interpreter line")
+			}
+			p, err := Start(test.spec)
+			if err == nil {
+				_ = p.Stop(t.Context())
+				t.Fatal("the program started")
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %q, want it to contain %q", err, test.want)
+			}
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("%q is not %q", err, test.is)
+			}
+		})
+	}
+}

@@ -1,0 +1,44 @@
+//go:build unix && !aix
+
+package child
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group is a process group. Its number is not given to another one while it
+// has a member, so that signals reach none but the descendants of its head.
+// A child that outlives a killed parent sees the end of its standard input:
+// Linux's Pdeathsig is no help, because it follows the thread that started the
+// process, and Go's threads end on their own.
+type group struct {
+	id int
+}
+
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &group{id: cmd.Process.Pid}, nil
+}
+
+// alive reports whether the group has members. The head must have been reaped.
+// Orphans that were handed to this process, as they are to the first process of
+// a container, are reaped here.
+func (g *group) alive() bool {
+	for {
+		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
+		if err == syscall.EINTR || err == nil && pid > 0 {
+			continue
+		}
+		return syscall.Kill(-g.id, 0) != syscall.ESRCH
+	}
+}
+
+func (g *group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
+
+func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
+
+func (g *group) release() {}

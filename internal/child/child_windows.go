@@ -1,0 +1,85 @@
+package child
+
+import (
+	"os/exec"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a job object: all descendants of the process belong to it, and end
+// with it, also when this process is killed.
+type group struct {
+	cmd *exec.Cmd
+
+	mu  sync.Mutex
+	job windows.Handle // zero when the process could not be put into one, or it has ended
+}
+
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		HideWindow:    true,
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, // no Ctrl-C that is meant for this process
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	// A process that has exited already cannot join a job: its end is reported
+	// by Wait, so this is no reason to fail.
+	job, _ := newJob(cmd.Process.Pid)
+	return &group{cmd: cmd, job: job}, nil
+}
+
+// newJob makes a job that the process belongs to. What the process started
+// before that is not in it; it had some microseconds.
+func newJob(pid int) (job windows.Handle, err error) {
+	job, err = windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			windows.CloseHandle(job)
+			job = 0
+		}
+	}()
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
+	}
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		return job, err
+	}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return job, err
+	}
+	defer windows.CloseHandle(process)
+	return job, windows.AssignProcessToJobObject(job, process)
+}
+
+// alive reports whether the job may have members: until it was terminated.
+func (g *group) alive() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.job != 0
+}
+
+func (g *group) terminate() { g.kill() }
+
+func (g *group) kill() {
+	_ = g.cmd.Process.Kill()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
+		_ = windows.TerminateJobObject(g.job, 1)
+		windows.CloseHandle(g.job)
+		g.job = 0
+	}
+}
+
+func (g *group) release() { g.kill() }

@@ -1,0 +1,67 @@
+package child
+
+import (
+	"fmt"
+	"time"
+)
+
+// groupPoll is how often a group is looked at that has lost its head.
+const groupPoll = 10 * time.Millisecond
+
+// End begins what [Process.Stop] does, without waiting for it and without
+// throwing away output. It happens by itself when the process exits.
+func (p *Process) End() {
+	p.descent.Do(func() { go p.descend() })
+}
+
+// descend takes the process down, step by step.
+func (p *Process) descend() {
+	defer close(p.stopped)
+	defer p.group.release()
+	p.stdin.Close()
+	if p.gone(p.stopTimeout, drainTimeout, p.hurry) {
+		return
+	}
+	p.group.terminate()
+	if p.gone(p.stopTimeout, p.stopTimeout, p.hurry) {
+		return
+	}
+	p.group.kill()
+	p.gone(p.stopTimeout, drainTimeout, nil)
+	select {
+	case <-p.exited:
+	default:
+		p.stopErr = fmt.Errorf("process %d did not end within %v of being killed", p.Pid(), p.stopTimeout)
+	}
+}
+
+// gone waits for the process to exit, and then for the rest of its group. It
+// reports false when either takes too long, or when hurry is closed.
+func (p *Process) gone(head, rest time.Duration, hurry <-chan struct{}) bool {
+	timer := time.NewTimer(head)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-timer.C:
+	case <-hurry:
+	}
+	select {
+	case <-p.exited:
+	default:
+		return false
+	}
+
+	timer.Reset(rest)
+	poll := time.NewTicker(groupPoll)
+	defer poll.Stop()
+	for p.group.alive() {
+		select {
+		case <-poll.C:
+		case <-timer.C:
+			return false
+		case <-hurry:
+			return false
+		}
+	}
+	return true
+}
