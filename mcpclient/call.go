@@ -1,0 +1,196 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// request is one request before the era and the connection had their say.
+type request struct {
+	method string
+	target string // the tool, prompt or resource that the request names
+	params []byte // a JSON object without _meta, or nil
+	round  []byte // members that answer an input round: `"inputResponses":{…}`, …
+}
+
+// inFlight is what the connection knows of a request that awaits its response.
+type inFlight struct {
+	ctx  context.Context // the caller's
+	info CallInfo
+}
+
+// call sends a request, answers what the server asks in between, and decodes
+// the result. result is nil, a *json.RawMessage or a pointer to decode into.
+func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOption) error {
+	o, err := c.callOptions(opts)
+	if err != nil {
+		return err
+	}
+	if need := requirement(r.method); need != "" && !c.server.Load().Capabilities.offers(need) {
+		return &CapabilityError{Method: r.method, Capability: need}
+	}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		cause := fmt.Errorf("no answer within %v", o.timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, cause)
+		defer cancel()
+	}
+	raw, err := c.settled(ctx, r, o)
+	if err != nil {
+		return err
+	}
+	switch result := result.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		if !json.Valid(raw) {
+			return fmt.Errorf("%w: not valid JSON: %s", ErrInvalidResult, quote(raw))
+		}
+		*result = raw
+		return nil
+	default:
+		if err := json.Unmarshal(raw, result); err != nil {
+			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		}
+		return nil
+	}
+}
+
+// settled repeats a request until the server has all the input it asks for.
+func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+	for round := 0; ; round++ {
+		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+		if err != nil {
+			return nil, err
+		}
+		answers, err := c.current().settle(ctx, c, r, raw)
+		if err != nil || answers == nil {
+			return raw, err
+		}
+		if round == c.opts.MaxRounds {
+			return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, round+1)
+		}
+		next := *r
+		next.round = answers
+		r = &next
+	}
+}
+
+func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
+	o := &callOptions{timeout: c.opts.CallTimeout, logLevel: c.opts.LogLevel}
+	for _, opt := range opts {
+		opt(o)
+	}
+	for key, value := range o.meta {
+		if key == "progressToken" || strings.HasPrefix(key, "io.modelcontextprotocol/") {
+			return nil, fmt.Errorf("WithMeta: %q belongs to the protocol", key)
+		}
+		compact, err := jsonrpc.Compact(value)
+		if err != nil {
+			return nil, fmt.Errorf("WithMeta: value of %q: %w", key, err)
+		}
+		o.meta[key] = compact
+	}
+	if o.logLevel != "" && !o.logLevel.known() {
+		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
+	}
+	return o, nil
+}
+
+// encodeParams makes a JSON object of v, nil for nil.
+func encodeParams(v any) ([]byte, error) {
+	var raw json.RawMessage
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		if len(bytes.TrimSpace(v)) == 0 {
+			return nil, nil
+		}
+		raw, err = jsonrpc.Compact(v)
+	default:
+		raw, err = jsonrpc.Marshal(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case string(raw) == "null":
+		return nil, nil
+	case raw[0] != '{':
+		return nil, fmt.Errorf("want a JSON object, got %s", quote(raw))
+	}
+	return raw, nil
+}
+
+// encodeArguments makes the params of a request that names something and hands
+// it arguments.
+func encodeArguments(name string, args any) ([]byte, error) {
+	arguments, err := encodeParams(args)
+	if err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	b := make([]byte, 0, len(name)+len(arguments)+32)
+	b = jsonrpc.AppendString(append(b, `{"name":`...), name)
+	if arguments != nil {
+		b = append(append(b, `,"arguments":`...), arguments...)
+	}
+	return append(b, '}'), nil
+}
+
+// appendMembers appends the members of the object to, without its braces, and
+// a comma where one is needed.
+func appendMembers(b []byte, object []byte) []byte {
+	if len(object) < 2 {
+		return b
+	}
+	inner := bytes.TrimSpace(object[1 : len(object)-1])
+	if len(inner) == 0 {
+		return b
+	}
+	return append(append(b, inner...), ',')
+}
+
+// ended is the error of a call whose context ended.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%v: %w", cause, err)
+}
+
+// tellTimeout bounds a message that nobody waits for, and maxTelling how many
+// of them may be under way.
+const (
+	tellTimeout = 5 * time.Second
+	maxTelling  = 16
+)
+
+// tell runs a small task of ours that nobody waits for. When too many are under
+// way it is dropped, as it is only ever a courtesy.
+func (c *Client) tell(what string, task func(ctx context.Context) error) {
+	select {
+	case c.telling <- struct{}{}:
+	default:
+		c.log.Warn("dropped a message to the server: too many are waiting to be sent", "message", what)
+		return
+	}
+	c.start(&c.own, func() {
+		defer func() { <-c.telling }()
+		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		defer cancel()
+		if err := task(ctx); err != nil && c.ctx.Err() == nil {
+			c.log.Warn("message to the server lost", "message", what, "error", err)
+		}
+	})
+}

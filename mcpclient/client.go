@@ -1,0 +1,249 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Client is a connection to one server. Its methods may be called
+// concurrently, also from handlers and callbacks.
+type Client struct {
+	opts      *Options
+	log       *slog.Logger
+	transport Transport
+
+	// ctx ends when the client closes; every goroutine of the client watches it.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	link   atomic.Pointer[link]
+	era    atomic.Pointer[eraBox]
+	server atomic.Pointer[Server]
+	ready  atomic.Bool // Connect has succeeded
+
+	serving chan struct{} // a slot for each server request that is being answered
+	telling chan struct{} // a slot for each message that nobody waits for
+	notices notifier
+
+	mu     sync.Mutex
+	roots  []Root
+	closed bool
+	err    error
+	done   chan struct{}
+
+	own      sync.WaitGroup // goroutines that run only our code
+	handlers sync.WaitGroup // goroutines that run handlers and callbacks
+}
+
+type eraBox struct{ era }
+
+// Connect reaches the server, finds out which revision it speaks, and prepares
+// it for use. The context bounds the connecting only.
+func Connect(ctx context.Context, t Transport, opts *Options) (_ *Client, err error) {
+	o := opts.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c := &Client{
+		opts:      o,
+		log:       o.Logger,
+		transport: t,
+		roots:     o.Roots,
+		serving:   make(chan struct{}, o.MaxServerRequests),
+		telling:   make(chan struct{}, maxTelling),
+		done:      make(chan struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.notices.max = o.MaxNotifications
+	defer func() {
+		if err != nil {
+			c.shut(err)
+		}
+	}()
+	if err := c.dial(ctx); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if err := c.negotiate(ctx); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if err := c.current().started(ctx, c); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c.ready.Store(true)
+	if err := c.link.Load().dead(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return c, nil
+}
+
+// start runs a goroutine that Close waits for, unless the client is closed.
+func (c *Client) start(wg *sync.WaitGroup, fn func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	wg.Go(fn)
+	return true
+}
+
+func (c *Client) current() era { return c.era.Load().era }
+
+// Close ends the connection and returns when nothing of it runs any more. Calls
+// under way end with [ErrClosed], handlers have their contexts ended; one that
+// goes on nevertheless is waited for up to [Options.CloseTimeout]. The same
+// holds for a handler or callback that calls Close itself. It may be called
+// more than once.
+func (c *Client) Close() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
+	defer cancel()
+	c.farewell(ctx)
+	c.shut(ErrClosed)
+	return nil
+}
+
+// farewell ends the session on the server where the transport has one.
+func (c *Client) farewell(ctx context.Context) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return
+	}
+	if l := c.link.Load(); l != nil {
+		l.calls.Close(ErrClosed)
+		if l.exchange != nil {
+			l.exchange.endSession(ctx, c.current().header(nil))
+		}
+	}
+}
+
+// shut ends everything for the reason err, which the first caller decides.
+func (c *Client) shut(err error) {
+	c.mu.Lock()
+	first := !c.closed
+	c.closed = true
+	if first && c.err == nil {
+		c.err = err
+	}
+	c.mu.Unlock()
+	c.cancel()
+	if l := c.link.Load(); l != nil {
+		l.end(ErrClosed)
+	}
+	c.own.Wait()
+	idle := make(chan struct{})
+	go func() { c.handlers.Wait(); close(idle) }()
+	timeout, cancel := context.WithTimeout(context.Background(), c.opts.CloseTimeout)
+	defer cancel()
+	select {
+	case <-idle:
+	case <-timeout.Done():
+		c.log.Warn("close: a handler goes on after its context ended")
+	}
+	if first {
+		close(c.done)
+	}
+}
+
+// lost is called by a link whose connection ended by itself.
+func (c *Client) lost(l *link, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.link.Load() != l || !c.ready.Load() {
+		return
+	}
+	c.closed, c.err = true, err
+	c.cancel()
+	close(c.done)
+}
+
+// Done is closed when the connection has ended, by Close or by itself.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection has ended: nil before that, [ErrClosed] after
+// Close, and an error that wraps ErrClosed and the cause otherwise.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Server tells what is known of the server. What it points to is shared and
+// must not be changed.
+func (c *Client) Server() Server { return *c.server.Load() }
+
+// Ping asks the server for a sign of life: ping in the legacy era,
+// server/discover in the modern one, which has no ping.
+func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
+	if err := c.call(ctx, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
+
+// Call sends any request and returns its result as received. params is nil, a
+// [json.RawMessage] or a value that marshals to a JSON object.
+func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
+	encoded, err := encodeParams(params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	var raw json.RawMessage
+	if err := c.call(ctx, &request{method: method, params: encoded}, &raw, opts); err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return raw, nil
+}
+
+// Notify sends any notification. params is nil, a [json.RawMessage] or a value
+// that marshals to a JSON object.
+func (c *Client) Notify(ctx context.Context, method string, params any) error {
+	encoded, err := encodeParams(params)
+	if err == nil {
+		err = c.link.Load().notify(ctx, c, method, encoded)
+	}
+	if err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
+	}
+	return nil
+}
+
+// moduleVersion is the version of this module in the running program.
+func moduleVersion() string {
+	const path = "github.com/mcpchain/mcpchain"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	if info.Main.Path == path && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == path {
+			return m.Version
+		}
+	}
+	return "(devel)"
+}
+
+// check reports what no client can work with.
+func (o *Options) check() error {
+	if o.Revision != "" && !isLegacy(o.Revision) && !isModern(o.Revision) {
+		return fmt.Errorf("Options.Revision %q: want one of %v", o.Revision, revisions())
+	}
+	if o.LogLevel != "" && !o.LogLevel.known() {
+		return fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel)
+	}
+	var errs []error
+	for _, r := range o.Roots {
+		errs = append(errs, r.check())
+	}
+	return errors.Join(errs...)
+}

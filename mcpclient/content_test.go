@@ -1,0 +1,281 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var contents = []struct {
+	name, wire string
+	want       Content
+	encoded    string // when it is not wire
+}{
+	{"text", `{"type":"text","text":"hi"}`, &TextContent{Text: "hi"}, ``},
+	{"empty text", `{"type":"text","text":""}`, &TextContent{}, ``},
+	{"text with everything", `{"type":"text","text":"<a> & \"b\"","annotations":{"audience":["user"],"priority":0,"lastModified":"2025-01-01T00:00:00Z"},"_meta":{"k":[1]}}`,
+		&TextContent{
+			Text:        `<a> & "b"`,
+			Annotations: &Annotations{Audience: []string{"user"}, Priority: new(0.0), LastModified: "2025-01-01T00:00:00Z"},
+			Meta:        json.RawMessage(`{"k":[1]}`),
+		}, ``},
+	{"unknown fields go", `{"type":"text","text":"hi","color":"red"}`, &TextContent{Text: "hi"}, `{"type":"text","text":"hi"}`},
+	{"image", `{"type":"image","data":"AP8=","mimeType":"image/png"}`, &ImageContent{Data: []byte{0, 255}, MIMEType: "image/png"}, ``},
+	{"empty image", `{"type":"image","data":"","mimeType":"image/png"}`, &ImageContent{Data: []byte{}, MIMEType: "image/png"}, ``},
+	{"image without a type", `{"type":"image","data":"AP8="}`, &ImageContent{Data: []byte{0, 255}}, ``},
+	{"audio", `{"type":"audio","data":"AP8=","mimeType":"audio/wav","_meta":{}}`,
+		&AudioContent{Data: []byte{0, 255}, MIMEType: "audio/wav", Meta: json.RawMessage(`{}`)}, ``},
+	{"resource link", `{"type":"resource_link","uri":"file:///a","name":"a","title":"A","description":"D","mimeType":"text/plain","size":0,"icons":[{"src":"data:,"}],"annotations":{"priority":1},"_meta":{"k":1}}`,
+		&ResourceLink{Resource{
+			URI: "file:///a", Name: "a", Title: "A", Description: "D", MIMEType: "text/plain", Size: new(int64(0)),
+			Icons: []Icon{{Src: "data:,"}}, Annotations: &Annotations{Priority: new(1.0)}, Meta: json.RawMessage(`{"k":1}`),
+		}}, ``},
+	{"text resource", `{"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":"hi","_meta":{"k":1}},"annotations":{"audience":["assistant"]}}`,
+		&EmbeddedResource{
+			Resource:    ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "hi", Meta: json.RawMessage(`{"k":1}`)},
+			Annotations: &Annotations{Audience: []string{"assistant"}},
+		}, ``},
+	{"empty text resource", `{"type":"resource","resource":{"uri":"file:///a","text":""}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a"}}, ``},
+	{"blob resource", `{"type":"resource","resource":{"uri":"file:///a","blob":"AP8="}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a", Blob: []byte{0, 255}}}, ``},
+	{"empty blob resource", `{"type":"resource","resource":{"uri":"file:///a","blob":""}}`, &EmbeddedResource{Resource: ResourceContents{URI: "file:///a", Blob: []byte{}}}, ``},
+	{"tool use", `{"type":"tool_use","id":"1","name":"sum","input":{"a":1.0},"_meta":{"k":1}}`,
+		&ToolUseContent{ID: "1", Name: "sum", Input: json.RawMessage(`{"a":1.0}`), Meta: json.RawMessage(`{"k":1}`)}, ``},
+	{"tool use without input", `{"type":"tool_use","id":"1","name":"now"}`, &ToolUseContent{ID: "1", Name: "now"},
+		`{"type":"tool_use","id":"1","name":"now","input":{}}`},
+	{"tool result", `{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"2"},{"type":"new"}],"structuredContent":{"sum":2},"isError":true,"_meta":{"k":1}}`,
+		&ToolResultContent{
+			ToolUseID:         "1",
+			Content:           []Content{&TextContent{Text: "2"}, &UnknownContent{Type: "new", Raw: json.RawMessage(`{"type":"new"}`)}},
+			StructuredContent: json.RawMessage(`{"sum":2}`), IsError: true, Meta: json.RawMessage(`{"k":1}`),
+		}, ``},
+	{"empty tool result", `{"type":"tool_result","toolUseId":"1","content":[]}`, &ToolResultContent{ToolUseID: "1", Content: []Content{}}, ``},
+	{"tool result without content", `{"type":"tool_result","toolUseId":"1"}`, &ToolResultContent{ToolUseID: "1"},
+		`{"type":"tool_result","toolUseId":"1","content":[]}`},
+	{"tool result of one block", `{"type":"tool_result","toolUseId":"1","content":{"type":"text","text":"2"}}`,
+		&ToolResultContent{ToolUseID: "1", Content: []Content{&TextContent{Text: "2"}}},
+		`{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"2"}]}`},
+}
+
+func TestContent(t *testing.T) {
+	for _, tt := range contents {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := DecodeContent(json.RawMessage(tt.wire))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("decoded, got -, want +:\n%s", diff)
+			}
+			want := tt.encoded
+			if want == "" {
+				want = tt.wire
+			}
+			encoded, err := EncodeContent(tt.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(encoded) != want {
+				t.Errorf("got encoded  %s\nwant encoded %s", encoded, want)
+			}
+		})
+	}
+}
+
+// What does not fit is kept as it came, for the host to decide about.
+func TestUnknownContent(t *testing.T) {
+	for _, tt := range []struct{ name, wire, typ string }{
+		{"new type", `{"type":"video","data":"AP8=","n":1.0}`, "video"},
+		{"no type", `{"text":"hi"}`, ""},
+		{"type of another type", `{"type":5,"text":"hi"}`, ""},
+		{"empty object", `{}`, ""},
+		{"text missing", `{"type":"text"}`, "text"},
+		{"text null", `{"type":"text","text":null}`, "text"},
+		{"text a number", `{"type":"text","text":5}`, "text"},
+		{"annotations a list", `{"type":"text","text":"hi","annotations":[1]}`, "text"},
+		{"image without data", `{"type":"image","mimeType":"image/png"}`, "image"},
+		{"image not base64", `{"type":"image","data":"?","mimeType":"image/png"}`, "image"},
+		{"image without padding", `{"type":"image","data":"AP8","mimeType":"image/png"}`, "image"},
+		{"audio not base64", `{"type":"audio","data":"?","mimeType":"audio/wav"}`, "audio"},
+		{"audio in base64url", `{"type":"audio","data":"_-8=","mimeType":"audio/wav"}`, "audio"},
+		{"resource missing", `{"type":"resource"}`, "resource"},
+		{"resource null", `{"type":"resource","resource":null}`, "resource"},
+		{"resource without URI", `{"type":"resource","resource":{"text":"hi"}}`, "resource"},
+		{"resource not base64", `{"type":"resource","resource":{"uri":"file:///a","blob":"?"}}`, "resource"},
+		{"link without URI", `{"type":"resource_link","name":"a"}`, "resource_link"},
+		{"link with a wrong size", `{"type":"resource_link","uri":"file:///a","name":"a","size":"big"}`, "resource_link"},
+		{"tool use without id", `{"type":"tool_use","name":"sum","input":{}}`, "tool_use"},
+		{"tool use without name", `{"type":"tool_use","id":"1","input":{}}`, "tool_use"},
+		{"tool use with a list", `{"type":"tool_use","id":"1","name":"sum","input":[1]}`, "tool_use"},
+		{"tool use with null", `{"type":"tool_use","id":"1","name":"sum","input":null}`, "tool_use"},
+		{"tool result without id", `{"type":"tool_result","content":[]}`, "tool_result"},
+		{"tool result of text", `{"type":"tool_result","toolUseId":"1","content":"2"}`, "tool_result"},
+		{"tool result of numbers", `{"type":"tool_result","toolUseId":"1","content":[2]}`, "tool_result"},
+		{"tool result with a wrong flag", `{"type":"tool_result","toolUseId":"1","content":[],"isError":"no"}`, "tool_result"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			raw := []byte(tt.wire)
+			got, err := DecodeContent(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw[0] = 'X' // a block does not share memory with what it was read from
+			if diff := cmp.Diff(got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)})); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+			encoded, err := EncodeContent(got)
+			if err != nil || string(encoded) != tt.wire {
+				t.Errorf("got encoded %s, %v, want %s", encoded, err, tt.wire)
+			}
+		})
+	}
+}
+
+func TestDecodeContentSkipsSpace(t *testing.T) {
+	for in, want := range map[string]Content{
+		" \t\r\n{\"type\":\"text\",\"text\":\"hi\"} ": &TextContent{Text: "hi"},
+		" {\"type\":5}": &UnknownContent{Raw: json.RawMessage(` {"type":5}`)},
+	} {
+		got, err := DecodeContent(json.RawMessage(in))
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+		} else if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%q: got -, want +:\n%s", in, diff)
+		}
+	}
+}
+
+func TestDecodeContentRefuses(t *testing.T) {
+	for _, in := range []string{``, `{`, `[]`, `"text"`, `5`, `true`, `null`, `{"type":"text","text":"hi"} 5`} {
+		if got, err := DecodeContent(json.RawMessage(in)); err == nil {
+			t.Errorf("%s: got %#v, want an error", in, got)
+		}
+	}
+}
+
+func TestContentIsNotEscapedForHTML(t *testing.T) {
+	const text = "<b>&\u2028"
+	for _, c := range []Content{
+		&TextContent{Text: text},
+		&EmbeddedResource{Resource: ResourceContents{URI: "a:b", Text: text}},
+		&ResourceLink{Resource{URI: "a:b?c&d<e>", Name: text}},
+		&ToolUseContent{ID: "1", Name: "n", Input: json.RawMessage(`{"a":"<b>&"}`)},
+		&ToolResultContent{ToolUseID: "1", Content: []Content{&ToolResultContent{ToolUseID: "2", Content: []Content{&TextContent{Text: text}}}}},
+		&UnknownContent{Raw: json.RawMessage(`{"a":"<b>&"}`)},
+	} {
+		got, err := EncodeContent(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(got), `\u003c`) || strings.Contains(string(got), `\u0026`) || !strings.Contains(string(got), "<") {
+			t.Errorf("%T: got %s, want < and & as they are", c, got)
+		}
+	}
+}
+
+// nestedResults is a text within n tool results.
+func nestedResults(n int) string {
+	return strings.Repeat(`{"type":"tool_result","toolUseId":"1","content":[`, n) + `{"type":"text","text":"x"}` + strings.Repeat(`]}`, n)
+}
+
+func TestContentDepth(t *testing.T) {
+	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 1000} {
+		c, err := DecodeContent(json.RawMessage(nestedResults(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := EncodeContent(c)
+		if err != nil || string(encoded) != nestedResults(n) {
+			t.Errorf("%d levels: got another block back, %v", n, err)
+		}
+		depth := 0
+		for {
+			r, ok := c.(*ToolResultContent)
+			if !ok {
+				break
+			}
+			depth++
+			c = r.Content[0]
+		}
+		if want := min(n, maxContentDepth); depth != want {
+			t.Errorf("%d levels: got %d read, want %d", n, depth, want)
+		}
+		_, cut := c.(*UnknownContent)
+		if want := n > maxContentDepth; cut != want {
+			t.Errorf("%d levels: got a %T at the end", n, c)
+		}
+	}
+}
+
+func TestSamplingMessageContent(t *testing.T) {
+	text := func(s string) Content { return &TextContent{Text: s} }
+	for _, tt := range []struct {
+		name, wire string
+		want       []Content
+		encoded    string
+	}{
+		{"one block", `{"role":"user","content":{"type":"text","text":"hi"}}`, []Content{text("hi")}, ``},
+		{"a list of one", `{"role":"user","content":[{"type":"text","text":"hi"}]}`, []Content{text("hi")}, `{"role":"user","content":{"type":"text","text":"hi"}}`},
+		{"a list", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"_meta":{"k":1}}`, []Content{text("a"), text("b")}, ``},
+		{"an empty list", `{"role":"user","content":[]}`, []Content{}, `{"role":"user","content":{"type":"text","text":""}}`},
+		{"null", `{"role":"user","content":null}`, nil, `{"role":"user","content":{"type":"text","text":""}}`},
+		{"nothing", `{"role":"user"}`, nil, `{"role":"user","content":{"type":"text","text":""}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var m SamplingMessage
+			if err := json.Unmarshal([]byte(tt.wire), &m); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(m.Content, tt.want); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+			want := tt.encoded
+			if want == "" {
+				want = tt.wire
+			}
+			if got, err := m.MarshalJSON(); err != nil || string(got) != want {
+				t.Errorf("got encoded %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+	for _, wire := range []string{`{"role":"user","content":"hi"}`, `{"role":"user","content":[5]}`, `{"role":"user","content":5}`, `{"role":5}`} {
+		if err := json.Unmarshal([]byte(wire), new(SamplingMessage)); err == nil {
+			t.Errorf("%s: got no error, want one", wire)
+		}
+	}
+}
+
+func FuzzDecodeContent(f *testing.F) {
+	for _, c := range contents {
+		f.Add([]byte(c.wire))
+	}
+	f.Add([]byte(nestedResults(maxContentDepth + 1)))
+	f.Add([]byte(`{"type":5}`))
+	f.Add([]byte(" {\"type\":\"x\",\n\"a\":\"\xff<\" }"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		first, err := DecodeContent(in)
+		if err != nil {
+			return
+		}
+		once, err := EncodeContent(first)
+		if err != nil {
+			t.Fatalf("encode %#v: %v", first, err)
+		}
+		second, err := DecodeContent(once)
+		if err != nil {
+			t.Fatalf("decode %s: %v", once, err)
+		}
+		twice, err := EncodeContent(second)
+		if err != nil || string(twice) != string(once) {
+			t.Errorf("got %s, %v the second time, want %s", twice, err, once)
+		}
+		third, err := DecodeContent(twice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(third, second); diff != "" {
+			t.Errorf("got -, want +:\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,302 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var colors = []FieldOption{{"red", "Rot"}, {"green", "Grün"}, {"2", "Number two"}, {"a,b", "Comma"}, {"RED", "Loud"}}
+
+func TestParse(t *testing.T) {
+	text := Field{Kind: FieldString}
+	number := Field{Kind: FieldNumber, Minimum: new(0.1), Maximum: new(1e300)}
+	integer := Field{Kind: FieldInteger}
+	boolean := Field{Kind: FieldBoolean}
+	choice := Field{Kind: FieldChoice, Options: colors}
+	choices := Field{Kind: FieldChoices, Options: colors, MaxItems: new(2)}
+	twins := Field{Kind: FieldChoice, Options: []FieldOption{{"1", "Same"}, {"0", "Same"}}}
+	for _, tt := range []struct {
+		field Field
+		text  string
+		want  any // an error when nil
+	}{
+		{text, " as typed ", " as typed "},
+		{text, "\xff", nil},
+		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "äöü", "äöü"},
+		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "ä", nil},
+		{Field{Kind: FieldString, MinLength: new(2), MaxLength: new(3)}, "äöüß", nil},
+		{Field{Kind: FieldString, Pattern: "[0-9]$"}, "room 5", "room 5"},
+		{Field{Kind: FieldString, Pattern: "[0-9]$"}, "room", nil},
+
+		{Field{Kind: FieldString, Format: "email"}, " a@example.com ", "a@example.com"},
+		{Field{Kind: FieldString, Format: "email"}, "A <a@example.com>", nil},
+		{Field{Kind: FieldString, Format: "email"}, "example.com", nil},
+		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/a?b#c", "https://example.com/a?b#c"},
+		{Field{Kind: FieldString, Format: "uri"}, "urn:isbn:1", "urn:isbn:1"},
+		{Field{Kind: FieldString, Format: "uri"}, "example.com/a", nil},
+		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/a b", nil},
+		{Field{Kind: FieldString, Format: "uri"}, "https://example.com/ä", nil},
+		{Field{Kind: FieldString, Format: "date"}, "2024-02-29", "2024-02-29"},
+		{Field{Kind: FieldString, Format: "date"}, "2023-02-29", nil},
+		{Field{Kind: FieldString, Format: "date"}, "2024-2-9", nil},
+		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T12:00:00.5+01:00", "2024-02-29T12:00:00.5+01:00"},
+		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T12:00:00", nil},
+		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T1:00:00Z", nil},
+		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29T11:00:00,5Z", nil},
+		{Field{Kind: FieldString, Format: "date-time"}, "2024-02-29", nil},
+		{Field{Kind: FieldString, Format: "color"}, "red ", "red "},
+
+		{number, " 0.1 ", 0.1},
+		{number, "1.50", 1.5},
+		{number, "1E2", 100.0},
+		{number, "1e300", 1e300},
+		{number, "0.0999", nil},
+		{number, "1e301", nil},
+		{number, "1e999999999", nil},
+		{number, "9007199254740993", nil}, // would be rounded
+		{number, "0.1000000000000000055511151231257827", nil},
+		{Field{Kind: FieldNumber}, "1e-999999999", nil},
+		{Field{Kind: FieldNumber}, "-0", 0.0},
+		{Field{Kind: FieldNumber}, "0e999999999", 0.0},
+		{Field{Kind: FieldNumber}, "0." + strings.Repeat("0", 100) + "1", nil},
+		{number, "NaN", nil}, {number, "Inf", nil}, {number, "0x10", nil}, {number, "1_0", nil}, {number, "007", nil},
+		{number, "1 2", nil}, {number, `"1"`, nil}, {number, "true", nil}, {number, "one", nil},
+
+		{integer, "42", int64(42)},
+		{integer, "-42.0", int64(-42)},
+		{integer, "1e3", int64(1000)},
+		{integer, "9007199254740993", int64(9007199254740993)},
+		{integer, "9223372036854775807", int64(math.MaxInt64)},
+		{integer, "9223372036854775808", nil},
+		{integer, "1.5", nil},
+		{Field{Kind: FieldInteger, Minimum: new(0.5)}, "0", nil},
+		{Field{Kind: FieldInteger, Maximum: new(5.0)}, "6", nil},
+		{Field{Kind: FieldInteger, Maximum: new(math.Inf(1))}, "6", int64(6)},
+
+		{boolean, "Yes", true}, {boolean, "y", true}, {boolean, "TRUE", true}, {boolean, "1", true},
+		{boolean, " no ", false}, {boolean, "N", false}, {boolean, "false", false}, {boolean, "0", false},
+		{boolean, "maybe", nil},
+
+		{choice, "red", "red"}, {choice, "RED", "RED"}, {choice, "Red", nil},
+		{choice, "rot", "red"}, {choice, "GRÜN", "green"}, {choice, "1", "red"}, {choice, "2", "2"}, {choice, "5", "RED"},
+		{choice, "0", nil}, {choice, "6", nil}, {choice, "blue", nil},
+		{twins, "1", "1"}, {twins, "2", "0"}, {twins, "Same", nil}, {twins, "same", nil},
+
+		{choices, "a,b", []string{"a,b"}},
+		{choices, "green, Rot", []string{"green", "red"}},
+		{choices, "green", []string{"green"}},
+		{choices, "red,red", nil}, {choices, "red,green,2", nil}, {choices, "red,", nil}, {choices, "red,blue", nil},
+
+		{Field{Kind: "object"}, "x", nil},
+	} {
+		got, err := tt.field.Parse(tt.text)
+		if tt.want == nil && err == nil {
+			t.Errorf("%s %q: got %v, want an error", tt.field.Kind, tt.text, got)
+		}
+		if tt.want != nil && (err != nil || !reflect.DeepEqual(got, tt.want)) {
+			t.Errorf("%s %q: got %#v, %v, want %#v", tt.field.Kind, tt.text, got, err, tt.want)
+		}
+		if err == nil && tt.field.Check(got) != nil {
+			t.Errorf("%s %q: got %v, which Check refuses: %v", tt.field.Kind, tt.text, got, tt.field.Check(got))
+		}
+	}
+}
+
+func TestParseOfNothing(t *testing.T) {
+	for _, kind := range []FieldKind{FieldString, FieldNumber, FieldInteger, FieldBoolean, FieldChoice, FieldChoices} {
+		f := Field{Kind: kind}
+		if got, err := f.Parse(""); got != nil || err != nil {
+			t.Errorf("%s: got %v, %v, want nil", kind, got, err)
+		}
+		f.Required = true
+		if got, err := f.Parse(""); err == nil {
+			t.Errorf("%s, required: got %v, want an error", kind, got)
+		}
+		f.Default = []string{"d"}
+		got, err := f.Parse("")
+		if want := []string{"d"}; err != nil || !reflect.DeepEqual(got, any(want)) {
+			t.Fatalf("%s with default: got %v, %v, want %v", kind, got, err, want)
+		}
+		got.([]string)[0] = "changed"
+		if want := []string{"d"}; !reflect.DeepEqual(f.Default, any(want)) {
+			t.Errorf("%s: got default %v after a change of the value, want %v", kind, f.Default, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	number, integer := Field{Kind: FieldNumber}, Field{Kind: FieldInteger}
+	choices := Field{Kind: FieldChoices, Options: colors, MinItems: new(1)}
+	for _, tt := range []struct {
+		field Field
+		value any
+		ok    bool
+	}{
+		{Field{Kind: FieldString}, "", true},
+		{Field{Kind: FieldString}, 5, false},
+		{Field{Kind: FieldString}, nil, true},
+		{Field{Kind: FieldString, Required: true}, nil, false},
+		{Field{Kind: FieldString, Required: true, Default: "d"}, nil, true},
+		{number, 0.1, true}, {number, float32(0.1), true}, {number, 5, true}, {number, uint8(5), true}, {number, json.Number("1e3"), true},
+		{number, math.NaN(), false}, {number, math.Inf(1), false}, {number, json.Number(""), false}, {number, json.Number("x"), false},
+		{number, "5", false}, {number, true, false}, {number, int64(1<<53 + 1), false}, {number, time.Second, true},
+		{integer, int64(math.MinInt64), true}, {integer, 3.0, true}, {integer, 3.5, false}, {integer, 1e19, false},
+		{integer, uint64(math.MaxUint64), false}, {integer, json.Number("3.0"), true},
+		{Field{Kind: FieldBoolean}, true, true}, {Field{Kind: FieldBoolean}, "true", false},
+		{Field{Kind: FieldChoice, Options: colors}, "red", true},
+		{Field{Kind: FieldChoice, Options: colors}, "Rot", false}, // a title
+		{Field{Kind: FieldChoice, Options: colors}, 1, false},
+		{choices, []string{"red", "green"}, true}, {choices, []any{"red"}, true},
+		{choices, []any{"red", 1}, false}, {choices, []string{}, false}, {choices, []string{"Rot"}, false},
+		{choices, []string{"red", "red"}, false}, {choices, "red", false},
+		{Field{Kind: "object"}, "x", false},
+	} {
+		if err := tt.field.Check(tt.value); (err == nil) != tt.ok {
+			t.Errorf("%s %#v: got %v, want ok %v", tt.field.Kind, tt.value, err, tt.ok)
+		}
+	}
+}
+
+func TestErrorsSayWhatIsExpected(t *testing.T) {
+	many := make([]FieldOption, 12)
+	for i := range many {
+		many[i] = FieldOption{Value: fmt.Sprint("v", i), Title: fmt.Sprint("v", i)}
+	}
+	for _, tt := range []struct {
+		field Field
+		want  string
+	}{
+		{Field{Kind: FieldString, MinLength: new(3), MaxLength: new(9), Pattern: "^a"}, `field "f": want text, length at least 3, at most 9, matching "^a"`},
+		{Field{Kind: FieldString, Format: "date"}, `field "f": want a date like 2006-01-02`},
+		{Field{Kind: FieldNumber, Minimum: new(0.5), Maximum: new(1e5)}, `field "f": want a number, at least 0.5, at most 100000`},
+		{Field{Kind: FieldInteger, Minimum: new(18.0)}, `field "f": want a whole number, at least 18`},
+		{Field{Kind: FieldBoolean}, `field "f": want yes or no`},
+		{Field{Kind: FieldChoice, Options: colors[:2]}, `field "f": want one of "red" (Rot), "green" (Grün)`},
+		{Field{Kind: FieldChoices, Options: colors[:1], MinItems: new(1)}, `field "f": want any of "red" (Rot), each once, count at least 1`},
+		{Field{Kind: FieldChoice, Options: many}, `field "f": want one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", and 2 more`},
+		{Field{Kind: "object"}, `field "f": want a kind that fields have, not "object"`},
+	} {
+		tt.field.Name = "f"
+		err := tt.field.Check(struct{}{})
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+	}
+}
+
+func TestErrorsKeepTheAnswer(t *testing.T) {
+	const secret = "hunter2"
+	for _, f := range []Field{
+		{Kind: FieldString, Format: "email"}, {Kind: FieldNumber}, {Kind: FieldInteger}, {Kind: FieldBoolean},
+		{Kind: FieldChoice, Options: colors}, {Kind: FieldChoices, Options: colors},
+		{Kind: FieldChoice, Options: []FieldOption{{"1", "Hunter2"}, {"2", "HUNTER2"}}},
+	} {
+		_, err := f.Parse(secret)
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: got %v, want an error without the answer", f.Kind, err)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	p := form(`"name":{"type":"string","default":"anonymous"},
+		"age":{"type":"integer"},
+		"tags":{"type":"array","items":{"enum":["a","b"]},"default":["a"]},
+		"ok":{"type":"boolean","default":false}`, "age")
+	for _, tt := range []struct {
+		name    string
+		content map[string]any
+		want    map[string]any // an error when nil
+		wantErr string
+	}{
+		{"defaults are filled in", map[string]any{"age": 5}, map[string]any{"name": "anonymous", "age": int64(5), "tags": []string{"a"}, "ok": false}, ""},
+		{"answers come before defaults", map[string]any{"name": "", "age": 5.0, "tags": []any{}, "ok": true},
+			map[string]any{"name": "", "age": int64(5), "tags": []string{}, "ok": true}, ""},
+		{"nil is no answer", map[string]any{"name": nil, "age": json.Number("5"), "ok": nil},
+			map[string]any{"name": "anonymous", "age": int64(5), "tags": []string{"a"}, "ok": false}, ""},
+		{"missing", map[string]any{"name": "x"}, nil, `elicitation answer: field "age": an answer is required: a whole number`},
+		{"no content", nil, nil, `elicitation answer: field "age": an answer is required: a whole number`},
+		{"wrong", map[string]any{"age": "five"}, nil, `elicitation answer: field "age": want a whole number`},
+		{"unknown", map[string]any{"age": 5, "size": 1, "color": "x"}, nil, `elicitation answer: field "color" is not in the form`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			given := &ElicitResult{Action: ElicitAccept, Content: tt.content}
+			before := fmt.Sprintf("%#v", *given)
+			got, err := p.complete(given)
+			if after := fmt.Sprintf("%#v", *given); after != before {
+				t.Errorf("got the caller's result changed to %s, want %s", after, before)
+			}
+			if tt.want == nil {
+				if err == nil || err.Error() != tt.wantErr {
+					t.Errorf("got %v, want %s", err, tt.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, &ElicitResult{Action: ElicitAccept, Content: tt.want}); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompleteCopies(t *testing.T) {
+	p := form(`"tags":{"type":"array","items":{"enum":["a","b"]}}`)
+	mine := []string{"a"}
+	got, err := p.complete(&ElicitResult{Action: ElicitAccept, Content: map[string]any{"tags": mine}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine[0] = "b"
+	if diff := cmp.Diff(got.Content["tags"], any([]string{"a"})); diff != "" {
+		t.Errorf("got -, want +:\n%s", diff)
+	}
+}
+
+func TestCompleteDropsContent(t *testing.T) {
+	broken := &ElicitParams{Mode: ElicitForm}
+	link := &ElicitParams{Mode: ElicitURL, URL: "https://example.com"}
+	content := map[string]any{"secret": "x"}
+	for _, tt := range []struct {
+		params *ElicitParams
+		action string
+	}{
+		{form(`"a":{"type":"string"}`, "a"), ElicitDecline}, {form(``), ElicitCancel}, {broken, ElicitDecline},
+		{link, ElicitAccept}, {link, ElicitDecline}, {link, ElicitCancel},
+	} {
+		got, err := tt.params.complete(&ElicitResult{Action: tt.action, Content: content})
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.params.Mode, tt.action, err)
+			continue
+		}
+		if diff := cmp.Diff(got, &ElicitResult{Action: tt.action}); diff != "" {
+			t.Errorf("%s %s: got -, want +:\n%s", tt.params.Mode, tt.action, diff)
+		}
+	}
+}
+
+func TestCompleteRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		params       *ElicitParams
+		action, want string
+	}{
+		{form(``), "", `elicitation answer: action "", want accept, decline or cancel`},
+		{form(``), "Accept", `elicitation answer: action "Accept", want accept, decline or cancel`},
+		{&ElicitParams{Mode: ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
+		{&ElicitParams{Mode: ElicitForm}, ElicitAccept, `requested schema: want a JSON object`},
+	} {
+		got, err := tt.params.complete(&ElicitResult{Action: tt.action})
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%q: got %v, %v, want %s", tt.action, got, err, tt.want)
+		}
+	}
+}

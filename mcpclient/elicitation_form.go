@@ -1,0 +1,182 @@
+package mcpclient
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// Bounds of a form. Patterns have their own, because a short one can ask for
+// many thousand times its size in memory.
+const (
+	maxFormSchema   = 256 << 10 // bytes
+	maxFields       = 200
+	maxFieldOptions = 1000
+	maxPattern      = 1 << 10 // bytes
+	maxPatterns     = 8 << 10 // bytes in a form
+)
+
+// FieldKind is the type of a form's [Field].
+type FieldKind string
+
+// The kinds of fields.
+const (
+	FieldString  FieldKind = "string"
+	FieldNumber  FieldKind = "number"
+	FieldInteger FieldKind = "integer"
+	FieldBoolean FieldKind = "boolean"
+	FieldChoice  FieldKind = "choice"  // one of Options
+	FieldChoices FieldKind = "choices" // any of Options
+)
+
+// Field is one question of a form.
+type Field struct {
+	Name        string
+	Title       string // Name when the server gave none
+	Description string
+	Kind        FieldKind
+	Required    bool
+
+	Options []FieldOption // for FieldChoice and FieldChoices
+
+	Format    string // of a string: "email", "uri", "date", "date-time", or the server's own
+	Pattern   string // of a string: a regular expression in the syntax of package regexp
+	MinLength *int   // in characters
+	MaxLength *int
+	Minimum   *float64
+	Maximum   *float64
+	MinItems  *int
+	MaxItems  *int
+
+	// Default is of the types that [Field.Parse] returns. It is nil when the
+	// server gave none, or one that is no answer to its own field.
+	Default any
+}
+
+// FieldOption is one choice of a field.
+type FieldOption struct {
+	Value string // what the server gets
+	Title string // what the person sees
+}
+
+// Fields reads the form's fields in the order of the server's schema. A schema
+// that is not flat, or that has a kind of field unknown to the protocol, is an
+// error that names the field. So is one of more than 256 KiB, 200 fields, 1,000
+// options in a field, or 1 KiB of pattern in a field and 8 KiB in all.
+func (p *ElicitParams) Fields() ([]*Field, error) {
+	fields, err := readForm(p.RequestedSchema)
+	if err != nil {
+		return nil, fmt.Errorf("requested schema: %w", err)
+	}
+	return fields, nil
+}
+
+func readForm(raw json.RawMessage) ([]*Field, error) {
+	if len(raw) > maxFormSchema {
+		return nil, fmt.Errorf("%d bytes, want at most %d", len(raw), maxFormSchema)
+	}
+	form := readSchema(raw)
+	if typ := form.text("type"); typ != "object" && form.has("type") {
+		form.fail("type", `"object"`)
+	}
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"} {
+		if form.has(keyword) {
+			form.fail(keyword, "a flat list of properties instead")
+		}
+	}
+	required := form.texts("required")
+	properties := new(schema)
+	if form.has("properties") {
+		properties = readSchema(form.values["properties"])
+		form.within("properties", properties)
+	}
+	if form.err != nil {
+		return nil, form.err
+	}
+	for _, name := range required {
+		if !properties.has(name) {
+			return nil, fmt.Errorf("field %q: required, but not among the properties", cut(name))
+		}
+	}
+	return readFields(properties, required)
+}
+
+func readFields(properties *schema, required []string) ([]*Field, error) {
+	if len(properties.names) > maxFields {
+		return nil, fmt.Errorf("%d fields, want at most %d", len(properties.names), maxFields)
+	}
+	fields := make([]*Field, 0, len(properties.names))
+	patterns := 0
+	for _, name := range properties.names {
+		f, err := readField(name, properties.values[name])
+		if err != nil {
+			return nil, fmt.Errorf("field %q: %w", cut(name), err)
+		}
+		if patterns += len(f.Pattern); patterns > maxPatterns {
+			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", cut(name), maxPatterns)
+		}
+		f.Required = slices.Contains(required, name)
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func readField(name string, raw json.RawMessage) (*Field, error) {
+	s := readSchema(raw)
+	f := &Field{Name: name, Title: cmp.Or(s.text("title"), name), Description: s.text("description")}
+	switch typ := s.text("type"); {
+	case typ == "string" && (s.has("enum") || s.has("oneOf") || s.has("anyOf")):
+		f.Kind = FieldChoice
+		f.Options = s.options()
+	case typ == "string":
+		f.Kind = FieldString
+		f.Format, f.Pattern = s.text("format"), s.text("pattern")
+		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
+		if len(f.Pattern) > maxPattern {
+			s.fail("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
+		} else if _, err := regexp.Compile(f.Pattern); err != nil {
+			s.fail("pattern", "a regular expression in RE2 syntax")
+		}
+	case s.has("enum"):
+		s.fail("enum", "a type of string, or of array with the enum in its items")
+	case typ == "number", typ == "integer":
+		f.Kind = FieldKind(typ)
+		f.Minimum, f.Maximum = s.number("minimum"), s.number("maximum")
+	case typ == "boolean":
+		f.Kind = FieldBoolean
+	case typ == "array":
+		f.Kind = FieldChoices
+		items := readSchema(s.values["items"])
+		f.Options = items.options()
+		s.within("items", items)
+		f.MinItems, f.MaxItems = s.count("minItems"), s.count("maxItems")
+	default:
+		s.fail("type", "string, number, integer, boolean, or array of options: forms are flat")
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.has("default") {
+		f.Default = f.readDefault(s.values["default"])
+	}
+	return f, nil
+}
+
+// readDefault gives nil for a default that does not answer the field: the
+// person is asked then, which is better than no form at all.
+func (f *Field) readDefault(raw json.RawMessage) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	v, err := f.value(v)
+	if err != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,257 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func form(properties string, required ...string) *ElicitParams {
+	names, err := json.Marshal(append([]string{}, required...))
+	if err != nil {
+		panic(err)
+	}
+	raw := fmt.Sprintf(`{"type":"object","properties":{%s},"required":%s}`, properties, names)
+	return &ElicitParams{Mode: ElicitForm, RequestedSchema: json.RawMessage(raw)}
+}
+
+func TestFields(t *testing.T) {
+	options := []FieldOption{{Value: "a", Title: "Alpha"}, {Value: "b", Title: "Beta"}}
+	plain := []FieldOption{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}
+	for _, tt := range []struct {
+		name, property string
+		want           Field
+	}{
+		{"string", `{"type":"string"}`, Field{Title: "x", Kind: FieldString}},
+		{"string with everything",
+			`{"type":"string","title":"T","description":"D","minLength":1,"maxLength":5.0,"format":"email","pattern":"^a","default":"a@b.c"}`,
+			Field{Title: "T", Description: "D", Kind: FieldString, MinLength: new(1), MaxLength: new(5), Format: "email", Pattern: "^a", Default: "a@b.c"}},
+		{"a format of the server's own", `{"type":"string","format":"color","default":"red"}`, Field{Title: "x", Kind: FieldString, Format: "color", Default: "red"}},
+		{"number", `{"type":"number","minimum":-0.5,"maximum":1e3,"default":0.1}`,
+			Field{Title: "x", Kind: FieldNumber, Minimum: new(-0.5), Maximum: new(1e3), Default: 0.1}},
+		{"integer", `{"type":"integer","minimum":1,"maximum":9223372036854775807,"default":9007199254740993}`,
+			Field{Title: "x", Kind: FieldInteger, Minimum: new(1.0), Maximum: new(float64(1 << 63)), Default: int64(9007199254740993)}},
+		{"boolean", `{"type":"boolean","default":false}`, Field{Title: "x", Kind: FieldBoolean, Default: false}},
+		{"enum", `{"type":"string","enum":["a","b"],"default":"b"}`, Field{Title: "x", Kind: FieldChoice, Options: plain, Default: "b"}},
+		{"enum with names", `{"type":"string","enum":["a","b"],"enumNames":["Alpha","Beta"]}`, Field{Title: "x", Kind: FieldChoice, Options: options}},
+		{"titled choice", `{"type":"string","oneOf":[{"const":"a","title":"Alpha"},{"const":"b","title":"Beta"}],"default":"a"}`,
+			Field{Title: "x", Kind: FieldChoice, Options: options, Default: "a"}},
+		{"choice without titles", `{"type":"string","oneOf":[{"const":"a"},{"const":"b","title":""}]}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
+		{"choices", `{"type":"array","items":{"type":"string","enum":["a","b"]},"minItems":1,"maxItems":2,"default":["b","a"]}`,
+			Field{Title: "x", Kind: FieldChoices, Options: plain, MinItems: new(1), MaxItems: new(2), Default: []string{"b", "a"}}},
+		{"titled choices", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Alpha"},{"const":"b","title":"Beta"}]},"default":[]}`,
+			Field{Title: "x", Kind: FieldChoices, Options: options, Default: []string{}}},
+		{"null is absent", `{"type":"string","title":null,"enum":null,"minLength":null,"default":null}`, Field{Title: "x", Kind: FieldString}},
+		{"keywords have one spelling", `{"type":"string","Title":"T","MINLENGTH":-1}`, Field{Title: "x", Kind: FieldString}},
+
+		{"default of another type", `{"type":"string","default":5}`, Field{Title: "x", Kind: FieldString}},
+		{"default out of bounds", `{"type":"integer","minimum":1,"default":0}`, Field{Title: "x", Kind: FieldInteger, Minimum: new(1.0)}},
+		{"default with a fraction", `{"type":"integer","default":1.5}`, Field{Title: "x", Kind: FieldInteger}},
+		{"default that is no option", `{"type":"string","enum":["a","b"],"default":"c"}`, Field{Title: "x", Kind: FieldChoice, Options: plain}},
+		{"default of the wrong format", `{"type":"string","format":"date","default":""}`, Field{Title: "x", Kind: FieldString, Format: "date"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := form(`"x":` + tt.property).Fields()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.Name = "x"
+			if diff := cmp.Diff(got, []*Field{&tt.want}); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFieldsKeepOrder(t *testing.T) {
+	var properties, want []string
+	for i := range maxFields {
+		name := fmt.Sprint("f", (i*7919)%1000)
+		want = append(want, name)
+		properties = append(properties, fmt.Sprintf(`%q:{"type":"boolean"}`, name))
+	}
+	fields, err := form(strings.Join(properties, ","), want[3], want[5]).Fields()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, f := range fields {
+		got = append(got, f.Name)
+		if wantRequired := i == 3 || i == 5; f.Required != wantRequired {
+			t.Errorf("field %q: got required %v, want %v", f.Name, f.Required, wantRequired)
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got -, want +:\n%s", diff)
+	}
+}
+
+func TestFieldsOfEmptyForms(t *testing.T) {
+	for _, schema := range []string{`{"type":"object"}`, `{"type":"object","properties":{}}`, ` {"type":"object","properties":null,"$schema":"s","additionalProperties":false}`, `{}`} {
+		got, err := (&ElicitParams{RequestedSchema: json.RawMessage(schema)}).Fields()
+		if err != nil || len(got) != 0 {
+			t.Errorf("%s: got %v, %v, want no fields", schema, got, err)
+		}
+	}
+}
+
+func TestFieldsRefuses(t *testing.T) {
+	manyFields := strings.Repeat(`"x%d":{"type":"boolean"},`, maxFields) + `"y":{"type":"boolean"}`
+	for i := range maxFields {
+		manyFields = strings.Replace(manyFields, "%d", fmt.Sprint(i), 1)
+	}
+	var manyOptions []string
+	for i := range maxFieldOptions + 1 {
+		manyOptions = append(manyOptions, fmt.Sprintf(`"%d"`, i))
+	}
+	var manyPatterns []string
+	for i := range 9 {
+		manyPatterns = append(manyPatterns, fmt.Sprintf(`"x%d":{"type":"string","pattern":"%s"}`, i, strings.Repeat("a", 1000)))
+	}
+	field := func(property string) string { return `{"type":"object","properties":{"x":` + property + `}}` }
+	for _, tt := range []struct{ name, schema, want string }{
+		{"nothing", ``, `requested schema: want a JSON object`},
+		{"not JSON", `{"type"`, `requested schema: want a JSON object`},
+		{"a list", `[]`, `requested schema: want a JSON object`},
+		{"another type", `{"type":"string"}`, `requested schema: type: want "object"`},
+		{"a union", `{"type":"object","anyOf":[]}`, `requested schema: anyOf: want a flat list of properties instead`},
+		{"a reference", `{"$ref":"#/$defs/x"}`, `requested schema: $ref: want a flat list of properties instead`},
+		{"properties twice", `{"properties":{},"properties":{}}`, `requested schema: "properties" appears twice`},
+		{"a field twice", `{"properties":{"x":{"type":"boolean"},"x":{"type":"string"}}}`, `requested schema: properties: "x" appears twice`},
+		{"properties as a list", `{"type":"object","properties":[]}`, `requested schema: properties: want a JSON object`},
+		{"required as a string", `{"type":"object","required":"x"}`, `requested schema: required: want a list of strings`},
+		{"required with null", `{"type":"object","required":[null]}`, `requested schema: required: want a list of strings`},
+		{"required but absent", `{"type":"object","required":["x"]}`, `requested schema: field "x": required, but not among the properties`},
+		{"too long", `{"description":"` + strings.Repeat("x", maxFormSchema) + `"}`, fmt.Sprintf(`requested schema: %d bytes, want at most 262144`, maxFormSchema+18)},
+		{"too many fields", `{"properties":{` + manyFields + `}}`, `requested schema: 201 fields, want at most 200`},
+
+		{"a field that is true", field(`true`), `requested schema: field "x": want a JSON object`},
+		{"no type", field(`{}`), `requested schema: field "x": type: want string, number, integer, boolean, or array of options: forms are flat`},
+		{"nested", field(`{"type":"object","properties":{}}`), `requested schema: field "x": type: want string, number, integer, boolean, or array of options: forms are flat`},
+		{"null", field(`{"type":"null"}`), `requested schema: field "x": type: want string, number, integer, boolean, or array of options: forms are flat`},
+		{"several types", field(`{"type":["string","null"]}`), `requested schema: field "x": type: want a string`},
+		{"a reference in a field", field(`{"$ref":"#/$defs/x"}`), `requested schema: field "x": type: want string, number, integer, boolean, or array of options: forms are flat`},
+		{"a title that is a number", field(`{"type":"string","title":1}`), `requested schema: field "x": title: want a string`},
+		{"a negative length", field(`{"type":"string","minLength":-1}`), `requested schema: field "x": minLength: want a whole number, at least 0`},
+		{"half a character", field(`{"type":"string","maxLength":0.5}`), `requested schema: field "x": maxLength: want a whole number, at least 0`},
+		{"a length that is text", field(`{"type":"string","maxLength":"5"}`), `requested schema: field "x": maxLength: want a number`},
+		{"a pattern that RE2 does not know", field(`{"type":"string","pattern":"(?=x)"}`), `requested schema: field "x": pattern: want a regular expression in RE2 syntax`},
+		{"a long pattern", field(`{"type":"string","pattern":"` + strings.Repeat("a", maxPattern+1) + `"}`), `requested schema: field "x": pattern: want at most 1024 bytes`},
+		{"long patterns", `{"properties":{` + strings.Join(manyPatterns, ",") + `}}`, `requested schema: field "x8": pattern: more than 8192 bytes of patterns in the form`},
+		{"a bound beyond numbers", field(`{"type":"number","minimum":1e999}`), `requested schema: field "x": minimum: want a number`},
+		{"enum of numbers", field(`{"type":"integer","enum":[1,2]}`), `requested schema: field "x": enum: want a type of string, or of array with the enum in its items`},
+		{"numbers in a string enum", field(`{"type":"string","enum":["a",1]}`), `requested schema: field "x": enum: want a list of strings`},
+		{"null in an enum", field(`{"type":"string","enum":["a",null]}`), `requested schema: field "x": enum: want a list of strings`},
+		{"empty enum", field(`{"type":"string","enum":[]}`), `requested schema: field "x": options: want 1 to 1000 in enum, oneOf or anyOf`},
+		{"too few names", field(`{"type":"string","enum":["a","b"],"enumNames":["A"]}`), `requested schema: field "x": enumNames: want as many as enum has`},
+		{"an option twice", field(`{"type":"string","enum":["a","a"]}`), `requested schema: field "x": options: want "a" only once`},
+		{"enum and oneOf", field(`{"type":"string","enum":["a"],"oneOf":[{"const":"a"}]}`), `requested schema: field "x": oneOf: want no second list of options`},
+		{"an option without const", field(`{"type":"string","oneOf":[{"title":"A"}]}`), `requested schema: field "x": oneOf: want options with a const, and a title, that are strings`},
+		{"an option of another type", field(`{"type":"string","anyOf":[{"type":"string"},{"type":"null"}]}`), `requested schema: field "x": anyOf: want options with a const, and a title, that are strings`},
+		{"a list without items", field(`{"type":"array"}`), `requested schema: field "x": items: want a JSON object`},
+		{"a list of any text", field(`{"type":"array","items":{"type":"string"}}`), `requested schema: field "x": items: options: want 1 to 1000 in enum, oneOf or anyOf`},
+		{"a list of numbers", field(`{"type":"array","items":{"type":"number","enum":[1]}}`), `requested schema: field "x": items: type: want string, of which the options are`},
+		{"too many options", field(`{"type":"string","enum":[` + strings.Join(manyOptions, ",") + `]}`), `requested schema: field "x": options: want 1 to 1000 in enum, oneOf or anyOf`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fields, err := (&ElicitParams{RequestedSchema: json.RawMessage(tt.schema)}).Fields()
+			if err == nil {
+				t.Fatalf("got %d fields, want an error", len(fields))
+			}
+			if got := err.Error(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzFields(f *testing.F) {
+	for _, schema := range []string{
+		`{"type":"object","properties":{"a":{"type":"string","minLength":1,"pattern":"^a","format":"email","default":"a@b.c"}},"required":["a"]}`,
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":1,"maximum":5,"default":3},"b":{"type":"boolean"}}}`,
+		`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"],"enumNames":["X","Y"],"default":"y"}}}`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]},"default":["x"]}}}`,
+		`{"properties":{"a":{"type":"number","default":1e-999999999}}}`,
+	} {
+		f.Add([]byte(schema), "x")
+	}
+	f.Fuzz(func(t *testing.T, schema []byte, text string) {
+		p := &ElicitParams{Mode: ElicitForm, RequestedSchema: schema}
+		fields, err := p.Fields()
+		if err != nil {
+			return
+		}
+		content := map[string]any{}
+		for _, f := range fields {
+			if f.Default != nil && f.Check(f.Default) != nil {
+				t.Errorf("field %q: default %#v is refused: %v", f.Name, f.Default, f.Check(f.Default))
+			}
+			v, err := f.Parse(text)
+			if err != nil {
+				continue
+			}
+			if err := f.Check(v); err != nil {
+				t.Errorf("field %q: Parse gives %#v, which Check refuses: %v", f.Name, v, err)
+			}
+			content[f.Name] = v
+		}
+		once, err := p.complete(&ElicitResult{Action: ElicitAccept, Content: content})
+		if err != nil {
+			return // a required field has no answer
+		}
+		raw, err := json.Marshal(once)
+		if err != nil {
+			t.Fatalf("answer that is not JSON: %v", err)
+		}
+		var received ElicitResult
+		if err := json.Unmarshal(raw, &received); err != nil {
+			t.Fatal(err)
+		}
+		for name := range once.Content {
+			if _, ok := received.Content[name]; !ok {
+				t.Errorf("field %q is lost on the way: %s", name, raw)
+			}
+		}
+		twice, err := p.complete(once)
+		if err != nil || !reflect.DeepEqual(once, twice) {
+			t.Errorf("got %#v, %v for a complete answer, want it unchanged: %#v", twice, err, once)
+		}
+	})
+}
+
+func ExampleElicitParams_Fields() {
+	params := &ElicitParams{
+		Mode:    ElicitForm,
+		Message: "Where to?",
+		RequestedSchema: json.RawMessage(`{
+			"type": "object",
+			"properties": {
+				"city":   {"type": "string", "title": "City", "minLength": 2},
+				"nights": {"type": "integer", "minimum": 1, "maximum": 30, "default": 2},
+				"room":   {"type": "string", "oneOf": [{"const": "s", "title": "Single"}, {"const": "d", "title": "Double"}]}
+			},
+			"required": ["city"]
+		}`),
+	}
+	fields, err := params.Fields()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	typed := map[string]string{"city": "Lisbon", "nights": "", "room": "double"}
+	for _, f := range fields {
+		value, err := f.Parse(typed[f.Name])
+		fmt.Println(f.Title, value, err)
+	}
+	_, err = fields[1].Parse("31")
+	fmt.Println(err)
+	// Output:
+	// City Lisbon <nil>
+	// nights 2 <nil>
+	// room d <nil>
+	// field "nights": want a whole number, at least 1, at most 30
+}

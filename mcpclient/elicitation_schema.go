@@ -1,0 +1,177 @@
+package mcpclient
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// schema is a JSON object, whose keywords are read one by one: exact, and in
+// the order of the text. It keeps its first fault, so that a reader looks for
+// one at its end.
+type schema struct {
+	names  []string
+	values map[string]json.RawMessage
+	err    error
+}
+
+func readSchema(raw json.RawMessage) *schema {
+	s := &schema{values: map[string]json.RawMessage{}}
+	if !json.Valid(raw) || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
+		s.err = errors.New("want a JSON object")
+		return s
+	}
+	s.err = s.members(json.NewDecoder(bytes.NewReader(raw)))
+	return s
+}
+
+func (s *schema) members(dec *json.Decoder) error {
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		name := key.(string)
+		if _, ok := s.values[name]; ok {
+			return fmt.Errorf("%q appears twice", cut(name))
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		s.names = append(s.names, name)
+		s.values[name] = value
+	}
+	return nil
+}
+
+func (s *schema) fail(keyword, want string) {
+	if s.err == nil {
+		s.err = fmt.Errorf("%s: want %s", keyword, want)
+	}
+}
+
+// within takes over the fault of a schema inside this one.
+func (s *schema) within(keyword string, inner *schema) {
+	if s.err == nil && inner.err != nil {
+		s.err = fmt.Errorf("%s: %w", keyword, inner.err)
+	}
+}
+
+// has reports whether a keyword is there; null counts as absent.
+func (s *schema) has(keyword string) bool {
+	raw, ok := s.values[keyword]
+	return ok && string(raw) != "null"
+}
+
+func (s *schema) read(keyword, want string, into any) {
+	if s.has(keyword) && json.Unmarshal(s.values[keyword], into) != nil {
+		s.fail(keyword, want)
+	}
+}
+
+func (s *schema) text(keyword string) (text string) {
+	s.read(keyword, "a string", &text)
+	return text
+}
+
+func (s *schema) number(keyword string) (n *float64) {
+	s.read(keyword, "a number", &n)
+	return n
+}
+
+func (s *schema) count(keyword string) *int {
+	n := s.number(keyword)
+	if n == nil {
+		return nil
+	}
+	if *n != math.Trunc(*n) || *n < 0 {
+		s.fail(keyword, "a whole number, at least 0")
+		return nil
+	}
+	count := int(min(*n, math.MaxInt32))
+	return &count
+}
+
+func (s *schema) texts(keyword string) []string {
+	var items []*string
+	s.read(keyword, "a list of strings", &items)
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		if item == nil {
+			s.fail(keyword, "a list of strings")
+			return nil
+		}
+		texts = append(texts, *item)
+	}
+	return texts
+}
+
+// options reads the choices in any of the forms that revisions have: enum,
+// enum with enumNames, and oneOf or anyOf with const and title.
+func (s *schema) options() []FieldOption {
+	if typ := s.text("type"); s.has("type") && typ != "string" {
+		s.fail("type", "string, of which the options are")
+	}
+	var options []FieldOption
+	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
+		switch {
+		case !s.has(keyword):
+		case options != nil:
+			s.fail(keyword, "no second list of options")
+		case keyword == "enum":
+			options = s.enum()
+		default:
+			options = s.constants(keyword)
+		}
+	}
+	if len(options) == 0 || len(options) > maxFieldOptions {
+		s.fail("options", fmt.Sprintf("1 to %d in enum, oneOf or anyOf", maxFieldOptions))
+	}
+	seen := map[string]bool{}
+	for _, o := range options {
+		if seen[o.Value] {
+			s.fail("options", fmt.Sprintf("%q only once", cut(o.Value)))
+		}
+		seen[o.Value] = true
+	}
+	return options
+}
+
+func (s *schema) enum() []FieldOption {
+	values, titles := s.texts("enum"), s.texts("enumNames")
+	if len(titles) == 0 {
+		titles = values
+	}
+	if len(titles) != len(values) {
+		s.fail("enumNames", "as many as enum has")
+		return nil
+	}
+	options := make([]FieldOption, len(values))
+	for i, value := range values {
+		options[i] = FieldOption{Value: value, Title: cmp.Or(titles[i], value)}
+	}
+	return options
+}
+
+func (s *schema) constants(keyword string) []FieldOption {
+	var items []json.RawMessage
+	s.read(keyword, "a list of options", &items)
+	options := make([]FieldOption, 0, len(items))
+	for _, item := range items {
+		o := readSchema(item)
+		value, title := o.text("const"), o.text("title")
+		if o.err != nil || !o.has("const") {
+			s.fail(keyword, "options with a const, and a title, that are strings")
+			return nil
+		}
+		options = append(options, FieldOption{Value: value, Title: cmp.Or(title, value)})
+	}
+	return options
+}

@@ -1,0 +1,115 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// legacyEra is 2024-11-05 to 2025-11-25: initialize, then requests in both
+// directions for as long as the session lasts.
+type legacyEra struct {
+	revision string // the one we ask for, then the negotiated one
+	settled  bool   // the handshake is done
+}
+
+type initializeResult struct {
+	ProtocolVersion string             `json:"protocolVersion"`
+	Capabilities    ServerCapabilities `json:"capabilities"`
+	ServerInfo      Implementation     `json:"serverInfo"`
+	Instructions    string             `json:"instructions"`
+}
+
+func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
+	params, err := jsonrpc.Marshal(struct {
+		ProtocolVersion string         `json:"protocolVersion"`
+		Capabilities    map[string]any `json:"capabilities"`
+		ClientInfo      Implementation `json:"clientInfo"`
+	}{e.revision, c.opts.clientCapabilities(map[string]any{"listChanged": true}), c.opts.Client})
+	if err != nil {
+		return nil, err
+	}
+	l := c.link.Load()
+	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("initialize: %w", err)
+	}
+	var result initializeResult
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	if !isLegacy(result.ProtocolVersion) {
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{result.ProtocolVersion}})
+	}
+	c.era.Store(&eraBox{&legacyEra{revision: result.ProtocolVersion, settled: true}})
+	server := &Server{
+		Revision:     result.ProtocolVersion,
+		Info:         result.ServerInfo,
+		Capabilities: result.Capabilities,
+		Instructions: result.Instructions,
+	}
+	if l.exchange != nil {
+		server.SessionID = l.exchange.sessionID()
+	}
+	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
+		return nil, fmt.Errorf("notifications/initialized: %w", err)
+	}
+	return server, nil
+}
+
+func (e *legacyEra) started(ctx context.Context, c *Client) error {
+	l := c.link.Load()
+	if l.exchange != nil {
+		c.start(&c.own, func() {
+			err := l.exchange.listen(c.ctx, e.header(nil), func(data []byte) { l.receive(c, data, nil) })
+			if err != nil && c.ctx.Err() == nil {
+				c.log.Warn("the server's standalone stream ended", "error", err)
+			}
+		})
+	}
+	if c.opts.LogLevel == "" || c.server.Load().Capabilities.Logging == nil {
+		return nil
+	}
+	return c.SetLogLevel(ctx, c.opts.LogLevel)
+}
+
+func (e *legacyEra) encode(_ *Client, id int64, r *request, o *callOptions) []byte {
+	meta := appendMeta(nil, id, o)
+	params := r.params
+	if len(meta) > 0 {
+		params = appendMembers([]byte{'{'}, r.params)
+		params = append(params, `"_meta":{`...)
+		params = append(params, meta[:len(meta)-1]...)
+		params = append(params, `}}`...)
+	}
+	return jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(r.method)+48), id, r.method, params)
+}
+
+func (e *legacyEra) header(*request) http.Header {
+	if !e.settled || e.revision < Revision20250618 {
+		return nil
+	}
+	return http.Header{"Mcp-Protocol-Version": {e.revision}}
+}
+
+func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) ([]byte, error) {
+	return nil, nil
+}
+
+// cancel sends a notice on every transport: "disconnection SHOULD NOT be
+// interpreted as the client cancelling its request".
+func (e *legacyEra) cancel(c *Client, l *link, id int64, reason string) {
+	tellCancelled(c, l, id, reason)
+}
+
+func (e *legacyEra) pingMethod() string { return "ping" }
+
+func (e *legacyEra) answers() bool { return true }
+
+func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125 }
+
+func appendInt(b []byte, i int64) []byte { return strconv.AppendInt(b, i, 10) }

@@ -1,0 +1,214 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// modernEra is 2026-07-28: no handshake and no session. Every request carries
+// who we are and what we can do, and a server that needs input answers with
+// input_required instead of asking by a request of its own.
+type modernEra struct {
+	revision string
+	meta     []byte // the constant entries of _meta, each with a comma after it
+}
+
+const metaPrefix = "io.modelcontextprotocol/"
+
+func newModernEra(revision string, o *Options) (*modernEra, error) {
+	b := []byte(`"` + metaPrefix + `protocolVersion":"` + revision + `",`)
+	for _, entry := range []struct {
+		key   string
+		value any
+	}{
+		{"clientInfo", o.Client},
+		{"clientCapabilities", o.clientCapabilities(struct{}{})},
+	} {
+		raw, err := jsonrpc.Marshal(entry.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, `"`+metaPrefix+entry.key+`":`...)
+		b = append(append(b, raw...), ',')
+	}
+	return &modernEra{revision: revision, meta: b}, nil
+}
+
+type discoverResult struct {
+	SupportedVersions []string           `json:"supportedVersions"`
+	Capabilities      ServerCapabilities `json:"capabilities"`
+	Instructions      string             `json:"instructions"`
+	ServerInfo        Implementation     `json:"serverInfo"` // where drafts had it
+	Meta              struct {
+		ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
+	} `json:"_meta"`
+}
+
+// errNotDiscovered marks a result of server/discover that is none.
+var errNotDiscovered = errors.New("not a result of server/discover")
+
+// handshake asks the server who it is. It leaves the choice among the server's
+// revisions to the caller, who finds them in a [*RevisionError] when ours is
+// not among them.
+func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
+	raw, err := c.link.Load().roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("server/discover: %w", err)
+	}
+	var result discoverResult
+	if err := json.Unmarshal(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, quote(raw))
+	}
+	if !slices.Contains(result.SupportedVersions, e.revision) {
+		return nil, &RevisionError{Client: revisions(), Server: result.SupportedVersions}
+	}
+	server := &Server{
+		Revision:     e.revision,
+		Info:         result.Meta.ServerInfo,
+		Capabilities: result.Capabilities,
+		Instructions: result.Instructions,
+	}
+	if server.Info.Name == "" {
+		server.Info = result.ServerInfo
+	}
+	return server, nil
+}
+
+func (e *modernEra) started(context.Context, *Client) error { return nil }
+
+func (e *modernEra) encode(_ *Client, id int64, r *request, o *callOptions) []byte {
+	p := make([]byte, 0, len(r.params)+len(r.round)+len(e.meta)+64)
+	p = appendMembers(append(p, '{'), r.params)
+	p = append(p, r.round...)
+	p = append(p, `"_meta":{`...)
+	p = append(p, e.meta...)
+	if o.logLevel != "" {
+		p = append(p, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
+	}
+	p = appendMeta(p, id, o)
+	p[len(p)-1] = '}' // the last comma
+	p = append(p, '}')
+	return jsonrpc.AppendRequest(make([]byte, 0, len(p)+len(r.method)+48), id, r.method, p)
+}
+
+func (e *modernEra) header(r *request) http.Header {
+	h := http.Header{"Mcp-Protocol-Version": {e.revision}}
+	if r == nil {
+		return h
+	}
+	h["Mcp-Method"] = []string{r.method}
+	if r.target != "" {
+		h["Mcp-Name"] = []string{headerValue(r.target)}
+	}
+	return h
+}
+
+// inputRequest is a question inside an input_required result.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// settle looks at resultType, which decides what the rest of a result means.
+func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) ([]byte, error) {
+	var resultType, questions, state json.RawMessage
+	err := jsonrpc.Members(raw, func(key, value []byte) {
+		switch string(key) {
+		case "resultType":
+			resultType = value
+		case "inputRequests":
+			questions = value
+		case "requestState":
+			state = value
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	switch string(resultType) {
+	case "", `"complete"`:
+		return nil, nil
+	case `"input_required"`:
+	default:
+		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, quote(resultType))
+	}
+	switch {
+	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
+		return nil, fmt.Errorf("%w: input_required is not allowed for %s", ErrInvalidResult, r.method)
+	case questions == nil && state == nil:
+		return nil, fmt.Errorf("%w: input_required with neither inputRequests nor requestState", ErrInvalidResult)
+	case state != nil && state[0] != '"':
+		return nil, fmt.Errorf("%w: requestState is not a string", ErrInvalidResult)
+	}
+	return c.nextRound(ctx, r, questions, state)
+}
+
+// shedDelay is the wait before a request is repeated for a server that asked
+// nothing but to be asked again.
+const shedDelay = 250 * time.Millisecond
+
+// nextRound answers the questions of one round and makes the members that the
+// repeated request has beside its own. The state is echoed as it came: "clients
+// MUST NOT inspect, parse, modify, or make any assumptions about" it.
+func (c *Client) nextRound(ctx context.Context, r *request, questions, state json.RawMessage) ([]byte, error) {
+	var b []byte
+	if questions == nil {
+		if err := sleep(ctx, shedDelay); err != nil {
+			return nil, err
+		}
+	} else {
+		var asked map[string]inputRequest
+		if err := json.Unmarshal(questions, &asked); err != nil {
+			return nil, fmt.Errorf("%w: inputRequests: %v", ErrInvalidResult, err)
+		}
+		if len(asked) > c.opts.MaxServerRequests {
+			return nil, fmt.Errorf("%w: the server asks %d questions at once, more than %d (Options.MaxServerRequests)",
+				ErrInvalidResult, len(asked), c.opts.MaxServerRequests)
+		}
+		answers, err := c.gather(ctx, asked, CallInfo{Method: r.method, Name: r.target})
+		if err != nil {
+			return nil, err
+		}
+		raw, err := jsonrpc.Marshal(answers)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, `"inputResponses":`...), raw...), ',')
+	}
+	if state != nil {
+		b = append(append(append(b, `"requestState":`...), state...), ',')
+	}
+	return b, nil
+}
+
+// cancel sends a notice on shared connections; over HTTP the end of the
+// exchange is the notice.
+func (e *modernEra) cancel(c *Client, l *link, id int64, reason string) {
+	if l.exchange == nil {
+		tellCancelled(c, l, id, reason)
+	}
+}
+
+func (e *modernEra) pingMethod() string { return "server/discover" }
+
+func (e *modernEra) answers() bool { return false }
+
+func (e *modernEra) severalBlocks() bool { return true }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}

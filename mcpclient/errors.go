@@ -1,0 +1,168 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Three failures are kept apart. The server answered with an error: an
+// [*RPCError]. A tool ran and failed: not an error of the call, but
+// [CallToolResult.Err] makes it a [*ToolError]. We could not ask: every other
+// error, among them those below.
+var (
+	// ErrClosed is the error of calls on a client that was closed, or whose
+	// connection has ended.
+	ErrClosed = errors.New("mcpclient: connection closed")
+
+	// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
+	// the person or a policy refused. A legacy server is told with code -1; a
+	// modern one is not told, and the call that asked fails with this error.
+	ErrRejected = errors.New("mcpclient: rejected by the user")
+
+	// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
+	// of the shape its method demands, or of a result type that is not allowed
+	// there.
+	ErrInvalidResult = errors.New("mcpclient: invalid result")
+
+	// ErrMessageTooLarge marks a message over the transport's bound.
+	ErrMessageTooLarge = errors.New("mcpclient: message too large")
+
+	// ErrTooManyPages marks a list that went over [Options.MaxPages], or that
+	// repeated a cursor.
+	ErrTooManyPages = errors.New("mcpclient: list does not end")
+
+	// ErrTooManyRounds marks a call that the server interrupted with
+	// input_required more than [Options.MaxRounds] times.
+	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
+)
+
+// Error codes of JSON-RPC and of the protocol.
+const (
+	CodeUserRejected         = -1
+	CodeParseError           = -32700
+	CodeInvalidRequest       = -32600
+	CodeMethodNotFound       = -32601
+	CodeInvalidParams        = -32602
+	CodeInternalError        = -32603
+	CodeResourceNotFound     = -32002 // up to revision 2025-11-25
+	CodeHeaderMismatch       = -32020 // since revision 2026-07-28
+	CodeMissingCapability    = -32021 // since revision 2026-07-28
+	CodeUnsupportedRevision  = -32022 // since revision 2026-07-28
+	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
+	maxQuoted                = 1 << 10
+)
+
+// RPCError is an error that the server answered with. A handler that returns
+// one answers the server with its code, message and data.
+type RPCError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Error gives the server's message, cut to 1 KiB, and the code.
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("server error %d: %s", e.Code, cut(e.Message))
+}
+
+// ToolError is a tool's own failure: the call went well, the tool did not.
+type ToolError struct {
+	Tool   string
+	Result *CallToolResult
+}
+
+// Error gives the text of the result, cut to 1 KiB.
+func (e *ToolError) Error() string {
+	text := strings.TrimSpace(e.Result.Text())
+	if text == "" {
+		text = "no reason given"
+	}
+	return fmt.Sprintf("tool %q failed: %s", e.Tool, cut(text))
+}
+
+// HTTPError is an answer over HTTP that carried no JSON-RPC message.
+type HTTPError struct {
+	Method     string // of the HTTP request
+	URL        string // without user info and query
+	Status     int
+	Body       string        // the first KiB
+	RetryAfter time.Duration // zero when the server named none
+
+	raw []byte // the body, up to 64 KiB
+}
+
+func (e *HTTPError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: HTTP status %d", e.Method, e.URL, e.Status)
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (retry after %v)", e.RetryAfter)
+	}
+	if e.Body != "" {
+		fmt.Fprintf(&b, ": %s", strconv.Quote(cut(e.Body)))
+	}
+	return b.String()
+}
+
+// transient reports a status that says nothing about the server's nature.
+func (e *HTTPError) transient() bool {
+	return e.Status >= 500 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests
+}
+
+// ProcessError says how the process of a [Command] transport came to its end.
+type ProcessError struct {
+	Command string // the program, without its arguments
+	Status  string // "exit status 3", "signal: killed", or why it did not start
+	Stderr  string // the last lines of its standard error, at most 2 KiB
+}
+
+func (e *ProcessError) Error() string {
+	s := fmt.Sprintf("server %q: %s", e.Command, e.Status)
+	if e.Stderr != "" {
+		s += "; its last lines on stderr:\n" + e.Stderr
+	}
+	return s
+}
+
+// CapabilityError says that the server did not declare what a call needs. The
+// call was not sent.
+type CapabilityError struct {
+	Method     string
+	Capability string
+}
+
+func (e *CapabilityError) Error() string {
+	return fmt.Sprintf("%s: the server does not offer %s", e.Method, e.Capability)
+}
+
+// RevisionError says that client and server share no protocol revision.
+type RevisionError struct {
+	Client []string
+	Server []string // empty when the server named none
+}
+
+func (e *RevisionError) Error() string {
+	server := strings.Join(e.Server, ", ")
+	if server == "" {
+		server = "none that it names"
+	}
+	return fmt.Sprintf("no common protocol revision: the client speaks %s, the server %s",
+		strings.Join(e.Client, ", "), cut(server))
+}
+
+// cut limits text that came from a peer to 1 KiB.
+func cut(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+}
+
+// quote shows bytes that came from a peer inside an error.
+func quote(b []byte) string {
+	return strconv.Quote(cut(string(b[:min(len(b), maxQuoted+1)])))
+}

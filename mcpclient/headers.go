@@ -1,0 +1,26 @@
+package mcpclient
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// headerValue encodes a value for the Mcp-Name and Mcp-Param headers: as it is
+// when it is plain ASCII, else in Base64 between markers (2026-07-28
+// streamable-http, "Value Encoding").
+func headerValue(v string) string {
+	const prefix, suffix = "=?base64?", "?="
+	if plainHeader(v) && !(strings.HasPrefix(v, prefix) && strings.HasSuffix(v, suffix)) {
+		return v
+	}
+	return prefix + base64.StdEncoding.EncodeToString([]byte(v)) + suffix
+}
+
+func plainHeader(v string) bool {
+	for i := range len(v) {
+		if v[i] < 0x20 || v[i] > 0x7e {
+			return false
+		}
+	}
+	return v == strings.TrimSpace(v)
+}

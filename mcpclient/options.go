@@ -1,0 +1,143 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// Implementation names a program that speaks the protocol.
+type Implementation struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Version     string `json:"version"`
+	Description string `json:"description,omitempty"`
+	WebsiteURL  string `json:"websiteUrl,omitempty"`
+	Icons       []Icon `json:"icons,omitempty"`
+}
+
+// Options configure a client. Nil and the zero value are valid. A client
+// copies what it needs, so an Options may be reused.
+type Options struct {
+	// Client is who we say we are. Default: name "mcpchain" and the version of
+	// this module.
+	Client Implementation
+
+	// Revision forces a protocol revision, and with it the era, instead of
+	// probing. Default: the newest one that both sides speak.
+	Revision string
+
+	// Sampling, Elicitation and Roots answer what the server may ask for. Each
+	// declares its capability when it is set; what is not set is not offered.
+	Sampling    SamplingHandler
+	Elicitation ElicitationHandler
+	Roots       []Root
+
+	// OnNotification, when set, gets every notification of the server, one at a
+	// time, in the order of arrival, from one goroutine. It may call the client.
+	// While it is slow later notifications wait; beyond MaxNotifications the
+	// oldest are dropped and counted in the log.
+	OnNotification func(*Notification)
+
+	// LogLevel asks the server for log messages at this level and above, by
+	// logging/setLevel after the handshake (legacy era) or on every request
+	// (modern era). They arrive at OnNotification. Default: nothing is asked.
+	LogLevel LogLevel
+
+	// CallTimeout bounds one call, its input rounds included, in addition to
+	// the context's own deadline. Progress does not extend it. Default 0: none.
+	CallTimeout time.Duration
+
+	// ProbeTimeout bounds the wait for an answer to server/discover before the
+	// server counts as legacy. Default 5 s.
+	ProbeTimeout time.Duration
+
+	// CloseTimeout bounds what Close does politely: ending the session, waiting
+	// for handlers. Transports add their own bound. Default 5 s.
+	CloseTimeout time.Duration
+
+	// MaxServerRequests bounds the server's requests that are answered at the
+	// same time; more are refused with code -32603. Default 16.
+	MaxServerRequests int
+
+	// MaxNotifications bounds the notifications that wait for OnNotification,
+	// and the progress notices that wait for one call. Default 1,024.
+	MaxNotifications int
+
+	// MaxRounds bounds the input_required rounds of one call. Default 10.
+	MaxRounds int
+
+	// MaxPages bounds the pages of one list. Default 1,000.
+	MaxPages int
+
+	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
+	// protocol at Warn. Default: discarded.
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() *Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.Client.Name == "" {
+		out.Client = Implementation{Name: "mcpchain", Version: moduleVersion()}
+	}
+	out.Roots = slices.Clone(out.Roots)
+	setDefault(&out.ProbeTimeout, 5*time.Second)
+	setDefault(&out.CloseTimeout, 5*time.Second)
+	setDefault(&out.MaxServerRequests, 16)
+	setDefault(&out.MaxNotifications, 1024)
+	setDefault(&out.MaxRounds, 10)
+	setDefault(&out.MaxPages, 1000)
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &out
+}
+
+func setDefault[T int | time.Duration](p *T, v T) {
+	if *p <= 0 {
+		*p = v
+	}
+}
+
+// CallOption changes one call.
+type CallOption func(*callOptions)
+
+type callOptions struct {
+	progress func(Progress)
+	meta     map[string]json.RawMessage
+	timeout  time.Duration
+	logLevel LogLevel
+}
+
+// WithProgress asks for progress notices. fn runs on the goroutine that made
+// the call, one notice at a time, always before the call returns. When notices
+// arrive faster than fn takes them the oldest are dropped.
+func WithProgress(fn func(Progress)) CallOption {
+	return func(o *callOptions) { o.progress = fn }
+}
+
+// WithMeta adds an entry to the request's _meta. Keys of the protocol itself
+// (io.modelcontextprotocol/… and progressToken) are refused by the call.
+func WithMeta(key string, value json.RawMessage) CallOption {
+	return func(o *callOptions) {
+		if o.meta == nil {
+			o.meta = map[string]json.RawMessage{}
+		}
+		o.meta[key] = value
+	}
+}
+
+// WithTimeout bounds this call instead of [Options.CallTimeout].
+func WithTimeout(d time.Duration) CallOption {
+	return func(o *callOptions) { o.timeout = d }
+}
+
+// WithLogLevel asks for log messages of this one request. It has an effect in
+// the modern era only.
+func WithLogLevel(level LogLevel) CallOption {
+	return func(o *callOptions) { o.logLevel = level }
+}

@@ -1,0 +1,90 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Prompt is a template for messages that a server offers to people.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+	Icons       []Icon           `json:"icons,omitempty"`
+	Meta        json.RawMessage  `json:"_meta,omitempty"`
+}
+
+// PromptArgument is one blank of a [Prompt].
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// PromptMessage is one message of a filled-in prompt.
+type PromptMessage struct {
+	Role    string // "user" or "assistant"
+	Content Content
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *PromptMessage) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	content, err := DecodeContent(w.Content)
+	if err != nil {
+		return err
+	}
+	m.Role, m.Content = w.Role, content
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (m PromptMessage) MarshalJSON() ([]byte, error) {
+	return jsonrpc.Marshal(struct {
+		Role    string  `json:"role"`
+		Content Content `json:"content"`
+	}{m.Role, m.Content})
+}
+
+// GetPromptResult is a filled-in prompt.
+type GetPromptResult struct {
+	Description string          `json:"description,omitempty"`
+	Messages    []PromptMessage `json:"messages"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// Prompts lists the server's prompts over all pages. Each range asks the
+// server anew; an error is the last pair.
+func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*Prompt, error] {
+	return list[*Prompt](ctx, c, "prompts/list", "prompts", opts)
+}
+
+// GetPrompt fills in the prompt called name. args may be nil.
+func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts ...CallOption) (*GetPromptResult, error) {
+	var arguments any
+	if args != nil {
+		arguments = args
+	}
+	params, err := encodeArguments(name, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("get prompt %q: %w", name, err)
+	}
+	result := new(GetPromptResult)
+	err = c.call(ctx, &request{method: "prompts/get", target: name, params: params}, result, opts)
+	if err != nil {
+		return nil, fmt.Errorf("get prompt %q: %w", name, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,88 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/yosida95/uritemplate/v3"
+)
+
+// Resource is something that a server lets its clients read.
+type Resource struct {
+	URI         string          `json:"uri"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Size        *int64          `json:"size,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// ResourceTemplate is a family of resources whose URIs follow an RFC 6570
+// template.
+type ResourceTemplate struct {
+	URITemplate string          `json:"uriTemplate"`
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// Expand fills the template's variables. A variable without a value expands to
+// nothing, as RFC 6570 says.
+func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
+	tmpl, err := uritemplate.New(t.URITemplate)
+	if err != nil {
+		return "", fmt.Errorf("expand %q: %w", t.URITemplate, err)
+	}
+	vars := uritemplate.Values{}
+	for k, v := range values {
+		vars.Set(k, uritemplate.String(v))
+	}
+	uri, err := tmpl.Expand(vars)
+	if err != nil {
+		return "", fmt.Errorf("expand %q: %w", t.URITemplate, err)
+	}
+	return uri, nil
+}
+
+// ReadResourceResult holds the parts of a resource; a directory-like resource
+// has several.
+type ReadResourceResult struct {
+	Contents []ResourceContents `json:"contents"`
+	Meta     json.RawMessage    `json:"_meta,omitempty"`
+}
+
+// Resources lists the server's resources over all pages. Each range asks the
+// server anew; an error is the last pair.
+func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*Resource, error] {
+	return list[*Resource](ctx, c, "resources/list", "resources", opts)
+}
+
+// ResourceTemplates lists the server's resource templates over all pages.
+func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*ResourceTemplate, error] {
+	return list[*ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
+}
+
+// ReadResource reads the resource at uri, which need not be listed.
+func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*ReadResourceResult, error) {
+	params, err := encodeParams(struct {
+		URI string `json:"uri"`
+	}{uri})
+	if err != nil {
+		return nil, err
+	}
+	result := new(ReadResourceResult)
+	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params}, result, opts)
+	if err != nil {
+		return nil, fmt.Errorf("read resource %q: %w", uri, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,65 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Root is a place that the server may work in. Roots are advice: they restrict
+// nothing. Revision 2026-07-28 deprecates them; they work in both eras.
+type Root struct {
+	URI  string          `json:"uri"` // starts with file://
+	Name string          `json:"name,omitempty"`
+	Meta json.RawMessage `json:"_meta,omitempty"`
+}
+
+func (r Root) check() error {
+	u, err := url.Parse(r.URI)
+	if err != nil || u.Scheme != "file" {
+		return fmt.Errorf("root %q: the URI must start with file://", r.URI)
+	}
+	return nil
+}
+
+// SetRoots replaces the roots and tells a legacy server that they changed; a
+// modern one asks when it wants to know. It needs a client whose
+// [Options.Roots] was set, empty or not.
+func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
+	if c.opts.Roots == nil {
+		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
+	}
+	for _, r := range roots {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("set roots: %w", err)
+		}
+	}
+	c.mu.Lock()
+	c.roots = slices.Clone(roots)
+	c.mu.Unlock()
+	if !c.current().answers() {
+		return nil
+	}
+	return c.Notify(ctx, "notifications/roots/list_changed", nil)
+}
+
+// listRoots answers a request for the roots.
+func (c *Client) listRoots() (json.RawMessage, error) {
+	if c.opts.Roots == nil {
+		return nil, &RPCError{Code: CodeMethodNotFound, Message: "roots are not available"}
+	}
+	c.mu.Lock()
+	roots := slices.Clone(c.roots)
+	c.mu.Unlock()
+	if roots == nil {
+		roots = []Root{}
+	}
+	return jsonrpc.Marshal(struct {
+		Roots []Root `json:"roots"`
+	}{roots})
+}

@@ -1,0 +1,70 @@
+package mcpclient
+
+import "encoding/json"
+
+// Server is what is known of the server after connecting. Info is the server's
+// own claim: show it, but decide nothing by it.
+type Server struct {
+	Revision     string // the protocol revision in use
+	Info         Implementation
+	Capabilities ServerCapabilities
+	Instructions string // a hint for the model on how to use the server
+	SessionID    string // Streamable HTTP of the legacy era; treat it as a secret
+}
+
+// ServerCapabilities is what a server declared. Nil means not offered.
+type ServerCapabilities struct {
+	Tools        *ListCapability            `json:"tools,omitempty"`
+	Prompts      *ListCapability            `json:"prompts,omitempty"`
+	Resources    *ResourceCapability        `json:"resources,omitempty"`
+	Completions  *struct{}                  `json:"completions,omitempty"`
+	Logging      *struct{}                  `json:"logging,omitempty"`
+	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
+	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
+}
+
+// ListCapability says whether changes of a list are notified.
+type ListCapability struct {
+	ListChanged bool `json:"listChanged,omitempty"`
+}
+
+// ResourceCapability says what a server's resources can do.
+type ResourceCapability struct {
+	ListChanged bool `json:"listChanged,omitempty"`
+	Subscribe   bool `json:"subscribe,omitempty"`
+}
+
+// requirement names the capability that a method needs, "" for none.
+func requirement(method string) string {
+	switch method {
+	case "tools/list", "tools/call":
+		return "tools"
+	case "resources/list", "resources/templates/list", "resources/read":
+		return "resources"
+	case "resources/subscribe", "resources/unsubscribe":
+		return "resources.subscribe"
+	case "prompts/list", "prompts/get":
+		return "prompts"
+	case "logging/setLevel":
+		return "logging"
+	}
+	return ""
+}
+
+// offers reports whether the server declared a capability that [requirement]
+// names.
+func (s *ServerCapabilities) offers(capability string) bool {
+	switch capability {
+	case "tools":
+		return s.Tools != nil
+	case "resources":
+		return s.Resources != nil
+	case "resources.subscribe":
+		return s.Resources != nil && s.Resources.Subscribe
+	case "prompts":
+		return s.Prompts != nil
+	case "logging":
+		return s.Logging != nil
+	}
+	return true
+}

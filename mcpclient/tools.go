@@ -1,0 +1,174 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Tool is a function that a server offers to models.
+type Tool struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+
+	// InputSchema and OutputSchema are JSON Schemas, byte for byte as the
+	// server sent them. OutputSchema is nil when the tool has none.
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+
+	Annotations *ToolAnnotations `json:"annotations,omitempty"`
+	Icons       []Icon           `json:"icons,omitempty"`
+	Execution   json.RawMessage  `json:"execution,omitempty"` // revision 2025-11-25
+	Meta        json.RawMessage  `json:"_meta,omitempty"`
+}
+
+// DisplayName is the name to show a person: title, annotated title, or name.
+func (t *Tool) DisplayName() string {
+	switch {
+	case t.Title != "":
+		return t.Title
+	case t.Annotations != nil && t.Annotations.Title != "":
+		return t.Annotations.Title
+	}
+	return t.Name
+}
+
+// ToolAnnotations are the server's hints about a tool. They are claims, not
+// facts: base no decision about safety on them unless the server is trusted.
+type ToolAnnotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // default false
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // default true
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // default false
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // default true
+}
+
+// Icon is an image for a user interface.
+type Icon struct {
+	Src      string   `json:"src"`
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"`
+	Theme    string   `json:"theme,omitempty"`
+}
+
+// CallToolResult is what a tool answered.
+type CallToolResult struct {
+	Content []Content
+
+	// StructuredContent is the machine-readable answer, nil when absent. It is
+	// an object up to revision 2025-11-25 and any JSON value, null included,
+	// since 2026-07-28.
+	StructuredContent json.RawMessage
+
+	// IsError says that the tool ran and failed; Content tells why.
+	IsError bool
+
+	Meta json.RawMessage
+
+	tool string
+}
+
+// Text joins the text blocks of the result with newlines.
+func (r *CallToolResult) Text() string {
+	var parts []string
+	for _, c := range r.Content {
+		if t, ok := c.(*TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Err is a [*ToolError] when the tool failed, else nil.
+func (r *CallToolResult) Err() error {
+	if !r.IsError {
+		return nil
+	}
+	return &ToolError{Tool: r.tool, Result: r}
+}
+
+type callToolResultWire struct {
+	Content           json.RawMessage `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              json.RawMessage `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *CallToolResult) UnmarshalJSON(data []byte) error {
+	var w callToolResultWire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	content, err := decodeContents(w.Content, maxContentDepth)
+	if err != nil {
+		return err
+	}
+	r.Content, r.StructuredContent, r.IsError, r.Meta = content, w.StructuredContent, w.IsError, w.Meta
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r *CallToolResult) MarshalJSON() ([]byte, error) {
+	blocks := r.Content
+	if blocks == nil {
+		blocks = []Content{}
+	}
+	content, err := jsonrpc.Marshal(blocks)
+	if err != nil {
+		return nil, err
+	}
+	return jsonrpc.Marshal(callToolResultWire{content, r.StructuredContent, r.IsError, r.Meta})
+}
+
+// Tools lists the server's tools over all pages. Each range asks the server
+// anew; an error is the last pair.
+func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
+	return list[*Tool](ctx, c, "tools/list", "tools", opts)
+}
+
+// CallTool runs a tool. args is a JSON object: nil for none, a
+// [json.RawMessage], or a value that marshals to an object. A failure of the
+// tool is part of the result (see [CallToolResult.Err]), not an error.
+//
+// The call is never repeated: after an error that is not an [*RPCError] the
+// tool may or may not have run. A server that interrupts the call for input is
+// answered by the handlers of [Options], up to [Options.MaxRounds] times.
+func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*CallToolResult, error) {
+	params, err := encodeArguments(name, args)
+	if err != nil {
+		return nil, fmt.Errorf("call tool %q: %w", name, err)
+	}
+	result := &CallToolResult{tool: name}
+	err = c.call(ctx, &request{method: "tools/call", target: name, params: params}, result, opts)
+	if err != nil {
+		return nil, fmt.Errorf("call tool %q: %w", name, err)
+	}
+	return result, nil
+}
+
+// CallToolAs runs a tool and decodes its structured content, or its text when
+// the tool has none, into a T. A failure of the tool is a [*ToolError].
+func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (T, error) {
+	var out T
+	res, err := c.CallTool(ctx, name, args, opts...)
+	if err != nil {
+		return out, err
+	}
+	if err := res.Err(); err != nil {
+		return out, err
+	}
+	raw := []byte(res.StructuredContent)
+	if raw == nil {
+		raw = []byte(res.Text())
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("call tool %q: result into %T: %w", name, out, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,46 @@
+package mcpclient
+
+import (
+	"context"
+)
+
+// Transport is a recipe for reaching one server. Dial may be called again
+// after the connection that it made has ended.
+type Transport interface {
+	// Dial opens a connection. The context bounds the opening only: the
+	// connection outlives it.
+	Dial(ctx context.Context) (Conn, error)
+}
+
+// Conn carries whole JSON-RPC messages, without framing.
+type Conn interface {
+	// Send hands over one message. Any number of goroutines may call it. An
+	// error concerns this message only, unless Recv fails too. Send does not
+	// keep message after it returned.
+	Send(ctx context.Context, message []byte) error
+
+	// Recv returns the next message, which then belongs to the caller. One
+	// goroutine calls it. A [*MessageError] concerns one message and the
+	// connection goes on; any other error is its end, and io.EOF a regular one.
+	Recv() ([]byte, error)
+
+	// Close ends the connection and makes Send and Recv return. It may be
+	// called more than once, from any goroutine, and returns when all that
+	// belongs to the connection has ended.
+	Close() error
+}
+
+// MessageError says that one message of the server could not be received.
+type MessageError struct {
+	// Prefix is how the message began, to tell what it belonged to.
+	Prefix []byte
+	Err    error
+}
+
+func (e *MessageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *MessageError) Unwrap() error { return e.Err }
+
+// defaultMaxMessage bounds one message of the server.
+const defaultMaxMessage = 32 << 20

@@ -1,0 +1,128 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/child"
+)
+
+// exitTime is how long a connection that broke waits to learn how the process
+// came to its end.
+const exitTime = time.Second / 2
+
+// Command reaches a server by starting a process and speaking over its
+// standard input and output, one message a line (the stdio transport).
+//
+// When the process exits or closes its output, Recv delivers what it wrote and
+// then a [*ProcessError]. A descendant that holds the output open delays that
+// by 200 ms at most. A line that does not begin like a JSON object or array is
+// skipped; the error that ends the connection quotes the last such line. A line
+// over MaxMessage is a [*MessageError] as soon as that is known, and the
+// connection goes on behind it.
+//
+// Close ends the whole process group: it closes the process's input, waits
+// for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it
+// terminates the process tree. When this process is killed itself, the server
+// sees the end of its input, and on Windows is killed too.
+type Command struct {
+	Path string   // the program, looked up in PATH when it has no slash
+	Args []string // without the program's name
+	Dir  string   // default: the current directory
+	Env  []string // "KEY=value", added to the environment of this process; later ones win
+
+	// Stderr gets what the server writes to its standard error, from one
+	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote.
+	// A writer that is stuck for a second loses output instead of holding up
+	// the server, and is left behind by Close when it stays stuck for
+	// StopTimeout; one that fails is not called again.
+	Stderr io.Writer
+
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
+
+	// StopTimeout is the wait at each step of stopping. Default 2 s.
+	StopTimeout time.Duration
+}
+
+// Dial starts the process. The error of one that does not start is a
+// [*ProcessError] and wraps what the operating system said.
+func (t *Command) Dial(ctx context.Context) (Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := child.Start(child.Spec{
+		Path:        t.Path,
+		Args:        t.Args,
+		Dir:         t.Dir,
+		Env:         t.Env,
+		Stderr:      t.Stderr,
+		StopTimeout: t.StopTimeout,
+	})
+	if err != nil {
+		return nil, &startError{&ProcessError{Command: t.Path, Status: err.Error()}, err}
+	}
+
+	s := newStream(p.Stdout(), p.Stdin(), cmp.Or(max(t.MaxMessage, 0), defaultMaxMessage))
+	s.cause = func(op string, _ error) error { return processError(t.Path, p, op) }
+	s.halt = p.End
+	s.hangUp = func() error { return p.Stop(context.Background()) }
+	return s, nil
+}
+
+// processError says how the process came to its end. It may be about to.
+func processError(path string, p *child.Process, op string) error {
+	waitFor(p.Done(), exitTime)
+	closed := "closed its standard output but runs on"
+	if op == "write" {
+		closed = "closed its standard input but runs on"
+	}
+	return &ProcessError{Command: path, Status: cmp.Or(p.Status(), closed), Stderr: p.StderrTail()}
+}
+
+// startError is a ProcessError with what the operating system said.
+type startError struct {
+	process *ProcessError
+	cause   error
+}
+
+func (e *startError) Error() string { return e.cause.Error() }
+
+func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
+
+// Sibling returns the path of a program that lies next to the one that runs,
+// for [Command.Path]: servers that ship with their host. The name has no
+// directory; ".exe" is added when only that file exists. When the running
+// program is a symbolic link, the directory of the link comes first, then that
+// of the file.
+func Sibling(name string) (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find %q next to the running program: %w", name, err)
+	}
+	return siblingOf(executable, name)
+}
+
+func siblingOf(executable, name string) (string, error) {
+	if name == "" || name != filepath.Base(name) {
+		return "", fmt.Errorf("find %q next to the running program: want the name of a file, without a directory", name)
+	}
+	dirs := []string{filepath.Dir(executable)}
+	if target, err := filepath.EvalSymlinks(executable); err == nil && filepath.Dir(target) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	for _, dir := range dirs {
+		for _, file := range []string{name, name + ".exe"} {
+			path := filepath.Join(dir, file)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("find %q next to the running program: no such file in %q: %w", name, dirs, os.ErrNotExist)
+}

@@ -1,0 +1,463 @@
+package mcpclient
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const roleVariable = "MCPCHAIN_SERVER_ROLE"
+
+// TestMain makes this program the server process of its own tests.
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(serverRoles[role]())
+}
+
+var serverRoles = map[string]func() int{
+	"echo": func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"dies": func() int { // after two messages, with a third that was sent before
+		lines := bufio.NewScanner(os.Stdin)
+		for range 2 {
+			lines.Scan()
+			fmt.Println(lines.Text())
+		}
+		fmt.Println(`{"last":true}`)
+		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
+		return 3
+	},
+	"usage": func() int {
+		fmt.Println("usage: server [flags]")
+		return 2
+	},
+	"deaf": func() int { // never reads
+		fmt.Println("{}")
+		return idle()
+	},
+	"hides": func() int { // closes its input and goes on
+		_ = os.Stdin.Close()
+		fmt.Println("{}")
+		return idle()
+	},
+	"silent": func() int { // closes its output and goes on
+		_ = os.Stdout.Close()
+		return idle()
+	},
+	"stubborn": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("{}")
+		return idle()
+	},
+	"holder": func() int {
+		signal.Ignore(syscall.SIGTERM)
+		return idle()
+	},
+	"abandons": func() int { // exits, and leaves a child that keeps the pipes
+		pid, err := spawnHolder()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Printf("[%d]\n", pid)
+		return 4
+	},
+	"parent": func() int { // stays, with such a child
+		signal.Ignore(syscall.SIGTERM)
+		pid, err := spawnHolder()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Printf("[%d]\n", pid)
+		return idle()
+	},
+	"noisy": func() int { // on stderr, then echoes
+		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"endless": func() int { // a line of 100 MiB, then a message
+		out := bufio.NewWriterSize(os.Stdout, 64<<10)
+		fmt.Fprint(out, `{"id":7,"result":"`)
+		for range 100 << 4 {
+			_, _ = out.WriteString(strings.Repeat("x", 64<<10))
+		}
+		fmt.Fprint(out, "\"}\n{}\n")
+		_ = out.Flush()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	},
+}
+
+func idle() int {
+	<-time.After(time.Hour)
+	return 0
+}
+
+func spawnHolder() (int, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=holder")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	return cmd.Process.Pid, nil
+}
+
+// dialCommand starts this program in a role, and checks at the end that no
+// goroutine of the connection is left.
+func dialCommand(t *testing.T, role string, change ...func(*Command)) Conn {
+	t.Helper()
+	c := &Command{Path: os.Args[0], Env: []string{roleVariable + "=" + role}, StopTimeout: 200 * time.Millisecond}
+	for _, f := range change {
+		f(c)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	conn, err := c.Dial(ctx)
+	cancel() // the connection outlives it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		began := time.Now()
+		if err := conn.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		expectNoGoroutines(t)
+	})
+	return conn
+}
+
+// expectNoGoroutines fails when a goroutine of a process or a stream does not
+// end. One that has done its work may take a moment to.
+func expectNoGoroutines(t *testing.T) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		stacks := string(buf[:runtime.Stack(buf, true)])
+		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "mcpclient.(*outbox)") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", stacks)
+		}
+	}
+}
+
+func recv(t *testing.T, conn Conn, want string) {
+	t.Helper()
+	if got, err := conn.Recv(); err != nil || string(got) != want {
+		t.Fatalf("got %q and error %v, want %q", got, err, want)
+	}
+}
+
+func send(t *testing.T, conn Conn, message string) {
+	t.Helper()
+	if err := conn.Send(t.Context(), []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recvEnd expects the end of a process, soon.
+func recvEnd(t *testing.T, conn Conn, status string) *ProcessError {
+	t.Helper()
+	began := time.Now()
+	_, err := conn.Recv()
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the end of the process was reported after %v", took)
+	}
+	e, ok := errors.AsType[*ProcessError](err)
+	if !ok || e.Status != status || e.Command != os.Args[0] {
+		t.Fatalf("got %v, want a ProcessError with status %q", err, status)
+	}
+	return e
+}
+
+func TestCommand(t *testing.T) {
+	conn := dialCommand(t, "echo")
+	for _, m := range []string{"{}", `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "[]"} {
+		send(t, conn, m)
+		recv(t, conn, m)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Recv(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Recv after Close: got %v, want %v", err, ErrClosed)
+	}
+	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, ErrClosed) {
+		t.Errorf("Send after Close: got %v, want %v", err, ErrClosed)
+	}
+}
+
+func TestCommandRedial(t *testing.T) {
+	c := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
+	for range 2 {
+		conn, err := c.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(t, conn, "{}")
+		recv(t, conn, "{}")
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What a process wrote comes before its end, and its end is the error of
+// everything afterwards.
+func TestCommandDies(t *testing.T) {
+	conn := dialCommand(t, "dies")
+	for _, m := range []string{`{"id":1}`, `{"id":2}`} {
+		send(t, conn, m)
+		recv(t, conn, m)
+	}
+	recv(t, conn, `{"last":true}`)
+	e := recvEnd(t, conn, "exit status 3")
+	if want := "fatal: out of cheese"; e.Stderr != want {
+		t.Errorf("got stderr %q, want %q", e.Stderr, want)
+	}
+	if again := recvEnd(t, conn, "exit status 3"); again != e {
+		t.Errorf("second Recv: got %v, want the same error", again)
+	}
+	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, e) {
+		t.Errorf("Send: got %v, want %v", err, e)
+	}
+}
+
+// Writing to a process that has died says how it died, and loses nothing of
+// what it wrote.
+func TestCommandWriteToDead(t *testing.T) {
+	conn := dialCommand(t, "dies")
+	send(t, conn, "[1]")
+	send(t, conn, "[2]")
+	var err error
+	for range 100_000 {
+		if err = conn.Send(t.Context(), []byte(`{"method":"notifications/progress"}`)); err != nil {
+			break
+		}
+	}
+	if e, ok := errors.AsType[*ProcessError](err); !ok || e.Status != "exit status 3" {
+		t.Errorf("Send: got %v, want a ProcessError with exit status 3", err)
+	}
+	for _, m := range []string{"[1]", "[2]", `{"last":true}`} {
+		recv(t, conn, m)
+	}
+	recvEnd(t, conn, "exit status 3")
+}
+
+func TestCommandSaysWhatWasNoMessage(t *testing.T) {
+	conn := dialCommand(t, "usage")
+	_, err := conn.Recv()
+	if _, ok := errors.AsType[*ProcessError](err); !ok || !strings.Contains(err.Error(), `"usage: server [flags]"`) {
+		t.Errorf("got %v, want a ProcessError that quotes the line", err)
+	}
+}
+
+func TestCommandClosesOneEnd(t *testing.T) {
+	t.Run("output", func(t *testing.T) {
+		conn := dialCommand(t, "silent")
+		recvEnd(t, conn, "closed its standard output but runs on")
+	})
+	t.Run("input", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("there are no signals on Windows")
+		}
+		conn := dialCommand(t, "hides")
+		recv(t, conn, "{}")
+		send(t, conn, "{}")
+		recvEnd(t, conn, "closed its standard input but runs on")
+	})
+}
+
+// A server that does not read holds up no sender past its deadline, nor Close.
+func TestCommandDeaf(t *testing.T) {
+	conn := dialCommand(t, "deaf")
+	recv(t, conn, "{}")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	big := []byte("[" + strings.Repeat("1", 4<<20) + "]")
+	if err := conn.Send(ctx, big); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := conn.Send(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("Send took %v with a deadline of 200ms", took)
+	}
+}
+
+func TestCommandCloseUnblocksRecv(t *testing.T) {
+	conn := dialCommand(t, "stubborn")
+	recv(t, conn, "{}")
+	got := make(chan error, 1)
+	go func() { _, err := conn.Recv(); got <- err }()
+	conn.Close()
+	if err := <-got; !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want %v", err, ErrClosed)
+	}
+}
+
+func TestCommandDescendantHoldsPipes(t *testing.T) {
+	for _, role := range []string{"abandons", "parent"} {
+		t.Run(role, func(t *testing.T) {
+			conn := dialCommand(t, role)
+			message, err := conn.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if role == "abandons" {
+				recvEnd(t, conn, "exit status 4")
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			pid, err := strconv.Atoi(strings.Trim(string(message), "[]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if running(pid) {
+				t.Errorf("process %d survived", pid)
+			}
+		})
+	}
+}
+
+// running reports whether a process has not ended. A zombie has: it waits for
+// somebody to ask for its status.
+func running(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		return false
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+func TestCommandStderr(t *testing.T) {
+	var w strings.Builder // Close comes before reading it
+	conn := dialCommand(t, "noisy", func(c *Command) { c.Stderr = &w; c.StopTimeout = 10 * time.Second })
+	send(t, conn, "{}")
+	recv(t, conn, "{}")
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.Len() != 1<<20 {
+		t.Errorf("got %d bytes of stderr, want %d", w.Len(), 1<<20)
+	}
+}
+
+func TestCommandEndlessLine(t *testing.T) {
+	const limit = 4 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	conn := dialCommand(t, "endless", func(c *Command) { c.MaxMessage = limit })
+	_, err := conn.Recv()
+	e, ok := errors.AsType[*MessageError](err)
+	if !ok || !errors.Is(err, ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
+		t.Fatalf("got %v, want a MessageError with the beginning of the line", err)
+	}
+	recv(t, conn, "{}")
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 3*limit {
+		t.Errorf("allocated %d bytes in all, want at most %d", got, 3*limit)
+	}
+}
+
+func TestCommandDoesNotStart(t *testing.T) {
+	c := &Command{Path: "no-such-mcp-server"}
+	_, err := c.Dial(t.Context())
+	e, ok := errors.AsType[*ProcessError](err)
+	if !ok || e.Command != c.Path || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v, want a ProcessError that wraps %v", err, exec.ErrNotFound)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Dial(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestSiblingOf(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := filepath.Join(dir, "real")
+	links := filepath.Join(dir, "links")
+	for _, d := range []string{real, links, filepath.Join(links, "folder")} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"real/host", "real/server", "real/tool.exe", "real/both", "real/both.exe", "links/both"} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(file)), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host, link := filepath.Join(real, "host"), filepath.Join(links, "host")
+	if err := os.Symlink(host, link); err != nil {
+		t.Logf("without symbolic links: %v", err)
+		link = host
+	}
+	for _, test := range []struct {
+		executable, name, want string
+	}{
+		{host, "server", filepath.Join(real, "server")},
+		{host, "tool", filepath.Join(real, "tool.exe")},
+		{host, "both", filepath.Join(real, "both")},
+		{link, "server", filepath.Join(real, "server")},
+		{link, "both", filepath.Join(filepath.Dir(link), "both")},
+		{link, "folder", ""},
+		{host, "missing", ""},
+		{host, "", ""},
+		{host, ".", ""},
+		{host, "..", ""},
+		{host, "../real/server", ""},
+		{host, filepath.Join(real, "server"), ""},
+	} {
+		got, err := siblingOf(test.executable, test.name)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%q next to %q: got %q and error %v, want %q", test.name, test.executable, got, err, test.want)
+		}
+		if err != nil && !strings.Contains(err.Error(), strconv.Quote(test.name)) {
+			t.Errorf("error %q does not name %q", err, test.name)
+		}
+	}
+}
+
+func TestSibling(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Sibling(filepath.Base(executable))
+	if err != nil || got != executable {
+		t.Errorf("got %q and error %v, want %q", got, err, executable)
+	}
+}

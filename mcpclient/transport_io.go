@@ -1,0 +1,160 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// IO speaks over a reader and a writer that the caller supplies, one message a
+// line. It can be dialed once. Close closes both where they are io.Closers.
+//
+// A message must be on one line: a line that does not begin like a JSON object
+// or array is skipped. A line over MaxMessage is a [*MessageError] as soon as
+// that is known, and the connection goes on behind it.
+//
+// Closing a network connection, an [os.File] that has deadlines or an
+// [io.PipeReader] makes its Read return. Other readers, the terminal among
+// them, are read by a goroutine of the connection, so that Recv can return when
+// the connection is closed; that goroutine stays behind until its last Read
+// returns. So does, after a wait, the one whose Write does not return.
+type IO struct {
+	Reader io.Reader
+	Writer io.Writer
+
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
+
+	dialed atomic.Bool
+}
+
+// Dial starts reading.
+func (t *IO) Dial(ctx context.Context) (Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if t.Reader == nil || t.Writer == nil {
+		return nil, errors.New("dial: an IO transport needs a Reader and a Writer")
+	}
+	if t.dialed.Swap(true) {
+		return nil, errors.New("dial: an IO transport can be dialed once: make a new one with a new Reader and Writer")
+	}
+
+	reader, stopReading := t.Reader, func() error { return closeIfCloser(t.Reader) }
+	if !closeEndsRead(t.Reader) {
+		p := newPump(t.Reader)
+		reader, stopReading = p, p.Close
+	}
+	s := newStream(reader, t.Writer, cmp.Or(max(t.MaxMessage, 0), defaultMaxMessage))
+	s.cause = func(op string, err error) error {
+		if err == io.EOF {
+			return err
+		}
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	s.halt = func() { _ = stopReading() }
+	s.hangUp = func() error { return errors.Join(closeIfCloser(t.Writer), stopReading()) }
+	return s, nil
+}
+
+// closeEndsRead reports whether a Read that blocks returns when r is closed.
+func closeEndsRead(r io.Reader) bool {
+	switch r := r.(type) {
+	case *io.PipeReader:
+		return true
+	case interface {
+		io.Closer
+		SetReadDeadline(time.Time) error
+	}:
+		return r.SetReadDeadline(time.Time{}) == nil
+	}
+	return false
+}
+
+// closeIfCloser closes v. That v is closed already is no error.
+func closeIfCloser(v any) error {
+	c, ok := v.(io.Closer)
+	if !ok {
+		return nil
+	}
+	err := c.Close()
+	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// pump is a reader whose Read returns when it is closed, though the reader
+// behind it may go on to block.
+type pump struct {
+	src     io.Reader
+	want    chan []byte
+	got     chan readResult
+	stopped chan struct{} // closed by Close
+	ended   chan struct{} // closed when the goroutine has ended
+	once    sync.Once
+	err     error // of closing src
+}
+
+type readResult struct {
+	n   int
+	err error
+}
+
+// newPump reads from r on a goroutine, straight into what Read was given: a
+// stream that was closed makes no more use of that.
+func newPump(r io.Reader) *pump {
+	p := &pump{
+		src:     r,
+		want:    make(chan []byte),
+		got:     make(chan readResult, 1),
+		stopped: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	go p.run()
+	return p
+}
+
+func (p *pump) run() {
+	defer close(p.ended)
+	for {
+		select {
+		case b := <-p.want:
+			n, err := p.src.Read(b)
+			p.got <- readResult{n, err}
+		case <-p.stopped:
+			return
+		}
+	}
+}
+
+func (p *pump) Read(b []byte) (int, error) {
+	select {
+	case p.want <- b:
+	case <-p.stopped:
+		return 0, io.ErrClosedPipe
+	}
+	select {
+	case r := <-p.got:
+		return r.n, r.err
+	case <-p.stopped:
+		return 0, io.ErrClosedPipe
+	}
+}
+
+// Close closes what the pump reads from, and gives its Read a moment to return.
+func (p *pump) Close() error {
+	p.once.Do(func() {
+		close(p.stopped)
+		p.err = closeIfCloser(p.src)
+		waitFor(p.ended, closingTime)
+	})
+	return p.err
+}

@@ -1,0 +1,290 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	readBuffer  = 4 << 10   // what a connection that is idle keeps for reading
+	maxChunk    = 256 << 10 // a long message is read in pieces of at most this
+	maxEmpty    = 100       // reads in a row that give neither bytes nor an error
+	closingTime = time.Second / 5
+	blanks      = " \t\r"
+)
+
+var byteOrderMark = []byte("\uFEFF")
+
+// stream is a Conn that has one message on each line. It runs no goroutine
+// while it is idle.
+type stream struct {
+	lines lineReader
+	out   outbox
+
+	cause  func(op string, err error) error // what an error of reading or writing means
+	halt   func()                           // makes a Read that blocks return
+	hangUp func() error                     // ends what the stream runs over, and makes a Write return
+
+	closing  sync.Once
+	closeErr error
+
+	mu  sync.Mutex
+	err error // why the connection ended
+}
+
+// newStream makes a stream that still needs cause, halt and hangUp.
+func newStream(r io.Reader, w io.Writer, maxMessage int) *stream {
+	s := &stream{lines: lineReader{src: r, max: maxMessage}}
+	s.out.dst, s.out.failed = w, func(err error) {
+		_ = s.end("write", err)
+		s.halt()
+	}
+	return s
+}
+
+// Send queues a message. It waits while 1 MiB is queued; a larger message waits
+// until it is alone. What was queued is written whole, also when the context
+// of its sender has ended.
+func (s *stream) Send(ctx context.Context, message []byte) error {
+	return s.out.send(ctx, message)
+}
+
+func (s *stream) Recv() ([]byte, error) {
+	message, err := s.lines.next()
+	if ended := s.ended(); ended != nil && errors.Is(ended, ErrClosed) {
+		return nil, ended
+	}
+	if _, ok := errors.AsType[*MessageError](err); ok || err == nil {
+		return message, err
+	}
+	return nil, s.end("read", err)
+}
+
+// Close gives what is queued a moment to be written.
+func (s *stream) Close() error {
+	s.closing.Do(func() {
+		s.fail(ErrClosed)
+		s.out.wait(closingTime)
+		s.closeErr = s.hangUp()
+		s.out.wait(closingTime)
+	})
+	return s.closeErr
+}
+
+// noise tells how many lines were no messages, and the last of them.
+func (s *stream) noise() (n int, last string) { return s.lines.noise() }
+
+// end records and returns why the connection ended.
+func (s *stream) end(op string, err error) error {
+	if ended := s.ended(); ended != nil {
+		return ended
+	}
+	err = s.cause(op, err)
+	if n, last := s.noise(); n > 0 {
+		err = &noiseError{err, n, last}
+	}
+	return s.fail(err)
+}
+
+func (s *stream) ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// fail records err unless there is an earlier one, which it returns then.
+func (s *stream) fail(err error) error {
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = err
+	}
+	err = s.err
+	s.mu.Unlock()
+	s.out.shut(err)
+	return err
+}
+
+// noiseError is the end of a connection on which there was noise.
+type noiseError struct {
+	error
+	lines int
+	last  string
+}
+
+func (e *noiseError) Error() string {
+	return fmt.Sprintf("%v\nlines skipped because they are no JSON-RPC messages: %d, the last: %q", e.error, e.lines, e.last)
+}
+
+func (e *noiseError) Unwrap() error { return e.error }
+
+// lineReader finds the messages among the lines of a reader. A line is a
+// message when it begins like a JSON object or array; other lines are noise and
+// skipped, which includes all of a message that is spread over lines but what
+// looks like the beginning of one.
+type lineReader struct {
+	src     io.Reader
+	max     int    // bytes of a line
+	small   []byte // the read buffer of an idle connection
+	data    []byte // read but not handed out: part of small, or of what a long line left
+	begun   bool   // the first line was read
+	discard bool   // the line that is read next is the rest of one that is too long
+	err     error  // of src, after which it is not read again
+
+	mu        sync.Mutex
+	noisy     int
+	lastNoise string
+}
+
+// next returns the next message, in memory of its own.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		line, owned, err := l.line()
+		if err != nil {
+			return nil, err
+		}
+		if !l.begun {
+			l.begun = true
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		line = bytes.Trim(line, blanks)
+		switch {
+		case len(line) == 0:
+		case !beginsMessage(line):
+			l.mu.Lock()
+			l.noisy++
+			l.lastNoise = cut(string(line[:min(len(line), maxQuoted+1)]))
+			l.mu.Unlock()
+		case owned:
+			return line, nil
+		default:
+			return bytes.Clone(line), nil
+		}
+	}
+}
+
+func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
+
+func (l *lineReader) noise() (n int, last string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.noisy, l.lastNoise
+}
+
+// line returns the next line without its newline. Unless it is owned, it is
+// valid until the next call.
+func (l *lineReader) line() (line []byte, owned bool, err error) {
+	searched := 0
+	for {
+		if i := bytes.IndexByte(l.data[searched:], '\n'); i >= 0 {
+			line, l.data = l.data[:searched+i], l.data[searched+i+1:]
+			switch {
+			case l.discard:
+				l.discard, searched = false, 0
+				continue
+			case len(line) > l.max:
+				return nil, false, l.tooLong(line)
+			}
+			return line, false, nil
+		}
+		switch searched = len(l.data); {
+		case l.discard:
+			l.data, searched = nil, 0
+		case searched > l.max:
+			err := l.tooLong(l.data)
+			l.discard, l.data = true, nil
+			return nil, false, err
+		case searched >= readBuffer:
+			line, err := l.longLine()
+			return line, true, err
+		}
+		if err := l.fill(); err != nil {
+			line, l.data = l.data, nil
+			line, err = l.lastLine(line, err)
+			return line, false, err
+		}
+	}
+}
+
+// fill reads more into the small buffer, which has room.
+func (l *lineReader) fill() error {
+	if l.small == nil {
+		l.small = make([]byte, readBuffer)
+	}
+	n := copy(l.small, l.data)
+	l.data = l.small[:n] // while read blocks, a large buffer is not kept
+	m, err := l.read(l.small[n:])
+	l.data = l.small[:n+m]
+	return err
+}
+
+// read reads at least one byte, or returns why there is none.
+func (l *lineReader) read(b []byte) (int, error) {
+	for range maxEmpty {
+		if l.err != nil {
+			return 0, l.err
+		}
+		var n int
+		if n, l.err = l.src.Read(b); n > 0 {
+			return n, nil
+		}
+	}
+	l.err = io.ErrNoProgress
+	return 0, l.err
+}
+
+// longLine reads the rest of a line that fills the small buffer, in pieces that
+// double, and joins them once: the message has its exact size, and nothing of
+// the pieces stays.
+func (l *lineReader) longLine() ([]byte, error) {
+	chunks := [][]byte{bytes.Clone(l.data)}
+	total := len(l.data)
+	l.data = nil
+	for size := 2 * readBuffer; total <= l.max; size = min(2*size, maxChunk) {
+		chunk := make([]byte, min(size, l.max+1-total))
+		for n := 0; n < len(chunk); {
+			m, err := l.read(chunk[n:])
+			if err != nil {
+				return l.lastLine(bytes.Join(append(chunks, chunk[:n]), nil), err)
+			}
+			if i := bytes.IndexByte(chunk[n:n+m], '\n'); i >= 0 {
+				l.data = chunk[n+i+1 : n+m]
+				return bytes.Join(append(chunks, chunk[:n+i]), nil), nil
+			}
+			n += m
+		}
+		chunks, total = append(chunks, chunk), total+len(chunk)
+	}
+	l.discard = true
+	return nil, l.tooLong(chunks[0])
+}
+
+// lastLine returns what remains when nothing more comes, unless that is a part
+// of a message.
+func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
+	if !l.begun {
+		rest = bytes.TrimPrefix(rest, byteOrderMark)
+	}
+	rest = bytes.Trim(rest, blanks)
+	switch {
+	case len(rest) == 0:
+		return nil, err
+	case !beginsMessage(rest) || json.Valid(rest):
+		return rest, nil
+	case err == io.EOF:
+		return nil, io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+func (l *lineReader) tooLong(line []byte) error {
+	return &MessageError{
+		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
+		Err:    fmt.Errorf("%w: more than %d bytes, which MaxMessage of the transport can raise", ErrMessageTooLarge, l.max),
+	}
+}

@@ -1,0 +1,517 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// received is what came out of a reader, one entry for each message or
+// message error, then how it ended.
+type received struct {
+	Lines []string
+	Noise int
+	End   string
+}
+
+func receiveAll(next func() ([]byte, error), noise func() (int, string)) (r received) {
+	for {
+		message, err := next()
+		if e, ok := errors.AsType[*MessageError](err); ok {
+			r.Lines = append(r.Lines, "too long: "+string(e.Prefix[:1]))
+			continue
+		}
+		if err != nil {
+			r.End = err.Error()
+			r.Noise, _ = noise()
+			return r
+		}
+		r.Lines = append(r.Lines, string(message))
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	long := `{"long":"` + strings.Repeat("x", 3*readBuffer) + `"}`
+	for _, test := range []struct {
+		name, in string
+		want     received
+	}{
+		{"nothing", "", received{End: "EOF"}},
+		{"two", "{}\n[]\n", received{Lines: []string{"{}", "[]"}, End: "EOF"}},
+		{"carriage returns", "{}\r\n\r\n[]\r\n", received{Lines: []string{"{}", "[]"}, End: "EOF"}},
+		{"blank lines", "\n  \n\t{} \n\n", received{Lines: []string{"{}"}, End: "EOF"}},
+		{"byte order mark", "\uFEFF{}\n{}\n", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
+		{"byte order mark only once", "{}\n\uFEFF{}\n", received{Lines: []string{"{}"}, Noise: 1, End: "EOF"}},
+		{"noise", "Server 1.0\n{}\nnull\n42\n\"text\"\n", received{Lines: []string{"{}"}, Noise: 4, End: "EOF"}},
+		{"spread over lines", "{\n  \"a\": 1\n}\n{}\n", received{Lines: []string{"{", "{}"}, Noise: 2, End: "EOF"}},
+		{"no newline at the end", "{}\n{\"a\":1}", received{Lines: []string{"{}", `{"a":1}`}, End: "EOF"}},
+		{"cut off", "{}\n{\"a\":", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
+		{"noise at the end", "{}\nbye", received{Lines: []string{"{}"}, Noise: 1, End: "EOF"}},
+		{"long", long + "\n{}\n" + long + "\n" + long, received{Lines: []string{long, "{}", long, long}, End: "EOF"}},
+		{"long and cut off", long[:2*readBuffer], received{End: "unexpected EOF"}},
+	} {
+		for kind, wrap := range map[string]func(io.Reader) io.Reader{
+			"whole":          func(r io.Reader) io.Reader { return r },
+			"bytes":          iotest.OneByteReader,
+			"data and error": iotest.DataErrReader,
+		} {
+			t.Run(test.name+"/"+kind, func(t *testing.T) {
+				l := &lineReader{src: wrap(strings.NewReader(test.in)), max: 1 << 20}
+				if diff := cmp.Diff(test.want, receiveAll(l.next, l.noise)); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestLineReaderBound(t *testing.T) {
+	for _, limit := range []int{1, 64, readBuffer - 1, readBuffer, readBuffer + 1, 3*readBuffer + 7} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			fits := "{" + strings.Repeat("x", limit-1)
+			in := fits + "\n" + fits + "x\n" + fits + "xx\n{\n" + strings.Repeat("[", 5*limit) + "\n{\n"
+			l := &lineReader{src: strings.NewReader(in), max: limit}
+			want := received{
+				Lines: []string{fits, "too long: {", "too long: {", "{", "too long: [", "{"},
+				End:   "EOF",
+			}
+			if diff := cmp.Diff(want, receiveAll(l.next, l.noise)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// repeat is a reader that gives the same byte again and again.
+type repeat struct {
+	b    byte
+	left int
+}
+
+func (r *repeat) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), r.left, 64<<10)
+	for i := range b[:n] {
+		b[i] = r.b
+	}
+	r.left -= n
+	return n, nil
+}
+
+// A line without an end is reported when it passes the bound, not when it
+// ends, and is passed over in constant memory.
+func TestLineReaderEndlessLine(t *testing.T) {
+	const limit, size = 8 << 20, 100 << 20
+	endless := &repeat{'[', size}
+	l := &lineReader{src: io.MultiReader(endless, strings.NewReader("\n{}\n")), max: limit}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := l.next()
+	e, ok := errors.AsType[*MessageError](err)
+	if !ok || !errors.Is(err, ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
+		t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
+	}
+	if !strings.Contains(err.Error(), "8388608 bytes") || !strings.Contains(err.Error(), "MaxMessage") {
+		t.Errorf("error %q names neither the limit nor the field", err)
+	}
+	if read := size - endless.left; read > limit+maxChunk {
+		t.Errorf("reported after %d bytes, want about %d", read, limit)
+	}
+	if message, err := l.next(); err != nil || string(message) != "{}" {
+		t.Errorf("behind the long line: got %q and error %v, want {}", message, err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 2*limit {
+		t.Errorf("allocated %d bytes in all, want at most %d", got, 2*limit)
+	}
+}
+
+// What was read for a long message is not kept, and the message has no room to
+// spare.
+func TestLineReaderKeepsNothing(t *testing.T) {
+	r, w := io.Pipe()
+	l := &lineReader{src: r, max: 1 << 30}
+	go func() {
+		_, _ = w.Write([]byte("[" + strings.Repeat("x", 5<<20) + "\n{"))
+		_, _ = w.Write([]byte("}\n"))
+	}()
+	message, err := l.next()
+	if err != nil || len(message) != 5<<20+1 || cap(message) > len(message)+len(message)/8 {
+		t.Fatalf("got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
+	}
+	if message, err := l.next(); err != nil || string(message) != "{}" {
+		t.Errorf("got %q and error %v, want {}", message, err)
+	}
+	if cap(l.data) > readBuffer {
+		t.Errorf("%d bytes are kept, want at most %d", cap(l.data), readBuffer)
+	}
+}
+
+func TestLineReaderNoProgress(t *testing.T) {
+	l := &lineReader{src: readerFunc(func([]byte) (int, error) { return 0, nil }), max: 100}
+	if _, err := l.next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// reference does what a lineReader does, on all of the input at once.
+func reference(in []byte, limit int) (r received) {
+	r.End = "EOF"
+	lines := bytes.Split(in, []byte("\n"))
+	for i, line := range lines {
+		last := i == len(lines)-1
+		long := len(line) > limit
+		if i == 0 && !long {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		trimmed := bytes.Trim(line, blanks)
+		switch {
+		case long:
+			r.Lines = append(r.Lines, "too long: "+string(line[:1]))
+		case len(trimmed) == 0:
+		case trimmed[0] != '{' && trimmed[0] != '[':
+			r.Noise++
+		case last && !json.Valid(trimmed):
+			r.End = "unexpected EOF"
+		default:
+			r.Lines = append(r.Lines, string(trimmed))
+		}
+	}
+	return r
+}
+
+func FuzzLineReader(f *testing.F) {
+	f.Add([]byte("{}\n\r\nnoise\n[1,2]\n{\"a\":1}"), uint16(10), uint16(3))
+	f.Add([]byte("\uFEFF{}\n\uFEFF{}"), uint16(100), uint16(1))
+	f.Add([]byte("{"+strings.Repeat("x", 9000)+"\n{}\n"), uint16(8999), uint16(5000))
+	f.Add([]byte("{"+strings.Repeat("x", 9000)+"}\n"+strings.Repeat("y", 5000)+"\n{}"), uint16(20000), uint16(1))
+	f.Fuzz(func(t *testing.T, in []byte, limit, piece uint16) {
+		src := bytes.NewReader(in)
+		l := &lineReader{max: int(limit) + 1, src: readerFunc(func(b []byte) (int, error) {
+			return src.Read(b[:min(len(b), int(piece)+1)])
+		})}
+		if diff := cmp.Diff(reference(in, l.max), receiveAll(l.next, l.noise)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// newTestStream is a stream over a pair of io.Pipes: what is sent comes out of
+// the reader, and what is written to the writer is received.
+func newTestStream(t *testing.T) (Conn, *io.PipeReader, *io.PipeWriter) {
+	t.Helper()
+	fromServer, toClient := io.Pipe()
+	fromClient, toServer := io.Pipe()
+	conn, err := (&IO{Reader: fromServer, Writer: toServer}).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn, fromClient, toClient
+}
+
+// A sender's deadline holds although nobody reads; the message that was begun
+// is finished, and the one that was given up is never begun.
+func TestSendDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, server, _ := newTestStream(t)
+		big := "{" + strings.Repeat("x", 4<<20) + "}"
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := conn.Send(ctx, []byte(big)); err != nil {
+			t.Fatalf("first message: %v", err)
+		}
+		began := time.Now()
+		if err := conn.Send(ctx, []byte(`{"lost":true}`)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("Send took %v, want %v", took, time.Second)
+		}
+		if err := conn.Send(ctx, []byte("{}")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a context that has ended: got %v, want the deadline", err)
+		}
+		sent := make(chan error, 1)
+		go func() { sent <- conn.Send(t.Context(), []byte(`{"after":true}`)) }()
+		l := &lineReader{src: server, max: 8 << 20}
+		for _, want := range []string{big, `{"after":true}`} {
+			if got, err := l.next(); err != nil || string(got) != want {
+				t.Errorf("got %.20q… and error %v, want %.20q…", got, err, want)
+			}
+		}
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// gate is a writer whose Write waits to be let through.
+type gate struct {
+	pass   chan struct{}
+	mu     sync.Mutex
+	writes []string
+	err    error
+}
+
+func (g *gate) Write(b []byte) (int, error) {
+	<-g.pass
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return 0, g.err
+	}
+	g.writes = append(g.writes, string(b))
+	return len(b), nil
+}
+
+func TestSendCoalesces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		o := &outbox{dst: g}
+		_ = o.send(t.Context(), []byte("first"))
+		synctest.Wait()
+		for range 64 {
+			if err := o.send(t.Context(), []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(g.pass)
+		synctest.Wait()
+		want := []string{"first\n", strings.Repeat("{}\n", 64)}
+		if diff := cmp.Diff(want, g.writes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if o.writing {
+			t.Error("the writing goroutine is still there")
+		}
+		if kept := cap(o.next) + cap(o.spare); kept > 2*keptQueue {
+			t.Errorf("%d bytes of buffers are kept", kept)
+		}
+	})
+}
+
+// Who waits for room is served in order, and one that gives up lets those
+// behind it through.
+func TestSendQueueBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		o := &outbox{dst: g}
+		half := strings.Repeat("h", maxQueued/2)
+		_ = o.send(t.Context(), []byte(half))
+		giveUp, cancel := context.WithCancel(t.Context())
+		results := make([]error, 4)
+		for i, m := range []string{"big" + half + half, "1", "big" + half + half, "2"} {
+			ctx := t.Context()
+			if i == 0 {
+				ctx = giveUp
+			}
+			go func() { results[i] = o.send(ctx, []byte(m)) }()
+			synctest.Wait()
+		}
+		cancel()
+		synctest.Wait()
+		if n := len(o.waiting); n != 2 {
+			t.Fatalf("%d messages wait, want 2: the big one, and the one behind it", n)
+		}
+		close(g.pass)
+		synctest.Wait()
+		all := strings.Join(g.writes, "")
+		if want := half + "\n1\nbig" + half + half + "\n2\n"; all != want {
+			t.Errorf("got %d bytes, want %d, in the order of sending", len(all), len(want))
+		}
+		if !errors.Is(results[0], context.Canceled) || errors.Join(results[1:]...) != nil {
+			t.Errorf("got errors %v, want the first to be canceled", results)
+		}
+		if o.queued != 0 {
+			t.Errorf("%d bytes are counted as queued, want none", o.queued)
+		}
+	})
+}
+
+func TestSendRefusesNewline(t *testing.T) {
+	conn, _, _ := newTestStream(t)
+	if err := conn.Send(t.Context(), []byte("{\n}")); err == nil || !strings.Contains(err.Error(), "newline") {
+		t.Errorf("got %v, want an error about the newline", err)
+	}
+}
+
+// Messages of many senders come out whole, whatever their size.
+func TestSendConcurrently(t *testing.T) {
+	const senders, each = 16, 50
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, _ := io.Pipe()
+	conn, err := (&IO{Reader: never, Writer: w}).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				m := fmt.Sprintf("[%d,%d,%q]", s, i, strings.Repeat("x", s*i*23))
+				if err := conn.Send(t.Context(), []byte(m)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	defer conn.Close()
+	defer wg.Wait()
+	var next [senders]int
+	l := &lineReader{src: r, max: 1 << 20}
+	for range senders * each {
+		m, err := l.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s, i int
+		if _, err := fmt.Sscanf(string(m), "[%d,%d,", &s, &i); err != nil {
+			t.Fatalf("torn message %.60q: %v", m, err)
+		}
+		want := fmt.Sprintf("[%d,%d,%q]", s, next[s], strings.Repeat("x", s*next[s]*23))
+		if string(m) != want {
+			t.Fatalf("got %.60q, want %.60q", m, want)
+		}
+		next[s]++
+	}
+}
+
+func TestWriteErrorEndsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, server, _ := newTestStream(t)
+		broken := errors.New("broken")
+		server.CloseWithError(broken)
+		if err := conn.Send(t.Context(), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Recv(); !errors.Is(err, broken) {
+			t.Errorf("Recv: got %v, want %v", err, broken)
+		}
+		if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, broken) {
+			t.Errorf("Send: got %v, want %v", err, broken)
+		}
+	})
+}
+
+func TestStreamCloseUnblocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, _, _ := newTestStream(t)
+		results := make(chan error, 3)
+		go func() { _, err := conn.Recv(); results <- err }()
+		if err := conn.Send(t.Context(), bytes.Repeat([]byte("x"), maxQueued)); err != nil {
+			t.Fatal(err)
+		}
+		go func() { results <- conn.Send(t.Context(), []byte("{}")) }()
+		synctest.Wait()
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		results <- conn.Send(t.Context(), []byte("{}"))
+		for range 3 {
+			if err := <-results; !errors.Is(err, ErrClosed) {
+				t.Errorf("got %v, want %v", err, ErrClosed)
+			}
+		}
+		if err := conn.Close(); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
+		if _, err := conn.Recv(); !errors.Is(err, ErrClosed) {
+			t.Errorf("Recv after Close: got %v, want %v", err, ErrClosed)
+		}
+	})
+}
+
+func TestStreamCloseWritesWhatIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn, server, _ := newTestStream(t)
+		got := make(chan string, 1)
+		go func() {
+			time.Sleep(closingTime / 2)
+			b, _ := io.ReadAll(server)
+			got <- string(b)
+		}()
+		_ = conn.Send(t.Context(), []byte(`{"method":"notifications/cancelled"}`))
+		conn.Close()
+		if got, want := <-got, "{\"method\":\"notifications/cancelled\"}\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func BenchmarkStream(b *testing.B) {
+	for _, size := range []int{100, 1 << 20} {
+		b.Run(fmt.Sprintf("io.Pipe/%d", size), func(b *testing.B) {
+			r1, w1 := io.Pipe()
+			r2, w2 := io.Pipe()
+			benchmarkRoundTrip(b, size, &IO{Reader: r1, Writer: w2}, &IO{Reader: r2, Writer: w1})
+		})
+		b.Run(fmt.Sprintf("os.Pipe/%d", size), func(b *testing.B) {
+			r1, w1, err1 := os.Pipe()
+			r2, w2, err2 := os.Pipe()
+			if err := errors.Join(err1, err2); err != nil {
+				b.Fatal(err)
+			}
+			benchmarkRoundTrip(b, size, &IO{Reader: r1, Writer: w2}, &IO{Reader: r2, Writer: w1})
+		})
+	}
+}
+
+// benchmarkRoundTrip measures one message there and back.
+func benchmarkRoundTrip(b *testing.B, size int, there, back Transport) {
+	client, err1 := there.Dial(b.Context())
+	server, err2 := back.Dial(b.Context())
+	if err := errors.Join(err1, err2); err != nil {
+		b.Fatal(err)
+	}
+	benchmarkConns(b, size, client, server)
+}
+
+func benchmarkConns(b *testing.B, size int, client, server Conn) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			m, err := server.Recv()
+			if err != nil {
+				return
+			}
+			_ = server.Send(b.Context(), m)
+		}
+	})
+	message := []byte("[" + strings.Repeat("1", size-2) + "]")
+	b.SetBytes(int64(2 * size))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := client.Send(b.Context(), message); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := client.Recv(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	client.Close()
+	server.Close()
+	wg.Wait()
+}
