@@ -1,0 +1,259 @@
+package interop
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+//go:embed testdata/npm/package.json
+var npmPackage []byte
+
+//go:embed testdata/npm/package-lock.json
+var npmLock []byte
+
+// npmServer returns the directory of a package that the lock file pins, having
+// installed it into the user's cache the first time. A machine without Node
+// skips the test; CI, which sets CI=true, must have it.
+func npmServer(t *testing.T, name string) string {
+	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("CI needs Node and npm for this test")
+		}
+		t.Skip("needs Node and npm in PATH")
+	}
+	dir, err := npmInstall()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "node_modules", filepath.FromSlash(name))
+}
+
+var npmInstall = sync.OnceValues(func() (dir string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(cache, "mcpchain", fmt.Sprintf("npm-%x", sha256.Sum256(npmLock))[:20])
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for file, data := range map[string][]byte{"package.json": npmPackage, "package-lock.json": npmLock} {
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "complete"), nil, 0o644)
+})
+
+// TestServerEverything has the reference server of the protocol as its peer,
+// which speaks 2025-11-25 over stdio and Streamable HTTP.
+func TestServerEverything(t *testing.T) {
+	program := filepath.Join(npmServer(t, "@modelcontextprotocol/server-everything"), "dist", "index.js")
+	t.Run("stdio", func(t *testing.T) {
+		everything(t, &mcpclient.Command{Path: "node", Args: []string{program, "stdio"}})
+	})
+	t.Run("http", func(t *testing.T) {
+		everything(t, &mcpclient.HTTP{URL: everythingHTTP(t, program)})
+	})
+}
+
+// everythingHTTP starts the server on a port of its own and waits for it.
+func everythingHTTP(t *testing.T, program string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.CommandContext(t.Context(), "node", program, "streamableHttp")
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // killed by then: t.Context has ended
+	url := "http://" + addr + "/mcp"
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		resp, err := http.Get(url)
+		if err == nil {
+			_ = resp.Body.Close()
+			return url
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server did not start: %v", err)
+		}
+		time.Sleep(50 * time.Millisecond) // a process that starts has no other sign
+	}
+}
+
+func everything(t *testing.T, transport mcpclient.Transport) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	asked := make(chan mcpclient.Origin, 8)
+	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
+		Sampling: mcpclient.SamplingFunc(func(ctx context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			origin, _ := mcpclient.OriginFrom(ctx)
+			asked <- origin
+			return &mcpclient.CreateMessageResult{Model: "tiny", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "sampled: " + p.SystemPrompt}}}, nil
+		}),
+		Elicitation: mcpclient.ElicitationFunc(func(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			origin, _ := mcpclient.OriginFrom(ctx)
+			asked <- origin
+			fields, err := p.Fields()
+			if err != nil || len(fields) < 12 {
+				return nil, fmt.Errorf("got %d fields, %v", len(fields), err)
+			}
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": "Ada Lovelace", "birthdate": "1815-12-10"}}, nil
+		}),
+		Roots: []mcpclient.Root{{URI: "file:///workspace", Name: "workspace"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if got := c.Server(); got.Revision != mcpclient.Revision20251125 || got.Info.Name == "" {
+		t.Errorf("got server %+v", got)
+	}
+	everythingTools(t, ctx, c)
+	everythingAsks(t, ctx, c, asked)
+	everythingReads(t, ctx, c)
+}
+
+func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	tools := map[string]*mcpclient.Tool{}
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools[tool.Name] = tool
+	}
+	for _, name := range []string{"echo", "get-sum", "trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"} {
+		if tools[name] == nil {
+			t.Fatalf("no tool %q among %d", name, len(tools))
+		}
+	}
+	if res, err := c.CallTool(ctx, "get-sum", map[string]int{"a": 17, "b": 25}); err != nil || !strings.Contains(res.Text(), "42") {
+		t.Errorf("get-sum: got %+v, %v", res, err)
+	}
+	res, err := c.CallTool(ctx, "get-tiny-image", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := 0
+	for _, block := range res.Content {
+		if image, ok := block.(*mcpclient.ImageContent); ok && len(image.Data) > 0 && image.MIMEType == "image/png" {
+			images++
+		}
+	}
+	if images != 1 {
+		t.Errorf("get-tiny-image: got %d images in %d blocks, want 1", images, len(res.Content))
+	}
+	var last mcpclient.Progress
+	res, err = c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
+		mcpclient.WithProgress(func(p mcpclient.Progress) { last = p }))
+	if err != nil || last.Progress != 4 || last.Total == nil || *last.Total != 4 {
+		t.Errorf("trigger-long-running-operation: got %+v, %v, last progress %+v", res, err, last)
+	}
+	if res, err := c.CallTool(ctx, "get-sum", map[string]string{"a": "x"}); err == nil && res.Err() == nil {
+		t.Errorf("get-sum of nonsense: got %+v, want a failure", res)
+	}
+}
+
+func everythingAsks(t *testing.T, ctx context.Context, c *mcpclient.Client, asked <-chan mcpclient.Origin) {
+	tests := []struct {
+		tool string
+		args any
+		want string
+	}{
+		{"trigger-sampling-request", map[string]any{"prompt": "hello", "maxTokens": 50}, "sampled: You are a helpful test server."},
+		{"trigger-elicitation-request", nil, "Ada Lovelace"},
+	}
+	for _, tt := range tests {
+		res, err := c.CallTool(ctx, tt.tool, tt.args)
+		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), tt.want) {
+			t.Errorf("%s: got %+v, %v, want %q in its text", tt.tool, res, err, tt.want)
+			continue
+		}
+		if origin := <-asked; origin.Call == nil || origin.Call.Name != tt.tool || origin.Server.Info.Name == "" {
+			t.Errorf("%s: got origin %+v, want the call", tt.tool, origin)
+		}
+	}
+	if res, err := c.CallTool(ctx, "get-roots-list", nil); err != nil || !strings.Contains(res.Text(), "file:///workspace") {
+		t.Errorf("get-roots-list: got %+v, %v", res, err)
+	}
+}
+
+func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	n := 0
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n > 1 {
+			continue
+		}
+		if res, err := c.ReadResource(ctx, r.URI); err != nil || len(res.Contents) == 0 {
+			t.Errorf("read %s: got %+v, %v", r.URI, res, err)
+		}
+	}
+	if n == 0 {
+		t.Error("no resources")
+	}
+	for template, err := range c.ResourceTemplates(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		uri, err := template.Expand(map[string]string{"resourceId": "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := c.ReadResource(ctx, uri); err != nil || len(res.Contents) != 1 {
+			t.Errorf("read %s: got %+v, %v", uri, res, err)
+		}
+	}
+	prompts := 0
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts++
+		args := map[string]string{}
+		for _, a := range p.Arguments {
+			args[a.Name] = "1"
+		}
+		if p.Name != "simple-prompt" && p.Name != "args-prompt" {
+			continue
+		}
+		if res, err := c.GetPrompt(ctx, p.Name, args); err != nil || len(res.Messages) == 0 {
+			t.Errorf("prompt %s: got %+v, %v", p.Name, res, err)
+		}
+	}
+	if prompts == 0 {
+		t.Error("no prompts")
+	}
+}

@@ -1,0 +1,135 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// scenario uses everything that the server of [goServer] offers. force is the
+// revision to ask for, "" to probe; want is the one to end up with.
+func scenario(t *testing.T, transport mcpclient.Transport, force, want string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
+		Revision:    force,
+		Sampling:    mcpclient.SamplingFunc(sample),
+		Elicitation: mcpclient.ElicitationFunc(elicit),
+		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got := c.Server(); got.Revision != want || got.Info.Name != "go-sdk" {
+		t.Errorf("got server %+v, want go-sdk at revision %s", got, want)
+	}
+	listAll(t, ctx, c)
+	callAll(t, ctx, c)
+	readAll(t, ctx, c)
+	cancelOne(t, ctx, c)
+	if err := c.Ping(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func sample(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	if p.MaxTokens != 64 || len(p.Messages) != 1 {
+		return nil, errors.New("unexpected request")
+	}
+	return &mcpclient.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+}
+
+func elicit(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"color": "green"}}, nil
+}
+
+func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	var names []string
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	if len(names) != 14 || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
+		t.Errorf("got tools %q, want all 14 over 5 pages", names)
+	}
+}
+
+func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	sum, err := mcpclient.CallToolAs[struct{ Sum int }](ctx, c, "add", map[string]int{"a": 17, "b": 25})
+	if err != nil || sum.Sum != 42 {
+		t.Errorf("add: got %+v, %v", sum, err)
+	}
+	for tool, want := range map[string]string{"think": `"tea"`, "ask": `"green"`} {
+		res, err := c.CallTool(ctx, tool, nil)
+		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
+			t.Errorf("%s: got %+v, %v, want %s in its text", tool, res, err, want)
+		}
+		if tool == "ask" && res != nil && !strings.Contains(res.Text(), `"dark"`) {
+			t.Errorf("ask: got %q, want the default of the field left out", res.Text())
+		}
+	}
+	var notices []float64
+	res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcpclient.Progress) { notices = append(notices, p.Progress) }))
+	if err != nil || res.Text() != "counted" || !slices.Equal(notices, []float64{1, 2, 3}) {
+		t.Errorf("count: got %+v, %v and progress %v", res, err, notices)
+	}
+	res, err = c.CallTool(ctx, "fail", nil)
+	var failed *mcpclient.ToolError
+	if err != nil || !errors.As(res.Err(), &failed) || !strings.Contains(failed.Error(), "out of paper") {
+		t.Errorf("fail: got %+v, %v", res, err)
+	}
+	_, err = c.CallTool(ctx, "nonexistent", nil)
+	var rpc *mcpclient.RPCError
+	if !errors.As(err, &rpc) {
+		t.Errorf("nonexistent: got %v, want an RPCError", err)
+	}
+}
+
+func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.ReadResource(ctx, r.URI)
+		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "buy milk" {
+			t.Errorf("read %s: got %+v, %v", r.URI, res, err)
+		}
+	}
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.GetPrompt(ctx, p.Name, map[string]string{"name": "Ada"})
+		if err != nil || len(res.Messages) != 1 {
+			t.Fatalf("prompt %s: got %+v, %v", p.Name, res, err)
+		}
+		if text, ok := res.Messages[0].Content.(*mcpclient.TextContent); !ok || text.Text != "Greet Ada" {
+			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
+		}
+	}
+}
+
+// cancelOne gives up a call and shows that the connection is as good as before.
+func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.CallTool(short, "wait", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("wait: got %v, want the deadline", err)
+	}
+	if _, err := c.CallTool(ctx, "add", addArgs{1, 1}); err != nil {
+		t.Errorf("add after a cancelled call: %v", err)
+	}
+}
