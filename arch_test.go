@@ -1,0 +1,127 @@
+// Package mcpchain holds the rules of the repository as tests.
+package mcpchain
+
+import (
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mcpchain/mcpchain"
+
+// layers is the architecture: what the packages of each folder may import
+// beside the standard library. The longest matching folder decides. A folder
+// that stands in no row is refused.
+var layers = []struct {
+	folder string
+	may    []string
+}{
+	{"internal/jsonrpc", nil},
+	{"internal/sse", nil},
+	{"internal/child", []string{"golang.org/x/sys"}},
+	{"internal/backoff", nil},
+	{"internal/memhttp", nil},
+	{"internal/schema", []string{"internal/jsonrpc", "github.com/kaptinlin/jsonschema"}},
+	{"internal/chat", []string{"internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
+	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
+
+	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/backoff", "github.com/yosida95/uritemplate/v3"}},
+	{"mcpclient/config", []string{"mcpclient"}},
+
+	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/schema", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent/openaimodel", []string{"internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
+
+	{"examples", []string{"", "github.com", "golang.org"}},
+	{"evals", []string{"", "github.com", "golang.org"}},
+	{".", nil},
+}
+
+func TestArchitecture(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); name == "testdata" || path != "." && strings.HasPrefix(name, ".") {
+			return filepath.SkipDir
+		}
+		pkg, err := build.ImportDir(path, 0)
+		if err != nil {
+			if _, none := err.(*build.NoGoError); none {
+				return nil
+			}
+			return err
+		}
+		checkImports(t, filepath.ToSlash(path), pkg.Imports)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkImports(t *testing.T, folder string, imports []string) {
+	best := -1
+	for i, l := range layers {
+		if within(folder, l.folder) && (best < 0 || len(l.folder) > len(layers[best].folder)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		t.Errorf("%s stands in no row of the architecture", folder)
+		return
+	}
+	for _, path := range imports {
+		path, ours := strings.CutPrefix(path, module+"/")
+		if !ours && !strings.Contains(strings.Split(path, "/")[0], ".") {
+			continue // standard library
+		}
+		if within(path, layers[best].folder) {
+			continue
+		}
+		allowed := slices.ContainsFunc(layers[best].may, func(may string) bool { return within(path, may) && (may != "" || ours) })
+		if !allowed {
+			t.Errorf("%s imports %s, which its layer does not", folder, path)
+		}
+	}
+}
+
+// within reports whether path is folder or lies in it.
+func within(path, folder string) bool {
+	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// TestOwnWords keeps out of the repository what does not belong in it: paths of
+// a machine and the hosts of package registries.
+func TestOwnWords(t *testing.T) {
+	unwanted := []string{"registry." + "npmjs.org", "proxy." + "golang.org", "/ro" + "ot/", "/wo" + "rk/"}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" || d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, w := range unwanted {
+			if strings.Contains(string(data), w) {
+				t.Errorf("%s contains %q", path, w)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
