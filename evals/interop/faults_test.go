@@ -1,0 +1,218 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const roleVariable = "MCPCHAIN_INTEROP_ROLE"
+
+// TestMain makes this program a server process for its own tests.
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "server" {
+		os.Exit(serveFaulty())
+	}
+	os.Exit(m.Run())
+}
+
+// serveFaulty is goServer over stdio with tools that break it.
+func serveFaulty() int {
+	s := goServer(context.Background())
+	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
+		os.Exit(3)
+		return nil, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "endless"}, func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		fmt.Print(`{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"`)
+		chunk := strings.Repeat("x", 1<<20)
+		for range 100 {
+			fmt.Print(chunk)
+		}
+		fmt.Print("\n")
+		return nil, nil, req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "written"})
+	})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// faulty starts serveFaulty as a child process and connects to it.
+func faulty(t *testing.T, opts *mcpclient.Options) *mcpclient.Client {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.Command{
+		Path: program, Env: []string{roleVariable + "=server"}, MaxMessage: 4 << 20,
+	}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestServerDies shows that a call on a server whose process ends fails at once
+// and says how the process ended.
+func TestServerDies(t *testing.T) {
+	c := faulty(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	start := time.Now()
+	_, err := c.CallTool(ctx, "die", nil)
+	t.Logf("failed after %v: %v", time.Since(start).Round(time.Millisecond), err)
+	var process *mcpclient.ProcessError
+	if !errors.Is(err, mcpclient.ErrClosed) || !errors.As(err, &process) {
+		t.Fatalf("got %v, want ErrClosed and a ProcessError", err)
+	}
+	if process.Status != "exit status 3" || !strings.Contains(process.Stderr, "out of cheese") {
+		t.Errorf("got %+v, want the exit status and the last line", process)
+	}
+	<-c.Done()
+	if _, err := c.CallTool(ctx, "add", nil); !errors.As(err, &process) {
+		t.Errorf("a later call: got %v, want the same cause", err)
+	}
+}
+
+// TestServerKilled does the same to a server that is killed from outside.
+func TestServerKilled(t *testing.T) {
+	c := faulty(t, &mcpclient.Options{Revision: mcpclient.Revision20251125})
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), "wait", nil)
+		done <- err
+	}()
+	if err := c.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = c.CallTool(t.Context(), "die", nil) }()
+	if err := <-done; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("got %v, want ErrClosed and the exit status", err)
+	}
+}
+
+// TestEndlessLine shows that 100 MiB without a newline fail the call they are
+// meant for, within the bound of a message, and that the session goes on.
+func TestEndlessLine(t *testing.T) {
+	written := make(chan struct{})
+	c := faulty(t, &mcpclient.Options{
+		Revision:       mcpclient.Revision20251125,
+		LogLevel:       mcpclient.LogInfo,
+		OnNotification: func(*mcpclient.Notification) { close(written) },
+	})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err := c.CallTool(t.Context(), "endless", nil)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+		t.Fatalf("got %v, want ErrMessageTooLarge", err)
+	}
+	t.Logf("%v; memory from the system grew by %d KiB", err, (after.Sys-before.Sys)>>10)
+	if grown := int64(after.Sys) - int64(before.Sys); grown > 32<<20 {
+		t.Errorf("memory grew by %d MiB with a bound of 4 MiB for a message", grown>>20)
+	}
+	<-written
+	if _, err := c.CallTool(t.Context(), "add", addArgs{1, 2}); err != nil {
+		t.Errorf("the session did not go on: %v", err)
+	}
+}
+
+// TestResponseCut shows that a response cut in the middle fails its call alone.
+func TestResponseCut(t *testing.T) {
+	server := goServer(t.Context())
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	var cut sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		media, ok := cut.Load(r.Header.Get("Mcp-Name"))
+		if !ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", media.(string))
+		_, _ = w.Write([]byte(`data: {"jsonrpc":"2.0","id":`))
+		_ = http.NewResponseController(w).Flush()
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}
+	}))
+	defer s.Close()
+	cut.Store("fail", "application/json")
+	cut.Store("count", "text/event-stream")
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, tool := range []string{"fail", "count"} {
+		_, err := c.CallTool(t.Context(), tool, nil)
+		if err == nil || errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("%s: got %v, want an error of this call alone", tool, err)
+		}
+		t.Logf("%s: %v", tool, err)
+	}
+	if _, err := c.CallTool(t.Context(), "add", addArgs{1, 2}); err != nil {
+		t.Errorf("the client did not go on: %v", err)
+	}
+}
+
+// TestCloseUnderCalls closes a client in the middle of 100 calls.
+func TestCloseUnderCalls(t *testing.T) {
+	transports := map[string]func(t *testing.T) *mcpclient.Client{
+		"stdio": func(t *testing.T) *mcpclient.Client { return faulty(t, nil) },
+		"http": func(t *testing.T) *mcpclient.Client {
+			c, err := mcpclient.Connect(t.Context(), goHTTP(t, nil), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		},
+	}
+	for name, connect := range transports {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t)
+			errs := make(chan error, 100)
+			var started sync.WaitGroup
+			for range cap(errs) {
+				started.Add(1)
+				go func() {
+					started.Done()
+					_, err := c.CallTool(t.Context(), "wait", nil)
+					errs <- err
+				}()
+			}
+			started.Wait()
+			if err := c.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+			start := time.Now()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			t.Logf("closed after %v", time.Since(start).Round(time.Millisecond))
+			for range cap(errs) {
+				if err := <-errs; !errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("got %v, want ErrClosed", err)
+				}
+			}
+		})
+	}
+}
