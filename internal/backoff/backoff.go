@@ -1,0 +1,83 @@
+// Package backoff says how long to wait before trying again.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Policy grows the wait from attempt to attempt. The zero value is valid.
+type Policy struct {
+	First time.Duration // the longest wait after the first failure; default 500 ms
+	Max   time.Duration // the longest wait of all; default 30 s
+}
+
+// Delay returns the wait after failure n, counted from 0. It lies at random in
+// the upper half of min(Max, First·2ⁿ), so that those who failed together do
+// not come back together.
+func (p Policy) Delay(n int) time.Duration {
+	limit := p.limit(n)
+	half := limit / 2
+	return half + rand.N(limit-half+1)
+}
+
+// limit is the longest wait after failure n.
+func (p Policy) limit(n int) time.Duration {
+	first, longest := p.First, p.Max
+	if first <= 0 {
+		first = 500 * time.Millisecond
+	}
+	if longest <= 0 {
+		longest = 30 * time.Second
+	}
+	for ; n > 0 && first < longest; n-- {
+		first *= 2
+	}
+	return min(first, longest)
+}
+
+// Sleep waits for d, or until ctx ends, and then returns ctx.Err().
+func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// RetryAfter reads the wait that a server asks for: Retry-After-Ms, or
+// Retry-After in seconds or as a date. It is false when the server asks for
+// none, or for something that is no wait.
+func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d, true
+	}
+	value := h.Get("Retry-After")
+	if d, ok := count(value, time.Second); ok {
+		return d, true
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, date.Sub(now)), true
+	}
+	return 0, false
+}
+
+// count reads a number of units. Numbers beyond a year count as a year.
+func count(s string, unit time.Duration) (time.Duration, bool) {
+	const year = 365 * 24 * time.Hour
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !(n >= 0) {
+		return 0, false
+	}
+	return time.Duration(min(n*float64(unit), float64(year))), true
+}

@@ -1,0 +1,100 @@
+package backoff
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestDelayGrowsToTheMaximum(t *testing.T) {
+	p := Policy{First: 100 * time.Millisecond, Max: time.Second}
+	for n, limit := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
+		limit *= time.Millisecond
+		for range 200 {
+			if got := p.Delay(n); got < limit/2 || got > limit {
+				t.Fatalf("Delay(%d): got %v, want %v to %v", n, got, limit/2, limit)
+			}
+		}
+	}
+}
+
+func TestDelayVaries(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for range 50 {
+		seen[Policy{}.Delay(0)] = true
+	}
+	if len(seen) < 2 {
+		t.Errorf("50 delays: got %d different ones, want several", len(seen))
+	}
+}
+
+func TestDelayAtExtremes(t *testing.T) {
+	for _, n := range []int{-1, 0, 63, 1 << 30} {
+		if got := (Policy{}).Delay(n); got <= 0 || got > 30*time.Second {
+			t.Errorf("Delay(%d): got %v, want more than 0 and at most 30s", n, got)
+		}
+	}
+	if got := (Policy{First: time.Hour, Max: time.Second}).Delay(0); got > time.Second {
+		t.Errorf("First over Max: got %v, want at most 1s", got)
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := Sleep(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(start); got != time.Minute {
+			t.Errorf("got %v, want 1m", got)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if err := Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		if got := time.Since(start); got != time.Second {
+			t.Errorf("context ended after 1s: got back after %v", got)
+		}
+		if err := Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("context ended before: got %v, want %v", err, context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	year := 365 * 24 * time.Hour
+	tests := []struct {
+		name, key, value string
+		want             time.Duration
+		ok               bool
+	}{
+		{"seconds", "Retry-After", "7", 7 * time.Second, true},
+		{"fraction", "Retry-After", "0.5", 500 * time.Millisecond, true},
+		{"milliseconds", "Retry-After-Ms", "250", 250 * time.Millisecond, true},
+		{"date", "Retry-After", "Fri, 02 Jan 2026 03:05:05 GMT", time.Minute, true},
+		{"date that has passed", "Retry-After", "Fri, 02 Jan 2026 03:03:05 GMT", 0, true},
+		{"huge", "Retry-After", "1e300", year, true},
+		{"infinite", "Retry-After", "Inf", year, true},
+		{"negative", "Retry-After", "-1", 0, false},
+		{"not a number", "Retry-After", "NaN", 0, false},
+		{"text", "Retry-After", "soon", 0, false},
+		{"absent", "X", "", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			h.Set(tt.key, tt.value)
+			got, ok := RetryAfter(h, now)
+			if got != tt.want || ok != tt.ok {
+				t.Errorf("got %v, %t, want %v, %t", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}

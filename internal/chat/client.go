@@ -1,0 +1,254 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/sashabaranov/go-openai"
+)
+
+// Options configure a client. Nil and the zero value are valid.
+type Options struct {
+	// Host names the kind of server behind the base URL: openai, azure, ollama,
+	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
+	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
+	Host string
+
+	// Retries bounds the repetitions after failures that may pass: an unreachable
+	// host and the statuses 408, 429 and 5xx. Default 2, negative for none.
+	Retries int
+
+	// MaxRetryWait is the longest wait between two attempts. When the host asks
+	// for a longer one the call fails at once. Default 30 s.
+	MaxRetryWait time.Duration
+
+	// Timeout bounds one attempt, its whole answer included. Default 10 min.
+	Timeout time.Duration
+
+	// IdleTimeout bounds the silence within a stream. Default 2 min.
+	IdleTimeout time.Duration
+
+	// MaxReply bounds an answer, in bytes. Default 32 MiB, at most 1 GiB.
+	MaxReply int64
+
+	// Extra are fields to add to every request, for what only one host knows.
+	Extra map[string]json.RawMessage
+}
+
+// Client asks one host. It may be used concurrently.
+type Client struct {
+	config  openai.ClientConfig
+	http    openai.HTTPDoer
+	profile Profile
+	recall  *recall
+	extra   map[string]json.RawMessage
+
+	retries     int
+	backoff     backoff.Policy
+	timeout     time.Duration
+	idleTimeout time.Duration
+	maxReply    int64
+}
+
+// New makes a client. It does not reach for the host.
+func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	detected, err := detect(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	if o.Host == "" {
+		o.Host = detected
+	}
+	profile, err := profileNamed(o.Host)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(&cfg); err != nil {
+		return nil, err
+	}
+	if err := checkExtra(o.Extra); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		config: cfg, http: cfg.HTTPClient, profile: profile, recall: newRecall(), extra: maps.Clone(o.Extra),
+		retries:     max(0, defaulted(o.Retries, 2)),
+		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
+		timeout:     defaulted(max(0, o.Timeout), 10*time.Minute),
+		idleTimeout: defaulted(max(0, o.IdleTimeout), 2*time.Minute),
+		maxReply:    min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30),
+	}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	return c, nil
+}
+
+func defaulted[T int | int64 | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// checkVersion refuses the versions of Azure's API, among them go-openai's
+// default, that do not know max_completion_tokens.
+func checkVersion(cfg *openai.ClientConfig) error {
+	const first = "2024-09-01"
+	dated := len(cfg.APIVersion) >= len(first) && cfg.APIVersion[0] == '2'
+	if (cfg.APIType == openai.APITypeAzure || cfg.APIType == openai.APITypeAzureAD) && dated && cfg.APIVersion < first {
+		return fmt.Errorf("API version %s is too old; set APIVersion of the configuration to 2024-10-21 or later", cut(cfg.APIVersion))
+	}
+	return nil
+}
+
+// checkExtra refuses fields that a Request has.
+func checkExtra(extra map[string]json.RawMessage) error {
+	for key, value := range extra {
+		switch key {
+		case "model", "messages", "tools", "tool_choice", "stream", "stream_options", "n",
+			"max_tokens", "max_completion_tokens", "stop":
+			return fmt.Errorf("extra field %q: it is set by the request", key)
+		}
+		if !json.Valid(value) {
+			return fmt.Errorf("extra field %q: not JSON", key)
+		}
+	}
+	return nil
+}
+
+// Complete asks for a completion. A failure of the host is an [*Error].
+func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
+	return c.ask(ctx, r, nil)
+}
+
+// Stream asks for a completion and calls deltas while it comes. Nothing is
+// repeated once the host has begun to answer. A stream that breaks off is an
+// error, whatever has arrived by then.
+func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply, error) {
+	return c.ask(ctx, r, &deltas)
+}
+
+// ask gets a reply with a tool call in it, where one is required. Some hosts
+// cannot force the model; without streaming it gets a second chance.
+func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
+	d, err := c.encode(r)
+	if err != nil {
+		return nil, err
+	}
+	for again := deltas == nil; ; again = false {
+		reply, err := c.retry(ctx, d, deltas)
+		switch {
+		case err != nil:
+			return nil, err
+		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
+			return reply, nil
+		case !again:
+			return nil, &Error{Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one"}
+		}
+	}
+}
+
+// retry repeats an attempt that failed in a way that may pass.
+func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
+	for n := 0; ; n++ {
+		reply, begun, err := c.attempt(ctx, d, deltas)
+		if err == nil {
+			return reply, nil
+		}
+		failure, ok := errors.AsType[*Error](err)
+		if !ok || begun || n == c.retries || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
+			return nil, err
+		}
+		wait := failure.RetryAfter
+		if wait == 0 {
+			wait = c.backoff.Delay(n)
+		}
+		if ctxErr := backoff.Sleep(ctx, wait); ctxErr != nil {
+			return nil, fmt.Errorf("chat completion: %w while waiting to repeat it after: %v", ctxErr, err)
+		}
+	}
+}
+
+var (
+	errTimeout = errors.New("no whole answer in time")
+	errIdle    = errors.New("the stream fell silent")
+)
+
+// attempt asks once. begun says that the caller has seen a part of the reply.
+func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
+	bounded, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	defer stop()
+	bounded, cancel := context.WithCancelCause(bounded)
+	defer cancel(nil)
+
+	x := &exchange{next: c.http, amend: &d.amend, maxReply: c.maxReply}
+	answer, err := c.exchange(bounded, cancel, x, d, deltas)
+	if err != nil {
+		return nil, x.stream != nil, c.explain(ctx, context.Cause(bounded), x, err)
+	}
+	reply, err = c.settle(x, d, answer)
+	return reply, x.stream != nil, err
+}
+
+// exchange sends the request and reads the answer.
+func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *exchange, d *draft, deltas *Deltas) (*answer, error) {
+	cfg := c.config
+	cfg.HTTPClient = x
+	client := openai.NewClientWithConfig(cfg)
+	var err error
+	if deltas == nil {
+		_, err = client.CreateChatCompletion(ctx, d.request)
+	} else {
+		request := d.request
+		if c.profile.StreamUsage {
+			request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+		}
+		_, err = client.CreateChatCompletionStream(ctx, request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.stream == nil { // also from hosts that do not stream
+		a, err := x.decodeReply()
+		if err != nil || deltas == nil {
+			return a, err
+		}
+		a.text, a.cut = cutAtStop(a.text, d.stops)
+		return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
+	}
+	defer x.stream.Close()
+	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })
+	defer idle.Stop()
+	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d.stops, deltas)
+}
+
+// explain says why an attempt failed: the caller's context, a bound of ours,
+// go-openai, or what the exchange has found out itself.
+func (c *Client) explain(ctx context.Context, cause error, x *exchange, err error) error {
+	if own, ok := errors.AsType[errCallback](err); ok {
+		return own.error
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return fmt.Errorf("chat completion: %w", ctxErr)
+	}
+	switch {
+	case errors.Is(cause, errTimeout):
+		return x.wrong(CodeTimeout, fmt.Sprintf("no whole answer within %v", c.timeout))
+	case errors.Is(cause, errIdle):
+		return x.wrong(CodeIdle, fmt.Sprintf("the stream was silent for %v", c.idleTimeout))
+	}
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure
+	}
+	return x.broken(CodeRequest, err)
+}

@@ -1,0 +1,331 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+)
+
+func TestComplete(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	equalJSON(t, h.last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
+}
+
+// Addresses and credentials are go-openai's.
+func TestAddressAndCredentials(t *testing.T) {
+	tests := []struct {
+		name   string
+		cfg    openai.ClientConfig
+		url    string
+		header string
+		want   string
+	}{
+		{"OpenAI", openai.DefaultConfig(testKey), "https://api.openai.com/v1/chat/completions", "Authorization", "Bearer " + testKey},
+		{"Azure", func() openai.ClientConfig {
+			cfg := openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com")
+			cfg.APIVersion = "2024-10-21"
+			return cfg
+		}(), "https://x.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21", "Api-Key", testKey},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(plainAnswer))
+		var got *http.Request
+		tt.cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { got = r; return h.Client().Do(r) })
+		c, err := New(tt.cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Complete(t.Context(), hello()); err != nil {
+			t.Fatal(err)
+		}
+		if got.URL.String() != tt.url || got.Header.Get(tt.header) != tt.want {
+			t.Errorf("%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	tests := []struct {
+		name    string
+		fault   http.HandlerFunc
+		opts    Options
+		asked   int
+		ok      bool // when the fault happens twice and then no more
+		waitMin time.Duration
+		waitMax time.Duration
+	}{
+		{"busy", failing(429, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"busy and says until when", failing(429, "Retry-After: 20", ""), Options{}, 3, true, 40 * time.Second, 40 * time.Second},
+		{"busy in milliseconds", failing(429, "Retry-After-Ms: 10", ""), Options{}, 3, true, 20 * time.Millisecond, 20 * time.Millisecond},
+		{"busy for too long", failing(429, "Retry-After: 31", ""), Options{}, 1, false, 0, 0},
+		{"busy for longer, allowed", failing(429, "Retry-After: 31", ""), Options{MaxRetryWait: time.Minute}, 3, true, 62 * time.Second, 62 * time.Second},
+		{"failed", failing(500, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"overloaded", failing(529, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"took too long", failing(408, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"failed under 200", failing(200, "", `{"error":{"message":"m","code":503}}`), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"failed, one retry", failing(500, "", ""), Options{Retries: 1}, 2, false, 250 * time.Millisecond, 500 * time.Millisecond},
+		{"failed, no retries", failing(500, "", ""), Options{Retries: -1}, 1, false, 0, 0},
+		{"connection cut before an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
+		{"no money", failing(429, "", `{"error":{"message":"m","code":"insufficient_quota"}}`), Options{}, 1, false, 0, 0},
+		{"not there", failing(501, "", ""), Options{}, 1, false, 0, 0},
+		{"bad request", failing(400, "", ""), Options{}, 1, false, 0, 0},
+		{"bad key", failing(401, "", ""), Options{}, 1, false, 0, 0},
+		{"no JSON", failing(200, "", "x"), Options{}, 1, false, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n atomic.Int64
+				h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+					if n.Add(1) <= 2 {
+						tt.fault(w, r)
+						return
+					}
+					answering(plainAnswer)(w, r)
+				})
+				defer h.Close()
+				start := time.Now()
+				_, err := h.client(t, openAI, &tt.opts).Complete(t.Context(), hello())
+				if (err == nil) != tt.ok || h.asked() != tt.asked {
+					t.Errorf("got %v after %d attempts, want success %t after %d", err, h.asked(), tt.ok, tt.asked)
+				}
+				if wait := time.Since(start); wait < tt.waitMin || wait > tt.waitMax {
+					t.Errorf("waited %v, want %v to %v", wait, tt.waitMin, tt.waitMax)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryRepeatsTheWholeRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, failing(500, "", ""))
+		defer h.Close()
+		r := hello()
+		r.Temperature = ptr(0.0)
+		h.client(t, openAI, nil).Complete(t.Context(), r)
+		for i, got := range h.requests {
+			if got != h.requests[0] || !strings.Contains(got, `"temperature":0`) {
+				t.Errorf("attempt %d sent %s, want %s", i, got, h.requests[0])
+			}
+		}
+	})
+}
+
+func TestCancelWhileWaitingToRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, failing(429, "Retry-After: 20", ""))
+		defer h.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := h.client(t, openAI, nil).Complete(ctx, hello())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "HTTP status 429") {
+			t.Errorf("got %v, want %v and what it waited for", err, context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestRequiredCall(t *testing.T) {
+	const called = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`
+	r := hello()
+	r.Tools, r.ToolChoice = []Tool{{Name: "f"}}, ToolChoice{Choice: Required}
+	hosts := func(first, second string) *host {
+		var n atomic.Int64
+		return newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 1 {
+				answering(first)(w, r)
+			} else {
+				answering(second)(w, r)
+			}
+		})
+	}
+
+	h := hosts(plainAnswer, called)
+	if _, err := h.client(t, moonshot, nil).Complete(t.Context(), r); err != nil {
+		t.Errorf("called at the second time: %v", err)
+	}
+	if !strings.Contains(h.last(), "Answer by calling at least one of the tools.") || strings.Contains(h.last(), "tool_choice") {
+		t.Errorf("got %s, want an instruction instead of tool_choice", h.last())
+	}
+
+	h = hosts(plainAnswer, plainAnswer)
+	_, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+	wantCode(t, err, CodeNoToolCall)
+	if h.asked() != 2 {
+		t.Errorf("never called: asked %d times, want 2", h.asked())
+	}
+
+	h = hosts(plainAnswer, called)
+	_, err = h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
+	wantCode(t, err, CodeNoToolCall)
+
+	h = hosts(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}`, called)
+	reply, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+	if err != nil || reply.Finish != FinishLength {
+		t.Errorf("cut off: got %+v, %v, want the reply with finish reason length", reply, err)
+	}
+}
+
+// Some hosts stream unasked, others answer in one piece although asked to stream.
+func TestTheOtherFormOfAnswer(t *testing.T) {
+	h := newHost(t, streaming(`data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`))
+	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+	if err != nil || got.Text != "Hello" {
+		t.Errorf("streamed unasked: got %+v, %v, want Hello", got, err)
+	}
+	for _, typ := range []string{"", "text/plain", "application/octet-stream"} {
+		for _, first := range []string{": hi\n\n", "event: message\n", ""} {
+			h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header()["Content-Type"] = []string{typ}
+				io.WriteString(w, first+chunk(`{"content":"Hello"}`, "stop")+"\n\n")
+			})
+			got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
+			if err != nil || got.Text != "Hello" {
+				t.Errorf("streamed as %q: got %+v, %v, want Hello", typ, got, err)
+			}
+		}
+	}
+	h = newHost(t, answering(plainAnswer))
+	var piece string
+	got, err = h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(s string) error { piece += s; return nil }})
+	if err != nil || got.Text != "Hello" || piece != "Hello" {
+		t.Errorf("in one piece: got %+v and the piece %q, %v, want Hello", got, piece, err)
+	}
+}
+
+func TestReplyVariants(t *testing.T) {
+	tests := []struct {
+		name, answer string
+		want         Reply
+	}{
+		{"no usage", `{"choices":[{"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
+		{"usage null", `{"usage":null,"choices":[{"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
+		{"usage of zeros", `{"usage":{"prompt_tokens":0},"choices":[{"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x", Usage: &Usage{}}},
+		{"usage in full", `{"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}},"choices":[{"message":{"content":"x"}}]}`,
+			Reply{Model: "m", Text: "x", Usage: &Usage{Prompt: 10, Completion: 5, Total: 15, Reasoning: 3, Cached: 4}}},
+		{"usage of odd numbers", `{"usage":{"prompt_tokens":1.0,"completion_tokens":-5,"total_tokens":"many"},"choices":[{"message":{"content":"x"}}]}`,
+			Reply{Model: "m", Text: "x", Usage: &Usage{Prompt: 1, Total: 1}}},
+		{"id as a number", `{"id":7,"choices":[{"message":{"content":"x"}}]}`, Reply{ID: "7", Model: "m", Text: "x"}},
+		{"second choice first", `{"choices":[{"index":1,"message":{"content":"y"}},{"index":0,"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
+		{"reasoning", `{"choices":[{"message":{"content":"x","reasoning":"Hm."}}]}`, Reply{Model: "m", Text: "x", Reasoning: "Hm."}},
+		{"function_call", `{"choices":[{"message":{"content":null,"function_call":{"name":"f","arguments":"{}"}},"finish_reason":"function_call"}]}`,
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"ID", "f", "{}"}}}},
+		{"phantom call", `{"choices":[{"message":{"content":"x","tool_calls":[{"id":"","function":{"name":"","arguments":""}}]},"finish_reason":"stop"}]}`,
+			Reply{Model: "m", Text: "x", Finish: FinishStop}},
+		{"ids twice", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}},{"id":"a","function":{"name":"f"}}]}}]}`,
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"a", "f", "{}"}, {"ID", "f", "{}"}}}},
+		{"id of an earlier call", `{"choices":[{"message":{"tool_calls":[{"id":"old","function":{"name":"f"}}]}}]}`,
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"ID", "f", "{}"}}}},
+		{"malformed arguments are kept", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{x"}}]}}]}`,
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"a", "f", "{x"}}}},
+		{"one call whole, one cut off", `{"choices":[{"finish_reason":"length","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{\"x"}}]}}]}`,
+			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{"a", "f", "{}"}}}},
+		{"stop sequence", `{"choices":[{"finish_reason":"stop","message":{"content":"a###b","tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`,
+			Reply{Model: "m", Text: "a", Finish: FinishStop, Stopped: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, answering(tt.answer))
+			r := hello()
+			r.Stop = []string{"###"}
+			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
+			got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got.ToolCalls { // made up here, and different every time
+				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
+					got.ToolCalls[i].ID = "ID"
+				}
+			}
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConfigIsNotShared(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	cfg := openai.DefaultConfig(testKey)
+	client := h.Client()
+	cfg.HTTPClient = client
+	c, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Complete(t.Context(), hello()); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.HTTPClient != client {
+		t.Error("the caller's configuration was changed")
+	}
+}
+
+func BenchmarkComplete(b *testing.B) {
+	var answer = plainAnswer
+	cfg := openai.DefaultConfig(testKey)
+	cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) {
+		io.Copy(io.Discard, r.Body)
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
+	})
+	c, err := New(cfg, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := conversation(20)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Complete(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// conversation is a request with tools and n rounds of their use.
+func conversation(n int) *Request {
+	r := &Request{Model: "gpt-4.1", MaxTokens: 1000, Temperature: ptr(0.0)}
+	for i := range 20 {
+		r.Tools = append(r.Tools, Tool{Name: "tool" + string(rune('a'+i)), Description: strings.Repeat("Does things. ", 20),
+			Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`)})
+	}
+	r.Messages = append(r.Messages, Text(System, "Be brief."), Text(User, "Look."))
+	for i := range n {
+		id := "call_" + string(rune('a'+i))
+		r.Messages = append(r.Messages,
+			Message{Role: Assistant, ToolCalls: []ToolCall{{id, "toola", `{"path":"/"}`}}},
+			Message{Role: ToolRole, ToolCallID: id, Parts: []Part{{Text: strings.Repeat("A line of a file.\n", 100)}}})
+	}
+	return r
+}
+
+func BenchmarkEncode(b *testing.B) {
+	c, err := New(openai.DefaultConfig(testKey), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := conversation(20)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.encode(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

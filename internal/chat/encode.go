@@ -1,0 +1,153 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// draft is a request in go-openai's terms, what is to be changed in its JSON,
+// and what is needed to read the reply.
+type draft struct {
+	request openai.ChatCompletionRequest
+	amend   amendment
+	names   *names
+	ids     map[string]bool // tool call ids of the conversation
+	stops   []string
+	must    bool // the reply is to call a tool
+}
+
+// encode words a request for the host.
+func (c *Client) encode(r *Request) (*draft, error) {
+	d := &draft{names: namesOf(r), ids: map[string]bool{}}
+	d.request.Model = r.Model
+	rule := modelRule{sampling: always}
+	if c.profile.OpenAIModels {
+		rule = ruleOf(r.Model)
+	}
+	c.encodeSampling(d, r, rule)
+	if err := c.encodeTools(d, r); err != nil {
+		return nil, err
+	}
+	if err := c.encodeMessages(d, r, rule); err != nil {
+		return nil, err
+	}
+	for key, value := range c.extra {
+		d.amend.field(key, value)
+	}
+	return d, nil
+}
+
+// encodeSampling sets the parameters of the generation. The numbers are
+// amendments, since go-openai drops zeros and holds every gpt-5 to gpt-5's
+// restrictions.
+func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
+	q := &d.request
+	if r.MaxTokens > 0 {
+		field := c.profile.TokenField
+		if field == "" {
+			field = "max_tokens"
+		}
+		d.amend.field(field, r.MaxTokens)
+	}
+	if rule.samplingWith(r.ReasoningEffort) {
+		d.amend.number("temperature", r.Temperature)
+		d.amend.number("top_p", r.TopP)
+		d.amend.number("presence_penalty", r.PresencePenalty)
+		d.amend.number("frequency_penalty", r.FrequencyPenalty)
+	}
+	q.ReasoningEffort = r.ReasoningEffort
+	q.Metadata = r.Metadata
+	switch {
+	case r.Seed == nil:
+	case c.profile.SeedField == "":
+		q.Seed = r.Seed
+	default:
+		d.amend.field(c.profile.SeedField, *r.Seed)
+	}
+	for _, s := range r.Stop {
+		if s != "" {
+			d.stops = append(d.stops, s)
+		}
+	}
+	if !rule.reasons { // reasoning models refuse the field; the stops are kept here
+		q.Stop = c.profile.stops(d.stops)
+	}
+	if r.JSON {
+		q.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	}
+}
+
+// encodeTools sets the tools and the choice among them.
+func (c *Client) encodeTools(d *draft, r *Request) error {
+	tools, choice := r.Tools, r.ToolChoice
+	d.must = choice.Choice == Required || choice.Choice == Named
+	if d.must && len(tools) == 0 {
+		return errors.New("chat request: a tool call is required, but there are no tools")
+	}
+	if choice.Choice == Named {
+		named, ok := toolNamed(tools, choice.Name)
+		if !ok {
+			return fmt.Errorf("chat request: tool choice names %q, which is not among the tools", cut(choice.Name))
+		}
+		if !c.profile.NamedChoice { // offering no other tool says the same
+			tools, choice = []Tool{named}, ToolChoice{Choice: Required}
+		}
+	}
+	if choice.Choice == None && c.profile.NoneDrops || len(tools) == 0 {
+		return nil
+	}
+	for _, t := range tools {
+		d.request.Tools = append(d.request.Tools, openai.Tool{
+			Type: openai.ToolTypeFunction,
+			Function: &openai.FunctionDefinition{
+				Name: d.names.outgoing(t.Name), Description: t.Description,
+				Strict: t.Strict && c.profile.Strict, Parameters: parameters(t.Parameters),
+			},
+		})
+	}
+	d.request.ToolChoice = c.toolChoice(d, choice)
+	switch {
+	case r.ParallelToolCalls != nil:
+		d.request.ParallelToolCalls = *r.ParallelToolCalls
+	case c.profile.Parallel:
+		d.request.ParallelToolCalls = true
+	}
+	return nil
+}
+
+func toolNamed(tools []Tool, name string) (Tool, bool) {
+	for _, t := range tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// parameters is a tool's schema. Hosts refuse null.
+func parameters(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 || string(schema) == "null" {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return schema
+}
+
+func (c *Client) toolChoice(d *draft, choice ToolChoice) any {
+	switch choice.Choice {
+	case None:
+		return "none"
+	case Named:
+		return openai.ToolChoice{
+			Type:     openai.ToolTypeFunction,
+			Function: openai.ToolFunction{Name: d.names.outgoing(choice.Name)},
+		}
+	case Required:
+		if c.profile.Required != requiredBySystem {
+			return string(c.profile.Required)
+		}
+	}
+	return nil // auto is the default everywhere
+}

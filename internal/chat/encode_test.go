@@ -1,0 +1,341 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// sent asks a host under a base URL and returns what it was sent, without the
+// fields that every request has.
+func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
+	t.Helper()
+	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
+	if _, err := h.client(t, baseURL, opts).Complete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+const (
+	openAI   = "https://api.openai.com/v1"
+	ollama   = "http://localhost:11434/v1"
+	mistral  = "https://api.mistral.ai/v1"
+	moonshot = "https://api.moonshot.ai/v1"
+	deepseek = "https://api.deepseek.com"
+	gemini   = "https://generativelanguage.googleapis.com/v1beta/openai"
+	local    = "http://127.0.0.1:8080/v1"
+)
+
+func TestEncodeParameters(t *testing.T) {
+	tools := []Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`), Strict: true}, {Name: "g"}}
+	const (
+		wireF  = `{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}`
+		strict = `{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object"}}}`
+		wireG  = `{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}`
+	)
+	stops := []string{"a", "b", "c", "d", "e"}
+	tests := []struct {
+		name, url, model string
+		request          Request
+		want             string // without model, messages and stream
+	}{
+		{"temperature 0", openAI, "gpt-4.1", Request{Temperature: ptr(0.0)}, `{"temperature":0}`},
+		{"temperature as written", openAI, "gpt-4.1", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
+		{"no temperature", openAI, "gpt-4.1", Request{}, `{}`},
+		{"zeros", local, "m", Request{TopP: ptr(0.0), PresencePenalty: ptr(0.0), FrequencyPenalty: ptr(0.0), Seed: ptr(0)},
+			`{"top_p":0,"presence_penalty":0,"frequency_penalty":0,"seed":0}`},
+		{"temperature of a reasoning model", openAI, "gpt-5-mini", Request{Temperature: ptr(0.7), TopP: ptr(0.5)}, `{}`},
+		{"temperature of o3", openAI, "o3", Request{Temperature: ptr(0.7)}, `{}`},
+		{"temperature of gpt-5-chat", openAI, "gpt-5-chat-latest", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
+		{"temperature of gpt-5.1", openAI, "gpt-5.1", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
+		{"temperature of gpt-5.1 when it reasons", openAI, "gpt-5.1", Request{Temperature: ptr(0.7), ReasoningEffort: "low"}, `{"reasoning_effort":"low"}`},
+		{"temperature of gpt-5.1-codex", openAI, "gpt-5.1-codex-max", Request{Temperature: ptr(0.7)}, `{}`},
+		{"temperature of gpt-5.5", openAI, "gpt-5.5", Request{Temperature: ptr(0.7)}, `{}`},
+		{"temperature of gpt-5.5 when it does not reason", openAI, "gpt-5.5", Request{Temperature: ptr(0.7), ReasoningEffort: "none"},
+			`{"temperature":0.7,"reasoning_effort":"none"}`},
+		{"temperature at OpenRouter", "https://openrouter.ai/api/v1", "openai/gpt-5", Request{Temperature: ptr(0.7)}, `{}`},
+		{"temperature of a local gpt-5", local, "gpt-5-nano-gguf", Request{Temperature: ptr(1.0)}, `{"temperature":1}`},
+
+		{"tokens at OpenAI", openAI, "gpt-4.1", Request{MaxTokens: 7}, `{"max_completion_tokens":7}`},
+		{"tokens at Ollama", ollama, "llama", Request{MaxTokens: 7}, `{"max_tokens":7}`},
+		{"tokens of a local o1", local, "o1-distill", Request{MaxTokens: 7}, `{"max_tokens":7}`},
+
+		{"stops", openAI, "gpt-4.1", Request{Stop: stops}, `{"stop":["a","b","c","d"]}`},
+		{"stops of a reasoning model", openAI, "o4-mini", Request{Stop: stops}, `{}`},
+		{"empty stops", openAI, "gpt-4.1", Request{Stop: []string{"", ""}}, `{}`},
+
+		{"seed at Mistral", mistral, "mistral-small", Request{Seed: ptr(3)}, `{"random_seed":3}`},
+		{"JSON", openAI, "gpt-4.1", Request{JSON: true}, `{"response_format":{"type":"json_object"}}`},
+		{"metadata", openAI, "gpt-4.1", Request{Metadata: map[string]string{"a": "b"}}, `{"metadata":{"a":"b"}}`},
+
+		{"tools", openAI, "gpt-4.1", Request{Tools: tools}, `{"tools":[` + strict + `,` + wireG + `]}`},
+		{"tools of llama.cpp", local, "m", Request{Tools: tools}, `{"tools":[` + wireF + `,` + wireG + `]}`},
+		{"no parallel calls", openAI, "gpt-4.1", Request{Tools: tools[1:], ParallelToolCalls: ptr(false)},
+			`{"tools":[` + wireG + `],"parallel_tool_calls":false}`},
+		{"none", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: None}}, `{"tools":[` + wireG + `],"tool_choice":"none"}`},
+		{"none at Mistral", mistral, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},
+		{"none at Ollama", ollama, "m", Request{Tools: tools, ToolChoice: ToolChoice{Choice: None}}, `{}`},
+		{"required", openAI, "gpt-4.1", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: Required}},
+			`{"tools":[` + wireG + `],"tool_choice":"required"}`},
+		{"required at Mistral", mistral, "m", Request{Tools: tools[1:], ToolChoice: ToolChoice{Choice: Required}},
+			`{"tools":[` + wireG + `],"tool_choice":"any"}`},
+		{"named", openAI, "gpt-4.1", Request{Tools: tools, ToolChoice: ToolChoice{Named, "g"}},
+			`{"tools":[` + strict + `,` + wireG + `],"tool_choice":{"type":"function","function":{"name":"g"}}}`},
+		{"named where only strings are known", local, "m", Request{Tools: tools, ToolChoice: ToolChoice{Named, "g"}},
+			`{"tools":[` + wireG + `],"tool_choice":"required"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := tt.request
+			r.Model, r.Messages = tt.model, []Message{Text(User, "Hi")}
+			got := sent(t, tt.url, nil, &r)
+			for _, key := range []string{"model", "messages", "stream"} {
+				delete(got, key)
+			}
+			raw, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalJSON(t, string(raw), tt.want)
+		})
+	}
+}
+
+func TestEncodeMessages(t *testing.T) {
+	call := func(id, args string) ToolCall { return ToolCall{ID: id, Name: "f", Arguments: args} }
+	answer := func(id, text string) Message {
+		m := Text(ToolRole, text)
+		m.ToolCallID = id
+		return m
+	}
+	calling := Message{Role: Assistant, ToolCalls: []ToolCall{call("a", "")}, Reasoning: "Hm."}
+	const wireCall = `[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
+	image := Part{Image: &Image{MIMEType: "image/png", Data: []byte("png")}}
+	tests := []struct {
+		name, url, model string
+		messages         []Message
+		want             string
+	}{
+		{"one system message", local, "m", []Message{Text(System, "a"), Text(System, ""), Text(System, "b"), Text(User, "c")},
+			`[{"role":"system","content":"a\n\nb"},{"role":"user","content":"c"}]`},
+		{"a later system message", openAI, "m", []Message{Text(User, "c"), Text(System, "b")},
+			`[{"role":"user","content":"c"},{"role":"system","content":"b"}]`},
+		{"developer", openAI, "o3", []Message{Text(System, "a"), Text(User, "b")},
+			`[{"role":"developer","content":"a"},{"role":"user","content":"b"}]`},
+		{"o1-mini knows no instructions", openAI, "o1-mini", []Message{Text(System, "a"), Text(User, "b")},
+			`[{"role":"user","content":"a"},{"role":"user","content":"b"}]`},
+		{"empty text", openAI, "m", []Message{Text(User, ""), Text(Assistant, "")},
+			`[{"role":"user","content":""},{"role":"assistant","content":""}]`},
+		{"no parts", openAI, "m", []Message{{Role: User}}, `[{"role":"user","content":""}]`},
+		{"HTML stays", openAI, "m", []Message{Text(User, "<a&b>")}, `[{"role":"user","content":"<a&b>"}]`},
+		{"parts", openAI, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, image}}},
+			`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]}]`},
+		{"empty parts", openAI, "m", []Message{{Role: User, Parts: []Part{{}, image, {}}}},
+			`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]}]`},
+		{"texts in parts", openAI, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}},
+			`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`},
+		{"texts at DeepSeek", deepseek, "m", []Message{{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}},
+			`[{"role":"user","content":"a\nb"}]`},
+		{"audio", openAI, "m", []Message{Text(User, "a"), {Role: User, Parts: []Part{{Text: "b"}, {Audio: &Audio{"wav", []byte("wav")}}, image}}},
+			`[{"role":"user","content":"a"},{"role":"user","content":[{"type":"text","text":"b"},
+			  {"type":"input_audio","input_audio":{"data":"d2F2","format":"wav"}},
+			  {"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]}]`},
+		{"calls and answers", openAI, "m", []Message{Text(User, "a"), calling, answer("a", "")},
+			`[{"role":"user","content":"a"},{"role":"assistant","tool_calls":` + wireCall + `},{"role":"tool","tool_call_id":"a","content":"(no output)"}]`},
+		{"calls at DeepSeek", deepseek, "m", []Message{calling, answer("a", "1")},
+			`[{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":` + wireCall + `},{"role":"tool","tool_call_id":"a","content":"1"}]`},
+		{"malformed arguments", openAI, "m", []Message{{Role: Assistant, ToolCalls: []ToolCall{call("a", `{"x"`), call("b", ` {"x":1} `), call("c", `[1]`)}}},
+			`[{"role":"assistant","tool_calls":[
+			  {"id":"a","type":"function","function":{"name":"f","arguments":"{\"malformed\":\"{\\\"x\\\"\"}"}},
+			  {"id":"b","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},
+			  {"id":"c","type":"function","function":{"name":"f","arguments":"{\"malformed\":\"[1]\"}"}}]}]`},
+		{"a user after a tool at Mistral", mistral, "m", []Message{calling, answer("a", "1"), Text(User, "b")},
+			`[{"role":"assistant","tool_calls":[{"id":"1y1q7x1lu","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			  {"role":"tool","tool_call_id":"1y1q7x1lu","content":"1"},
+			  {"role":"assistant","content":"I have the results."},{"role":"user","content":"b"}]`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := sent(t, tt.url, nil, &Request{Model: tt.model, Messages: tt.messages})
+			equalJSON(t, string(got["messages"]), tt.want)
+		})
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	user := []Message{Text(User, "Hi")}
+	tests := []struct {
+		name    string
+		request Request
+		want    string
+	}{
+		{"nothing", Request{}, "no messages"},
+		{"role", Request{Messages: []Message{{Role: "judge"}}}, `role "judge"`},
+		{"answer to nothing", Request{Messages: []Message{Text(ToolRole, "x")}}, "without the id"},
+		{"call without id", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{Name: "f"}}}}}, `id ""`},
+		{"call without name", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a"}}}}}, `name ""`},
+		{"picture of the assistant", Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Image: &Image{}}}}}}, "text only"},
+		{"no picture", Request{Messages: []Message{{Role: User, Parts: []Part{{Image: &Image{}}}}}}, "without data"},
+		{"required", Request{Messages: user, ToolChoice: ToolChoice{Choice: Required}}, "there are no tools"},
+		{"named", Request{Messages: user, Tools: []Tool{{Name: "f"}}, ToolChoice: ToolChoice{Named, "g"}}, `names "g"`},
+	}
+	h := newHost(t, answering(plainAnswer))
+	c := h.client(t, openAI, nil)
+	for _, tt := range tests {
+		_, err := c.Complete(t.Context(), &tt.request)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		}
+	}
+	if h.asked() != 0 {
+		t.Errorf("asked the host %d times, want 0", h.asked())
+	}
+}
+
+// go-openai refuses requests that GPT-6 models cannot take on this API.
+func TestModelWithoutChatTools(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	r := hello()
+	r.Model, r.Tools = "gpt-6-astra", []Tool{{Name: "f"}}
+	_, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+	wantCode(t, err, CodeRequest)
+	if h.asked() != 0 {
+		t.Errorf("asked the host %d times, want 0", h.asked())
+	}
+}
+
+func TestExtra(t *testing.T) {
+	got := sent(t, local, &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage(`4`), "options": json.RawMessage(`{"a":1}`)}}, hello())
+	equalJSON(t, string(got["top_k"]), `4`)
+	equalJSON(t, string(got["options"]), `{"a":1}`)
+}
+
+// Names that a host refuses go out under others and come back as themselves.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 128)
+	tools := []Tool{{Name: "files.read"}, {Name: "files_read"}, {Name: "files/read"}, {Name: long}, {Name: long[:127] + "y"}, {Name: "größe"}}
+	r := &Request{Tools: tools}
+	n := namesOf(r)
+	seen := map[string]bool{}
+	for _, tool := range tools {
+		out := n.outgoing(tool.Name)
+		if !plain(out, 64) || seen[out] {
+			t.Errorf("%q goes out as %q, want a plain name that no other has", tool.Name, out)
+		}
+		seen[out] = true
+		if back := n.incoming(out); back != tool.Name {
+			t.Errorf("%q comes back as %q", tool.Name, back)
+		}
+	}
+	if got := n.outgoing("files_read"); got != "files_read" {
+		t.Errorf("a good name: got %q, want it unchanged", got)
+	}
+	if diff := cmp.Diff(n.out, namesOf(r).out); diff != "" {
+		t.Errorf("names differ between requests (-first +second):\n%s", diff)
+	}
+	if got := n.incoming("never offered"); got != "never offered" {
+		t.Errorf("got %q, want the name as it came", got)
+	}
+}
+
+func TestNamesComeBack(t *testing.T) {
+	r := hello()
+	r.Tools = []Tool{{Name: "files.read"}}
+	out := namesOf(r).outgoing("files.read")
+	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"`+out+`"}}]}}]}`))
+	got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]ToolCall{{"a", "files.read", "{}"}}, got.ToolCalls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	tests := []struct {
+		rule    idRule
+		id      string
+		changed bool
+	}{
+		{anyID, "functions.f:0", false},
+		{anyID, strings.Repeat("x", 257), true},
+		{plainID, "call_abc-1", false},
+		{plainID, "functions.f:0", true},
+		{plainID, strings.Repeat("x", 41), true},
+		{shortID, "abcDEF123", false},
+		{shortID, "call_abc1", true},
+		{shortID, "abc", true},
+	}
+	for _, tt := range tests {
+		got := newIDs(tt.rule).outgoing(tt.id)
+		if (got != tt.id) != tt.changed || !tt.rule.accepts(got) {
+			t.Errorf("rule %d: %q goes out as %q", tt.rule, tt.id, got)
+		}
+		if again := newIDs(tt.rule).outgoing(tt.id); again != got {
+			t.Errorf("rule %d: %q goes out as %q and then as %q", tt.rule, tt.id, got, again)
+		}
+	}
+	s := newIDs(shortID)
+	taken := s.outgoing("x")
+	if got := s.outgoing(taken); got == taken {
+		t.Errorf("two calls share the id %q", got)
+	}
+}
+
+// What Gemini and DeepSeek say beside a call goes back to them with it.
+func TestRecall(t *testing.T) {
+	const made = `{"choices":[{"message":{"reasoning_content":"Hm.","tool_calls":[` +
+		`{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},` +
+		`{"id":"b","function":{"name":"f","arguments":"{}"}}]}}]}`
+	ask := func(url string) string {
+		h := newHost(t, answering(made))
+		c := h.client(t, url, nil)
+		reply, err := c.Complete(t.Context(), hello())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{{Role: Assistant, ToolCalls: reply.ToolCalls}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Messages []json.RawMessage }
+		if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
+			t.Fatal(err)
+		}
+		return string(got.Messages[0])
+	}
+	const plainB = `{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}`
+	equalJSON(t, ask(gemini), `{"role":"assistant","tool_calls":[
+		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},`+plainB+`]}`)
+	equalJSON(t, ask(deepseek), `{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":[
+		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
+	equalJSON(t, ask(openAI), `{"role":"assistant","tool_calls":[
+		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
+}
+
+func TestRecallIsBounded(t *testing.T) {
+	r := newRecall()
+	for i := range 3 * maxRecalled {
+		r.put(strings.Repeat("x", i), recalled{reasoning: "y"})
+	}
+	if len(r.byID) != maxRecalled || len(r.order) != maxRecalled {
+		t.Errorf("got %d calls in a ring of %d, want %d", len(r.byID), len(r.order), maxRecalled)
+	}
+	if r.get(strings.Repeat("x", 3*maxRecalled-1)).reasoning != "y" || r.get("").reasoning != "" {
+		t.Error("the latest call is forgotten, or the first is not")
+	}
+	r.put("large", recalled{extra: make([]byte, maxRecalledSize+1)})
+	if r.get("large").extra != nil {
+		t.Error("what is too large was kept")
+	}
+}

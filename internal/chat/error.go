@@ -1,0 +1,100 @@
+package chat
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Codes of failures that are not the host's own word for one.
+const (
+	CodeRequest       = "request"        // it could not be worded, and was not sent
+	CodeUnreachable   = "unreachable"    // no answer: connecting or sending did not work
+	CodeTimeout       = "timeout"        // no answer within Options.Timeout
+	CodeIdle          = "idle"           // a stream fell silent for Options.IdleTimeout
+	CodeTruncated     = "truncated"      // the answer broke off
+	CodeTooLarge      = "too_large"      // the answer is over Options.MaxReply
+	CodeMalformed     = "malformed"      // the answer is not what the API promises
+	CodeEmpty         = "empty"          // the answer has no choice
+	CodeContentFilter = "content_filter" // the host withheld the answer
+	CodeNoToolCall    = "no_tool_call"   // a call was required, the model made none
+)
+
+// Error is a completion that the host did not give. Its texts hold no
+// credentials and no query of a URL.
+type Error struct {
+	Host    string // of the API, with its port when it names one
+	Status  int    // of the HTTP answer, or the one that its body names; 0 for no answer
+	Code    string // the host's, or one of ours; empty when there is none
+	Message string // at most 1 KiB
+
+	// RetryAfter is the wait that the host asked for, zero when it named none.
+	RetryAfter time.Duration
+
+	cause error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("chat completion")
+	if e.Host != "" {
+		fmt.Fprintf(&b, " at %s", e.Host)
+	}
+	if e.Status != 0 && e.Status != http.StatusOK {
+		fmt.Fprintf(&b, ": HTTP status %d", e.Status)
+	}
+	if e.Code != "" {
+		fmt.Fprintf(&b, ": %s", e.Code)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(&b, ": %s", e.Message)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (retry after %v)", e.RetryAfter)
+	}
+	if hint := e.hint(); hint != "" {
+		fmt.Fprintf(&b, "; %s", hint)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause, nil when the host itself reported the failure.
+func (e *Error) Unwrap() error { return e.cause }
+
+// hint says what to do about it.
+func (e *Error) hint() string {
+	switch {
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+		return "check the API key and what it may use"
+	case e.Status == http.StatusNotFound:
+		return "check the base URL and the model's name"
+	case e.Code == CodeUnreachable:
+		return "check the base URL and that the host is up"
+	}
+	return ""
+}
+
+// Retryable says whether the same request may succeed later.
+func (e *Error) Retryable() bool {
+	switch e.Code {
+	case "insufficient_quota", "billing_hard_limit_reached", "content_filter":
+		return false
+	case CodeUnreachable:
+		return !badCertificate(e.cause)
+	}
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return e.Status >= 500 && e.Status < 600
+}
+
+func badCertificate(err error) bool {
+	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
+	return bad
+}

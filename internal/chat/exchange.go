@@ -1,0 +1,170 @@
+package chat
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/sashabaranov/go-openai"
+)
+
+// maxErrorBody bounds what is read of an answer that reports an error.
+const maxErrorBody = 64 << 10
+
+// exchange is the HTTPDoer of one request. It amends the request's JSON on the
+// way out and keeps the reply; go-openai gets an empty object in its place,
+// since it would lose fields that we need and fail on those of some hosts.
+type exchange struct {
+	next     openai.HTTPDoer
+	amend    *amendment
+	maxReply int64
+
+	// Of the reply:
+	request *http.Request // of go-openai
+	header  http.Header
+	body    []byte        // all of it, when stream is nil
+	stream  io.ReadCloser // its events
+}
+
+// Do implements [openai.HTTPDoer]. Its errors are *Error.
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	x.request = req
+	out, err := x.amended(req)
+	if err != nil {
+		return nil, x.broken(CodeRequest, err)
+	}
+	res, err := x.next.Do(out)
+	if err != nil {
+		return nil, x.broken(CodeUnreachable, err)
+	}
+	x.header = res.Header
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		defer res.Body.Close()
+		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what there is of it
+		return nil, x.reported(res.StatusCode, body)
+	}
+	body := bufio.NewReader(res.Body)
+	if isEventStream(res.Header, body) {
+		x.stream = &streamBody{body, res.Body}
+	} else {
+		defer res.Body.Close()
+		if x.body, err = x.readAll(body); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{
+		Status: res.Status, StatusCode: res.StatusCode, Header: res.Header, Request: req,
+		Body: io.NopCloser(strings.NewReader("{}")),
+	}, nil
+}
+
+// amended is the request with its JSON amended.
+func (x *exchange) amended(req *http.Request) (*http.Request, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if body, err = x.amend.apply(body); err != nil {
+		return nil, err
+	}
+	out := req.Clone(req.Context())
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.ContentLength = int64(len(body))
+	return out, nil
+}
+
+func (x *exchange) readAll(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(&boundedReader{r: r, left: x.maxReply})
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, x.tooLarge()
+	case err != nil:
+		return nil, x.broken(CodeTruncated, err)
+	}
+	return body, nil
+}
+
+// broken makes the error of an exchange that did not come to its end.
+func (x *exchange) broken(code string, cause error) *Error {
+	cause = withoutURL(cause)
+	e := x.wrong(code, cause.Error())
+	e.cause = cause
+	return e
+}
+
+// wrong makes the error of an answer that is of no use.
+func (x *exchange) wrong(code, message string) *Error {
+	if x.request == nil { // go-openai has not got that far
+		return &Error{Code: code, Message: cut(message)}
+	}
+	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
+}
+
+func (x *exchange) tooLarge() *Error {
+	return x.wrong(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
+}
+
+// reported makes the error that the host reports in its answer.
+func (x *exchange) reported(status int, body []byte) *Error {
+	b := parseErrorBody(x.header.Get("Content-Type"), body)
+	if b.status != 0 && status < 400 {
+		status = b.status
+	}
+	if b.message == "" {
+		b.message = strings.ToLower(http.StatusText(status))
+	}
+	redact := newRedactor(x.request)
+	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
+	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
+	return e
+}
+
+// isEventStream goes by the content type, and by the first bytes where that is
+// another one: some hosts stream as text/plain, or as nothing.
+func isEventStream(h http.Header, body *bufio.Reader) bool {
+	switch typ := bareType(h.Get("Content-Type")); typ {
+	case "text/event-stream":
+		return true
+	case "application/json", "text/html":
+		return false
+	}
+	for _, start := range []string{"data:", "event:", ":"} {
+		if got, _ := body.Peek(len(start)); string(got) == start {
+			return true
+		}
+	}
+	return false
+}
+
+// streamBody reads what was buffered and closes what it came from.
+type streamBody struct {
+	io.Reader
+	io.Closer
+}
+
+var errTooLarge = errors.New("answer over its bound")
+
+// boundedReader fails with errTooLarge once there is more than its bound.
+type boundedReader struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errTooLarge
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n, errTooLarge
+	}
+	return n, err
+}

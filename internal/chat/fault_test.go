@@ -1,0 +1,329 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/sashabaranov/go-openai"
+)
+
+// wantCode checks for an *Error with a code and returns it.
+func wantCode(t testing.TB, err error, code string) *Error {
+	t.Helper()
+	got, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("got %T: %v, want an *Error with code %q", err, err, code)
+	}
+	if got.Code != code {
+		t.Errorf("got code %q, want %q: %v", got.Code, code, err)
+	}
+	return got
+}
+
+func TestFaults(t *testing.T) {
+	const page = "<!DOCTYPE html><html><head><title>502\n Bad Gateway</title></head><body>" + testKey + "</body></html>"
+	tests := []struct {
+		name string
+		host http.HandlerFunc
+		want Error
+	}{
+		{"OpenAI's form", failing(401, "", `{"error":{"message":"Incorrect API key provided: sk-tes*********cdef.","type":"invalid_request_error","code":"invalid_api_key"}}`),
+			Error{Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: [redacted]"}},
+		{"type for want of a code", failing(400, "", `{"error":{"message":"m","type":"invalid_request_error","code":null}}`),
+			Error{Status: 400, Code: "invalid_request_error", Message: "m"}},
+		{"Ollama's form", failing(404, "", `{"error":"model 'x' not found"}`), Error{Status: 404, Message: "model 'x' not found"}},
+		{"Gemini's form", failing(400, "", `[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]`),
+			Error{Status: 400, Code: "INVALID_ARGUMENT", Message: "m"}},
+		{"vLLM's form", failing(400, "", `{"object":"error","message":"m","type":"BadRequestError","code":400}`),
+			Error{Status: 400, Code: "BadRequestError", Message: "m"}},
+		{"FastAPI's forms", failing(422, "", `{"detail":[{"loc":["body","model"],"msg":"field required"},{"loc":[],"msg":"x"}]}`),
+			Error{Status: 422, Message: "model: field required; x"}},
+		{"FastAPI's text", failing(403, "", `{"detail":"Forbidden"}`), Error{Status: 403, Message: "Forbidden"}},
+		{"Azure's filter", failing(400, "", `{"error":{"message":"filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`),
+			Error{Status: 400, Code: "content_filter", Message: "filtered"}},
+		{"messages in a list", failing(400, "", `{"error":{"message":["a","b"]}}`), Error{Status: 400, Message: "ab"}},
+		{"HTML", failing(502, "Content-Type: text/html", page), Error{Status: 502, Message: "a page of HTML: 502 Bad Gateway"}},
+		{"HTML without a title", failing(502, "Content-Type: text/html", "<p>"), Error{Status: 502, Message: "a page of HTML"}},
+		{"text", failing(500, "", "Internal\n  Server Error"), Error{Status: 500, Message: "Internal Server Error"}},
+		{"nothing", failing(503, "", ""), Error{Status: 503, Message: "service unavailable"}},
+		{"JSON that is no object", failing(500, "", `"oops"`), Error{Status: 500, Message: `"oops"`}},
+		{"redirect without a target", failing(304, "", ""), Error{Status: 304, Message: "not modified"}},
+		{"wait", failing(429, "Retry-After: 7", `{"error":{"message":"slow","code":"rate_limit_exceeded"}}`),
+			Error{Status: 429, Code: "rate_limit_exceeded", Message: "slow", RetryAfter: 7 * time.Second}},
+		{"error under 200", failing(200, "", `{"error":{"message":"m","code":"x"}}`), Error{Status: 200, Code: "x", Message: "m"}},
+		{"error under 200 with a status", failing(200, "", `{"error":{"message":"m","code":429}}`), Error{Status: 429, Message: "m"}},
+		{"error in the choice", failing(200, "", `{"choices":[{"finish_reason":"error","error":{"message":"m","code":502},"message":{"content":"x"}}]}`),
+			Error{Status: 502, Message: "m"}},
+		{"broken off by the host", failing(200, "", `{"choices":[{"finish_reason":"error","message":{"content":"x"}}]}`),
+			Error{Code: CodeTruncated, Message: "the host broke off with finish reason error"}},
+		{"broken off at once", failing(200, "", `{"choices":[{"finish_reason":"network_error","message":{}}]}`),
+			Error{Code: CodeEmpty, Message: "the host broke off with finish reason network_error"}},
+		{"withheld", failing(200, "", `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`),
+			Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
+		{"no choices", failing(200, "", `{"choices":[]}`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},
+		{"null", failing(200, "", `null`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},
+		{"HTML under 200", failing(200, "Content-Type: text/html", page), Error{Code: CodeMalformed, Message: "the answer is not a chat completion: a page of HTML: 502 Bad Gateway"}},
+		{"cut JSON", failing(200, "", `{"choices":[{"mess`), Error{Code: CodeMalformed, Message: `the answer is not a chat completion: {"choices":[{"mess`}},
+		{"empty body", failing(200, "", ""), Error{Code: CodeMalformed, Message: "the answer is not a chat completion:"}},
+		{"call without a name", failing(200, "", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{\"x\":1}"}}]}}]}`),
+			Error{Code: CodeMalformed, Message: "a tool call without a name"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, tt.host)
+			c := h.client(t, openAI, &Options{Retries: -1})
+			_, whole := c.Complete(t.Context(), hello())
+			_, streamed := c.Stream(t.Context(), hello(), Deltas{})
+			for _, err := range []error{whole, streamed} {
+				got := wantCode(t, err, tt.want.Code)
+				if got.Status != tt.want.Status || got.Message != tt.want.Message || got.RetryAfter != tt.want.RetryAfter || got.Host != "api.openai.com" {
+					t.Errorf("got %+v, want %+v at api.openai.com", *got, tt.want)
+				}
+				noSecrets(t, err)
+			}
+		})
+	}
+}
+
+// noSecrets looks for the key and the URL's query in an error and in what it
+// wraps.
+func noSecrets(t testing.TB, err error) {
+	t.Helper()
+	for ; err != nil; err = errors.Unwrap(err) {
+		text := fmt.Sprintf("%v %+v %#v", err, err, err)
+		for _, secret := range []string{testKey, "hunter2-password", "token-in-the-query"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q is in %s", secret, text)
+			}
+		}
+	}
+}
+
+func TestNoSecretsInErrors(t *testing.T) {
+	const base = "http://user:hunter2-password@memhttp.test/v1"
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(400)
+		fmt.Fprintf(w, `{"error":{"message":"you sent %s and %s to %s?key=token-in-the-query with user:hunter2-password",`+
+			`"code":"%s"}}`, r.Header.Get("Authorization"), testKey, base, testKey)
+	}
+	h := newHost(t, echo)
+	_, err := h.client(t, base, nil).Complete(t.Context(), hello())
+	noSecrets(t, err)
+	if err == nil || !strings.Contains(err.Error(), "http://memhttp.test/v1") {
+		t.Errorf("got %v, want the URL without its secrets", err)
+	}
+
+	h.Refuse(true)
+	h.Drop()
+	_, err = h.client(t, base, &Options{Retries: -1}).Complete(t.Context(), hello())
+	noSecrets(t, err)
+	wantCode(t, err, CodeUnreachable)
+
+	for name, doer := range map[string]doerFunc{
+		"quotes the URL": func(r *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("proxy: %w", &url.Error{Op: "Post", URL: r.URL.String() + "?key=token-in-the-query", Err: io.ErrUnexpectedEOF})
+		},
+		"quotes the headers": func(r *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("sent %v", r.Header)
+		},
+	} {
+		cfg := openai.DefaultConfig(testKey)
+		cfg.BaseURL, cfg.HTTPClient = base, doer
+		c, err := New(cfg, &Options{Retries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Complete(t.Context(), hello())
+		if failure := wantCode(t, err, CodeUnreachable); strings.Contains(failure.Error(), testKey) {
+			t.Errorf("%s: the key is in %v", name, failure)
+		}
+		if name == "quotes the URL" {
+			noSecrets(t, err)
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s: got %v, want the cause to be found", name, err)
+			}
+		}
+	}
+}
+
+type doerFunc func(*http.Request) (*http.Response, error)
+
+func (f doerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestLongMessagesAreCut(t *testing.T) {
+	h := newHost(t, failing(400, "", `{"error":{"message":"`+strings.Repeat("ä", 4000)+`"}}`))
+	_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+	if n := len(wantCode(t, err, "").Message); n > maxQuoted+len("…") {
+		t.Errorf("got a message of %d bytes, want at most 1 KiB", n)
+	}
+}
+
+// endless writes until the client has had enough.
+func endless(contentType, start, piece string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		io.WriteString(w, start)
+		chunk := strings.Repeat(piece, 1+(64<<10)/len(piece))
+		for {
+			if _, err := io.WriteString(w, chunk); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestReplyIsBounded(t *testing.T) {
+	tests := []struct {
+		name string
+		host http.HandlerFunc
+		code string
+	}{
+		{"an endless answer", endless("application/json", `{"choices":[{"message":{"content":"`, "x"), CodeTooLarge},
+		{"an endless stream", endless("text/event-stream", "", "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"), CodeTooLarge},
+		{"an endless event", endless("text/event-stream", "data: ", "x"), CodeTooLarge},
+		{"endless comments", endless("text/event-stream", "", ": still here\n\n"), CodeTooLarge},
+		{"100 MiB", func(w http.ResponseWriter, _ *http.Request) {
+			piece := strings.Repeat("x", 1<<20)
+			for range 100 {
+				if _, err := io.WriteString(w, piece); err != nil {
+					return
+				}
+			}
+		}, CodeTooLarge},
+		{"an endless error", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(400)
+			endless("text/plain", "", "x")(w, nil)
+		}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, tt.host)
+			c := h.client(t, openAI, &Options{MaxReply: 1 << 20, Retries: -1})
+			_, err := c.Complete(t.Context(), hello())
+			wantCode(t, err, tt.code)
+			_, err = c.Stream(t.Context(), hello(), Deltas{})
+			wantCode(t, err, tt.code)
+		})
+	}
+}
+
+func TestAnswerJustWithinTheBound(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	if _, err := h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer))}).Complete(t.Context(), hello()); err != nil {
+		t.Errorf("as long as the bound: %v", err)
+	}
+	_, err := h.client(t, openAI, &Options{MaxReply: int64(len(plainAnswer)) - 1}).Complete(t.Context(), hello())
+	wantCode(t, err, CodeTooLarge)
+}
+
+func TestHugeBound(t *testing.T) {
+	h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
+	if _, err := h.client(t, openAI, &Options{MaxReply: math.MaxInt64}).Stream(t.Context(), hello(), Deltas{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnswerCutByTheNetwork(t *testing.T) {
+	h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, plainAnswer)
+	})
+	_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+	wantCode(t, err, CodeTruncated)
+}
+
+func TestTimeouts(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	silent := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 3 { // each within the bound
+			time.Sleep(50 * time.Second)
+			io.WriteString(w, ": working\n\n")
+			w.(http.Flusher).Flush()
+		}
+		<-r.Context().Done()
+	}
+	tests := []struct {
+		name  string
+		host  http.HandlerFunc
+		code  string
+		after time.Duration
+	}{
+		{"no answer", hang, CodeTimeout, 5 * time.Minute},
+		{"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, tt.host)
+				defer h.Close()
+				c := h.client(t, openAI, &Options{Timeout: 5 * time.Minute, IdleTimeout: time.Minute})
+				start := time.Now()
+				_, err := c.Stream(t.Context(), hello(), Deltas{})
+				wantCode(t, err, tt.code)
+				if got := time.Since(start); got != tt.after {
+					t.Errorf("got the error after %v, want %v", got, tt.after)
+				}
+				if h.asked() != 1 {
+					t.Errorf("asked %d times, want 1", h.asked())
+				}
+			})
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if stream {
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.(http.Flusher).Flush()
+			}
+			cancel()
+			<-r.Context().Done()
+		})
+		c := h.client(t, openAI, nil)
+		var err error
+		if stream {
+			_, err = c.Stream(ctx, hello(), Deltas{})
+		} else {
+			_, err = c.Complete(ctx, hello())
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stream %t: got %v, want %v", stream, err, context.Canceled)
+		}
+	}
+}
+
+func TestRefusedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(http.NotFoundHandler())
+		s.Close()
+		dials := 0
+		cfg := openai.DefaultConfig(testKey)
+		cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { dials++; return s.Client().Do(r) })
+		c, err := New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Complete(t.Context(), hello())
+		failure := wantCode(t, err, CodeUnreachable)
+		if dials != 3 || !failure.Retryable() {
+			t.Errorf("got %d attempts, retryable %t, want 3, true", dials, failure.Retryable())
+		}
+		if !strings.Contains(err.Error(), "at api.openai.com") || !strings.Contains(err.Error(), "check the base URL") {
+			t.Errorf("got %q, want where and what to do", err)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// Whatever a host says: no panic, and either an *Error or a reply that keeps
+// its promises.
+func fuzzReply(f *testing.F, contentType string) {
+	f.Fuzz(func(t *testing.T, body []byte) {
+		cfg := openai.DefaultConfig(testKey)
+		cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body)),
+			}, nil
+		})
+		c, err := New(cfg, &Options{Retries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := hello()
+		r.Stop = []string{"STOP", "###"}
+		var streamed strings.Builder
+		reply, err := c.Stream(t.Context(), r, Deltas{Text: func(s string) error { streamed.WriteString(s); return nil }})
+		if err != nil {
+			failure, ok := errors.AsType[*Error](err)
+			if !ok || !utf8.ValidString(failure.Error()) || len(failure.Message) > maxQuoted+len("…") {
+				t.Fatalf("got %T: %q, want an *Error of bounded text", err, err)
+			}
+			return
+		}
+		if reply.Model == "" || streamed.String() != reply.Text {
+			t.Errorf("got model %q, text %q and pieces %q, want a model and the same twice", reply.Model, reply.Text, streamed.String())
+		}
+		if strings.Contains(reply.Text, "STOP") || strings.Contains(reply.Text, "###") {
+			t.Errorf("a stop sequence is in %q", reply.Text)
+		}
+		ids := map[string]bool{}
+		for _, call := range reply.ToolCalls {
+			if call.ID == "" || call.Name == "" || call.Arguments == "" || ids[call.ID] {
+				t.Errorf("got the call %+v among %+v", call, reply.ToolCalls)
+			}
+			ids[call.ID] = true
+		}
+	})
+}
+
+func FuzzReply(f *testing.F) {
+	for _, s := range []string{
+		plainAnswer, `{"error":"x"}`, `[{"error":{"code":400}}]`, `{"choices":[{"message":{"content":[{"type":"text","text":"STOP"}]}}]}`,
+		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{}}},{"id":"a","function":{"name":"f"}}]},"finish_reason":"length"}]}`,
+		`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":1e99}}`, `<html>`, `null`, ``,
+	} {
+		f.Add([]byte(s))
+	}
+	fuzzReply(f, "application/json")
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{
+		chunk(`{"content":"ST"}`, "") + "\n\n" + chunk(`{"content":"OP"}`, "stop") + "\n\ndata: [DONE]\n\n",
+		callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}},{"index":0,"id":"b","function":{"name":"f"}}`) + "\n\n" + chunk(`{}`, "tool_calls") + "\n\n",
+		callDelta(`{"function":{"name":"f"}}`) + "\n\n" + callDelta(`{"function":{"arguments":"{}"}}`) + "\n\n" + chunk(`{}`, "length") + "\n\n",
+		"event: error\ndata: {}\n\n", ": comment\n\ndata: x\n\n",
+	} {
+		f.Add([]byte(s))
+	}
+	fuzzReply(f, "text/event-stream")
+}
+
+func FuzzErrorBody(f *testing.F) {
+	for _, s := range []string{
+		`{"error":{"message":"m","code":"c"}}`, `{"error":"m"}`, `[{"error":{}}]`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`,
+		`{"error":{"error":{"error":{"error":{"message":"deep"}}}}}`, `<title>x`, "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		parseErrorBody("application/json", body)
+		parseErrorBody("text/html", body)
+	})
+}
+
+// Amending changes the fields it names and nothing else.
+func FuzzAmend(f *testing.F) {
+	f.Add(`{"model":"m","messages":[{"role":"user"},{"role":"tool","content":"<a>"}],"n":1.50}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		var before map[string]json.RawMessage
+		if json.Unmarshal([]byte(body), &before) != nil || before == nil {
+			return
+		}
+		var a amendment
+		a.field("temperature", 0)
+		out, err := a.apply([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var after map[string]json.RawMessage
+		if err := json.Unmarshal(out, &after); err != nil {
+			t.Fatal(err)
+		}
+		if string(after["temperature"]) != "0" {
+			t.Errorf("got temperature %s, want 0", after["temperature"])
+		}
+		for key, value := range before {
+			var want bytes.Buffer
+			if key != "temperature" && json.Compact(&want, value) == nil && want.String() != string(after[key]) {
+				t.Errorf("field %q: got %s, want %s", key, after[key], want.String())
+			}
+		}
+	})
+}

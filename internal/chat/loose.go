@@ -1,0 +1,116 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The types of this file read fields that hosts fill with more kinds of JSON
+// than the API has. None of them fails: one odd field does not cost the reply.
+
+// looseString is a string, or the text of a number. Anything else is empty.
+type looseString string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *looseString) UnmarshalJSON(data []byte) error {
+	*s = ""
+	if text, ok := stringOf(data); ok {
+		*s = looseString(text)
+	} else if c := data[0]; c == '-' || '0' <= c && c <= '9' {
+		*s = looseString(data)
+	}
+	return nil
+}
+
+// stringOf reads a JSON string, mostly without a decoder: streams have many.
+func stringOf(data []byte) (string, bool) {
+	if len(data) < 2 || data[0] != '"' {
+		return "", false
+	}
+	if inner := data[1 : len(data)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	var text string
+	err := json.Unmarshal(data, &text)
+	return text, err == nil
+}
+
+// looseText is a string, or a list of strings and parts of which the text
+// counts. Thinking and other parts are left out.
+type looseText string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *looseText) UnmarshalJSON(data []byte) error {
+	*t = ""
+	if text, ok := stringOf(data); ok {
+		*t = looseText(text)
+		return nil
+	}
+	var parts []json.RawMessage
+	if data[0] != '[' || json.Unmarshal(data, &parts) != nil {
+		return nil
+	}
+	var b strings.Builder
+	for _, raw := range parts {
+		var part struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if text, ok := stringOf(raw); ok {
+			b.WriteString(text)
+		} else if json.Unmarshal(raw, &part) == nil && (part.Type == "text" || part.Type == "") {
+			b.WriteString(part.Text)
+		}
+	}
+	*t = looseText(b.String())
+	return nil
+}
+
+// looseJSON is JSON inside a string, as the API has arguments, or the same
+// without the string around it.
+type looseJSON string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (j *looseJSON) UnmarshalJSON(data []byte) error {
+	*j = ""
+	if string(data) == "null" {
+		return nil
+	}
+	if text, ok := stringOf(data); ok {
+		*j = looseJSON(text)
+		return nil
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, data) == nil {
+		*j = looseJSON(b.String())
+	}
+	return nil
+}
+
+// looseCount is a count, of which a negative or absurd one is 0.
+type looseCount int
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *looseCount) UnmarshalJSON(data []byte) error {
+	*n = 0
+	f, err := strconv.ParseFloat(string(data), 64)
+	if err == nil && f >= 0 && f < 1<<40 {
+		*n = looseCount(f)
+	}
+	return nil
+}
+
+// looseIndex is an index, nil when there is none.
+type looseIndex struct{ n *int }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (i *looseIndex) UnmarshalJSON(data []byte) error {
+	i.n = nil
+	if n, err := strconv.Atoi(string(data)); err == nil {
+		i.n = &n
+	}
+	return nil
+}

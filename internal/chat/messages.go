@@ -1,0 +1,250 @@
+package chat
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// encodeMessages sets the conversation, with exactly one system message, which
+// comes first, unless others stand later in the conversation.
+func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
+	system, rest := leadingSystem(r.Messages)
+	if d.must && c.profile.Required == requiredBySystem {
+		system = append(system, "Answer by calling at least one of the tools.")
+	}
+	e := &messageEncoder{draft: d, profile: &c.profile, recall: c.recall,
+		ids: newIDs(c.profile.IDs), system: systemRole(&c.profile, r.Model, rule)}
+	d.request.Messages = []openai.ChatCompletionMessage{}
+	if len(system) > 0 {
+		e.add(openai.ChatCompletionMessage{Role: e.system, Content: strings.Join(system, "\n\n")})
+	}
+	for i := range rest {
+		if err := e.encode(&rest[i]); err != nil {
+			return fmt.Errorf("chat request: message %d: %w", len(r.Messages)-len(rest)+i, err)
+		}
+	}
+	if len(d.request.Messages) == 0 {
+		return errors.New("chat request: no messages")
+	}
+	return nil
+}
+
+// leadingSystem takes the system messages off the start of a conversation.
+func leadingSystem(messages []Message) (system []string, rest []Message) {
+	for len(messages) > 0 && messages[0].Role == System {
+		if text := joinText(messages[0].Parts); text != "" {
+			system = append(system, text)
+		}
+		messages = messages[1:]
+	}
+	return system, messages
+}
+
+// messageEncoder turns messages into go-openai's, one after the other.
+type messageEncoder struct {
+	draft   *draft
+	profile *Profile
+	recall  *recall
+	ids     *ids
+	system  string // the role of instructions
+}
+
+func (e *messageEncoder) add(m openai.ChatCompletionMessage) {
+	e.draft.request.Messages = append(e.draft.request.Messages, m)
+}
+
+// field amends a field of the message that is added next.
+func (e *messageEncoder) field(key string, value any) {
+	e.draft.amend.message(len(e.draft.request.Messages), key, value)
+}
+
+func (e *messageEncoder) encode(m *Message) error {
+	switch m.Role {
+	case System:
+		e.text(e.system, joinText(m.Parts))
+	case User:
+		return e.user(m)
+	case Assistant:
+		return e.assistant(m)
+	case ToolRole:
+		if m.ToolCallID == "" {
+			return errors.New("a tool's answer without the id of the call")
+		}
+		text := joinText(m.Parts)
+		if text == "" { // some hosts refuse empty answers, and go-openai omits them
+			text = "(no output)"
+		}
+		e.draft.ids[m.ToolCallID] = true
+		e.add(openai.ChatCompletionMessage{Role: "tool", Content: text, ToolCallID: e.ids.outgoing(m.ToolCallID)})
+	default:
+		return fmt.Errorf("role %q is none of system, user, assistant, tool", cut(string(m.Role)))
+	}
+	return nil
+}
+
+// text adds a message of text only, which may be empty.
+func (e *messageEncoder) text(role, text string) {
+	if text == "" {
+		e.field("content", "")
+	}
+	e.add(openai.ChatCompletionMessage{Role: role, Content: text})
+}
+
+func (e *messageEncoder) user(m *Message) error {
+	sent := e.draft.request.Messages
+	if e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
+		e.text("assistant", "I have the results.")
+	}
+	var parts []Part
+	media, audio := false, false
+	for _, p := range m.Parts {
+		if p.Image != nil && p.Image.Data == nil && p.Image.URL == "" {
+			return errors.New("an image without data and without a URL")
+		}
+		media = media || p.Image != nil || p.Audio != nil
+		audio = audio || p.Audio != nil
+		if p != (Part{}) { // hosts refuse parts of empty text
+			parts = append(parts, p)
+		}
+	}
+	if !media && (len(parts) < 2 || e.profile.JoinText) {
+		e.text("user", joinText(parts))
+		return nil
+	}
+	msg := openai.ChatCompletionMessage{Role: "user"}
+	if audio { // go-openai has no audio parts
+		e.field("content", wireParts(parts))
+	} else {
+		for _, p := range parts {
+			msg.MultiContent = append(msg.MultiContent, textOrImage(p))
+		}
+	}
+	e.add(msg)
+	return nil
+}
+
+// wireParts are parts of any kind as they stand in the JSON.
+func wireParts(parts []Part) []any {
+	out := make([]any, len(parts))
+	for i, p := range parts {
+		if p.Audio == nil {
+			out[i] = textOrImage(p)
+			continue
+		}
+		out[i] = map[string]any{"type": "input_audio", "input_audio": map[string]string{
+			"data": base64.StdEncoding.EncodeToString(p.Audio.Data), "format": p.Audio.Format,
+		}}
+	}
+	return out
+}
+
+func textOrImage(p Part) openai.ChatMessagePart {
+	if p.Image == nil {
+		return openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: p.Text}
+	}
+	u := p.Image.URL
+	if p.Image.Data != nil {
+		u = "data:" + p.Image.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(p.Image.Data)
+	}
+	return openai.ChatMessagePart{
+		Type:     openai.ChatMessagePartTypeImageURL,
+		ImageURL: &openai.ChatMessageImageURL{URL: u, Detail: openai.ImageURLDetail(p.Image.Detail)},
+	}
+}
+
+func (e *messageEncoder) assistant(m *Message) error {
+	for _, p := range m.Parts {
+		if p.Image != nil || p.Audio != nil {
+			return errors.New("an assistant's message takes text only")
+		}
+	}
+	text := joinText(m.Parts)
+	if len(m.ToolCalls) == 0 {
+		e.text("assistant", text)
+		return nil
+	}
+	if text == "" {
+		switch e.profile.EmptyContent {
+		case blankContent:
+			e.field("content", "")
+		case nullContent:
+			e.field("content", nil)
+		}
+	}
+	msg := openai.ChatCompletionMessage{Role: "assistant", Content: text}
+	reasoning, err := e.calls(&msg, m.ToolCalls)
+	if err != nil {
+		return err
+	}
+	if e.profile.EchoReasoning {
+		if msg.ReasoningContent = m.Reasoning; msg.ReasoningContent == "" {
+			msg.ReasoningContent = reasoning
+		}
+	}
+	e.add(msg)
+	return nil
+}
+
+// calls adds tool calls to a message, with what the host wants back beside
+// them, and returns the reasoning that led to them.
+func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (reasoning string, err error) {
+	type withExtra struct {
+		openai.ToolCall
+		Extra json.RawMessage `json:"extra_content,omitempty"`
+	}
+	var all []withExtra
+	extras := false
+	for _, call := range calls {
+		if call.ID == "" || call.Name == "" {
+			return "", fmt.Errorf("a tool call with id %q and name %q: both are needed", cut(call.ID), cut(call.Name))
+		}
+		e.draft.ids[call.ID] = true
+		wire := openai.ToolCall{
+			ID: e.ids.outgoing(call.ID), Type: openai.ToolTypeFunction,
+			Function: openai.FunctionCall{Name: e.draft.names.outgoing(call.Name), Arguments: objectText(call.Arguments)},
+		}
+		kept := e.recall.get(call.ID)
+		if reasoning == "" {
+			reasoning = kept.reasoning
+		}
+		extras = extras || kept.extra != nil
+		msg.ToolCalls = append(msg.ToolCalls, wire)
+		all = append(all, withExtra{wire, kept.extra})
+	}
+	if extras && e.profile.EchoExtra {
+		e.field("tool_calls", all)
+	}
+	return reasoning, nil
+}
+
+// objectText is the arguments of a replayed call. Hosts parse them, so what is
+// no JSON object goes inside one.
+func objectText(arguments string) string {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "" {
+		return "{}"
+	}
+	if arguments[0] == '{' && json.Valid([]byte(arguments)) {
+		return arguments
+	}
+	quoted, _ := json.Marshal(arguments) // a string always marshals
+	return `{"malformed":` + string(quoted) + `}`
+}
+
+func joinText(parts []Part) string {
+	if len(parts) == 1 {
+		return parts[0].Text
+	}
+	var texts []string
+	for _, p := range parts {
+		if p.Image == nil && p.Audio == nil {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

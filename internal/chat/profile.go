@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// Profile is how a host departs from OpenAI's API. The zero value, except for
+// Name, is the most cautious: what the least of the imitations understands.
+type Profile struct {
+	Name string
+
+	TokenField   string // of Request.MaxTokens; max_tokens when empty
+	SeedField    string // seed when empty
+	OpenAIModels bool   // model ids mean OpenAI's models, and models.go applies
+	Developer    bool   // reasoning models take instructions in the role developer
+
+	Required      requiredWord
+	NamedChoice   bool // tool_choice takes an object that names a tool
+	NoneDrops     bool // tool_choice "none" does not work; the tools are left out
+	Parallel      bool // parallel_tool_calls must be true to get several
+	Strict        bool // strict function schemas
+	IDs           idRule
+	EmptyContent  emptyContent // of an assistant that only calls tools
+	BridgeTools   bool         // a user may not speak right after a tool
+	JoinText      bool         // text in several parts is refused
+	EchoReasoning bool         // replayed tool calls need their reasoning_content
+	EchoExtra     bool         // replayed tool calls need their extra_content
+
+	MaxStop     int  // stop sequences that the host takes; 4 when 0, none when negative
+	StreamUsage bool // stream_options.include_usage gives the usage of a stream
+}
+
+// requiredWord is how a host is told that a tool call is required.
+type requiredWord string
+
+const (
+	requiredBySystem requiredWord = "" // it is not; an instruction asks for it
+	requiredNative   requiredWord = "required"
+	requiredAny      requiredWord = "any"
+)
+
+// idRule is which tool call ids a host accepts.
+type idRule int
+
+const (
+	anyID   idRule = iota // up to 256 bytes
+	plainID               // up to 40 of [A-Za-z0-9_-]
+	shortID               // 9 of [A-Za-z0-9]
+)
+
+// emptyContent is what stands for an assistant's missing text.
+type emptyContent int
+
+const (
+	omitContent emptyContent = iota
+	blankContent
+	nullContent
+)
+
+const completionTokens = "max_completion_tokens"
+
+// profiles are the known hosts. The first is the one of unknown hosts.
+func profiles() []Profile {
+	return []Profile{
+		{Name: "compatible", Required: requiredNative, StreamUsage: true},
+		{Name: "openai", TokenField: completionTokens, OpenAIModels: true, Developer: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true},
+		{Name: "azure", TokenField: completionTokens, OpenAIModels: true, Developer: true,
+			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true},
+		// Ollama ignores max_completion_tokens and tool_choice.
+		{Name: "ollama", NoneDrops: true, StreamUsage: true},
+		{Name: "vllm", Required: requiredNative, NamedChoice: true, StreamUsage: true},
+		{Name: "llamacpp", Required: requiredNative, Parallel: true, StreamUsage: true},
+		{Name: "lmstudio", Required: requiredNative, StreamUsage: true},
+		{Name: "openrouter", OpenAIModels: true, Required: requiredNative, NamedChoice: true,
+			IDs: plainID, EchoExtra: true, StreamUsage: true},
+		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true},
+		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true},
+		{Name: "gemini", Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true},
+		// Mistral: with "none" the text is garbled; usage comes unasked.
+		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
+			IDs: shortID, BridgeTools: true, SeedField: "random_seed"},
+		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
+			JoinText: true, EchoReasoning: true, StreamUsage: true},
+		{Name: "moonshot", EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true},
+	}
+}
+
+// profileNamed finds a host by its name in the table.
+func profileNamed(name string) (Profile, error) {
+	var known []string
+	for _, p := range profiles() {
+		if p.Name == name {
+			return p, nil
+		}
+		known = append(known, p.Name)
+	}
+	return Profile{}, fmt.Errorf("host %q is not known; one of %s", cut(name), strings.Join(known, ", "))
+}
+
+// detect names the host that a configuration leads to.
+func detect(cfg *openai.ClientConfig) (string, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	switch {
+	case err != nil: // the error's text would quote the URL
+		return "", errors.New("the base URL is malformed")
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
+		return "", fmt.Errorf("the base URL %q is not an http URL with a host", cut(bareURL(base)))
+	}
+	switch cfg.APIType {
+	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:
+		return "azure", nil
+	case openai.APITypeAnthropic:
+		return "", fmt.Errorf("API type %s sends no credentials; use Anthropic's OpenAI-compatible URL with type %s",
+			cfg.APIType, openai.APITypeOpenAI)
+	}
+	host := strings.ToLower(base.Hostname())
+	for _, h := range hostNames() {
+		if host == h.domain || strings.HasSuffix(host, "."+h.domain) {
+			return h.profile, nil
+		}
+	}
+	switch {
+	case base.Port() == "11434":
+		return "ollama", nil
+	case base.Port() == "1234" && loopback(host):
+		return "lmstudio", nil
+	}
+	return "compatible", nil
+}
+
+type hostName struct{ domain, profile string }
+
+func hostNames() []hostName {
+	return []hostName{
+		{"api.openai.com", "openai"},
+		{"openai.azure.com", "azure"},
+		{"services.ai.azure.com", "azure"},
+		{"cognitiveservices.azure.com", "azure"},
+		{"openrouter.ai", "openrouter"},
+		{"api.groq.com", "groq"},
+		{"api.together.xyz", "together"},
+		{"api.together.ai", "together"},
+		{"generativelanguage.googleapis.com", "gemini"},
+		{"aiplatform.googleapis.com", "gemini"},
+		{"api.mistral.ai", "mistral"},
+		{"api.deepseek.com", "deepseek"},
+		{"api.moonshot.ai", "moonshot"},
+		{"api.moonshot.cn", "moonshot"},
+		{"ollama.com", "ollama"},
+	}
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// stops are the stop sequences to send to the host.
+func (p *Profile) stops(all []string) []string {
+	limit := p.MaxStop
+	if limit == 0 {
+		limit = 4
+	}
+	return all[:max(0, min(limit, len(all)))]
+}

@@ -1,0 +1,85 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+func TestDetect(t *testing.T) {
+	tests := []struct{ url, want string }{
+		{"https://api.openai.com/v1", "openai"},
+		{"https://eu.api.openai.com/v1", "openai"},
+		{"https://API.OpenAI.com/v1", "openai"},
+		{"https://api.openai.com.evil.example/v1", "compatible"},
+		{"https://x.openai.azure.com/openai/v1", "azure"},
+		{"https://x.services.ai.azure.com/openai/v1", "azure"},
+		{"https://openrouter.ai/api/v1", "openrouter"},
+		{"https://api.groq.com/openai/v1", "groq"},
+		{"https://api.together.xyz/v1", "together"},
+		{"https://generativelanguage.googleapis.com/v1beta/openai", "gemini"},
+		{"https://europe-west1-aiplatform.googleapis.com/v1", "compatible"},
+		{"https://aiplatform.googleapis.com/v1", "gemini"},
+		{"https://api.mistral.ai/v1", "mistral"},
+		{"https://api.deepseek.com", "deepseek"},
+		{"https://api.moonshot.cn/v1", "moonshot"},
+		{"http://localhost:11434/v1", "ollama"},
+		{"http://gpu-box:11434/v1", "ollama"},
+		{"http://127.0.0.1:1234/v1", "lmstudio"},
+		{"http://gpu-box:1234/v1", "compatible"},
+		{"http://[::1]:8080/v1", "compatible"},
+		{"https://llm.example/v1", "compatible"},
+	}
+	for _, tt := range tests {
+		cfg := openai.DefaultConfig(testKey)
+		cfg.BaseURL = tt.url
+		got, err := detect(&cfg)
+		if got != tt.want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", tt.url, got, err, tt.want)
+		}
+	}
+	azure := openai.DefaultAzureConfig(testKey, "https://proxy.example")
+	if got, err := detect(&azure); got != "azure" || err != nil {
+		t.Errorf("API type Azure: got %q, %v, want azure", got, err)
+	}
+}
+
+func TestProfilesAreComplete(t *testing.T) {
+	for _, h := range append(hostNames(), hostName{profile: "lmstudio"}, hostName{profile: "compatible"}) {
+		if _, err := profileNamed(h.profile); err != nil {
+			t.Errorf("%s: %v", h.domain, err)
+		}
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(*openai.ClientConfig)
+		opts *Options
+		want string
+	}{
+		{"no scheme", func(c *openai.ClientConfig) { c.BaseURL = "api.openai.com/v1" }, nil, "not an http URL"},
+		{"other scheme", func(c *openai.ClientConfig) { c.BaseURL = "ftp://u:" + testKey + "@x/v1?key=" + testKey }, nil, "not an http URL"},
+		{"malformed", func(c *openai.ClientConfig) { c.BaseURL = "https://u:" + testKey + "@x:port/v1" }, nil, "malformed"},
+		{"Anthropic", func(c *openai.ClientConfig) { c.APIType = openai.APITypeAnthropic }, nil, "ANTHROPIC"},
+		{"old Azure", func(c *openai.ClientConfig) { *c = openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com") }, nil, "2023-05-15"},
+		{"host", nil, &Options{Host: "acme"}, "one of compatible, openai"},
+		{"extra that is ours", nil, &Options{Extra: map[string]json.RawMessage{"messages": json.RawMessage(`[]`)}}, `"messages"`},
+		{"extra that is no JSON", nil, &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage(`{`)}}, `"top_k"`},
+	}
+	for _, tt := range tests {
+		cfg := openai.DefaultConfig(testKey)
+		if tt.edit != nil {
+			tt.edit(&cfg)
+		}
+		_, err := New(cfg, tt.opts)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		} else if strings.Contains(err.Error(), testKey) {
+			t.Errorf("%s: the key is in %v", tt.name, err)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package chat
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// maxQuoted bounds text of a host inside an error.
+const maxQuoted = 1 << 10
+
+var (
+	urlText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
+
+	// keyText is an API key in the form of one of the known hosts, also when the
+	// host has masked a part of it.
+	keyText = regexp.MustCompile(`(?i)\bbearer\s+[^\s"'<>]+` +
+		`|\b(?:sk|pk|rk|gsk|xai)[-_][A-Za-z0-9_*.-]{6,}` +
+		`|\bAIza[A-Za-z0-9_*-]{10,}`)
+)
+
+// redactor takes secrets out of text before it becomes part of an error.
+type redactor struct {
+	secrets []string
+}
+
+// newRedactor knows the secrets of one request.
+func newRedactor(req *http.Request) *redactor {
+	r := &redactor{}
+	for _, name := range []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Openai-Organization"} {
+		for _, value := range req.Header.Values(name) {
+			if _, token, ok := strings.Cut(value, " "); ok {
+				r.add(token)
+			}
+			r.add(value)
+		}
+	}
+	for _, values := range req.URL.Query() {
+		for _, value := range values {
+			r.add(value)
+		}
+	}
+	if user := req.URL.User; user != nil {
+		password, _ := user.Password()
+		r.add(password)
+		r.add(user.Username())
+	}
+	return r
+}
+
+// add marks a text as secret. What is shorter than 6 bytes protects nothing and
+// would be found in ordinary words.
+func (r *redactor) add(secret string) {
+	if len(secret) >= 6 {
+		r.secrets = append(r.secrets, secret)
+	}
+}
+
+// clean returns the text without secrets, cut to 1 KiB.
+func (r *redactor) clean(text string) string {
+	text = urlText.ReplaceAllStringFunc(text, func(s string) string {
+		u, err := url.Parse(s)
+		if err != nil {
+			return "[url]"
+		}
+		return bareURL(u)
+	})
+	for _, secret := range r.secrets {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
+	}
+	text = keyText.ReplaceAllString(text, "[redacted]")
+	return cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))
+}
+
+// withoutURL is what is inside the *url.Error of an HTTP client, whose text
+// quotes the whole URL.
+func withoutURL(err error) error {
+	for {
+		u, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			return err
+		}
+		err = u.Err
+	}
+}
+
+// bareURL is a URL without user info, query and fragment.
+func bareURL(u *url.URL) string {
+	bare := *u
+	bare.User, bare.RawQuery, bare.ForceQuery, bare.Fragment, bare.RawFragment = nil, "", false, "", ""
+	return bare.String()
+}
+
+// cut limits text to 1 KiB.
+func cut(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+}

@@ -1,0 +1,271 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Reply is what the model answered.
+type Reply struct {
+	ID    string
+	Model string // that answered, by its host's name for it; the requested one when the host is silent
+
+	Text      string
+	Refusal   string // the model's reason not to answer, when the host gives it apart from the text
+	Reasoning string // what the host shows of it
+	ToolCalls []ToolCall
+
+	// Finish is why the model stopped: one of the constants, whatever word the
+	// host has for it, or else the host's own word. It may be empty.
+	Finish string
+
+	// Stopped says that one of Request.Stop ended the text, as far as that can be
+	// known: hosts that cut the text themselves mostly do not tell.
+	Stopped bool
+
+	Usage *Usage // nil when the host did not tell
+}
+
+// Reasons to stop.
+const (
+	FinishStop          = "stop"
+	FinishLength        = "length" // Request.MaxTokens, or the model's own bound
+	FinishToolCalls     = "tool_calls"
+	FinishContentFilter = "content_filter"
+)
+
+// Usage counts tokens.
+type Usage struct {
+	Prompt     int
+	Completion int // reasoning included
+	Total      int
+	Reasoning  int
+	Cached     int // of Prompt
+}
+
+// answer is a reply as the host gave it, in one piece or assembled from events.
+type answer struct {
+	id, model string
+	text      string
+	refusal   string
+	reasoning string
+	calls     []answerCall
+	finish    string
+	stopWord  string // that ended the text, from hosts that tell
+	cut       bool   // the text was cut at a stop sequence already
+	usage     *Usage
+}
+
+type answerCall struct {
+	ToolCall
+	extra json.RawMessage
+}
+
+type replyWire struct {
+	ID      looseString     `json:"id"`
+	Model   looseString     `json:"model"`
+	Choices []choiceWire    `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choiceWire struct {
+	Index      looseCount      `json:"index"`
+	Message    messageWire     `json:"message"`
+	Delta      messageWire     `json:"delta"`
+	Finish     looseString     `json:"finish_reason"`
+	StopReason looseString     `json:"stop_reason"` // vLLM: the stop sequence that was met
+	Error      json.RawMessage `json:"error"`       // OpenRouter
+}
+
+type messageWire struct {
+	Content          looseText      `json:"content"`
+	Refusal          looseText      `json:"refusal"`
+	Reasoning        looseText      `json:"reasoning"`         // vLLM, Ollama, OpenRouter
+	ReasoningContent looseText      `json:"reasoning_content"` // DeepSeek, older vLLM
+	ToolCalls        []toolCallWire `json:"tool_calls"`
+	FunctionCall     *functionWire  `json:"function_call"` // what came before tool_calls
+}
+
+type toolCallWire struct {
+	Index    looseIndex      `json:"index"`
+	ID       looseString     `json:"id"`
+	Function functionWire    `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"`
+}
+
+type functionWire struct {
+	Name      looseString `json:"name"`
+	Arguments looseJSON   `json:"arguments"`
+}
+
+// decodeReply reads an answer that came in one piece.
+func (x *exchange) decodeReply() (*answer, error) {
+	var w replyWire
+	if err := json.Unmarshal(x.body, &w); err != nil {
+		what := plainText(x.header.Get("Content-Type"), x.body)
+		if json.Valid(x.body) {
+			what = err.Error()
+		}
+		return nil, x.wrong(CodeMalformed, "the answer is not a chat completion: "+what)
+	}
+	if hasError(w.Error) {
+		return nil, x.reported(200, x.body)
+	}
+	choice := firstChoice(w.Choices)
+	if choice == nil {
+		return nil, x.wrong(CodeEmpty, "the answer has no choice")
+	}
+	if hasError(choice.Error) {
+		return nil, x.reported(200, choice.Error)
+	}
+	m := &choice.Message
+	a := &answer{
+		id: string(w.ID), model: string(w.Model), usage: decodeUsage(w.Usage),
+		text: string(m.Content), refusal: string(m.Refusal), reasoning: m.reasoning(),
+		finish: string(choice.Finish), stopWord: string(choice.StopReason),
+	}
+	for _, call := range m.calls() {
+		a.calls = append(a.calls, answerCall{ToolCall{
+			ID: string(call.ID), Name: string(call.Function.Name), Arguments: string(call.Function.Arguments),
+		}, call.Extra})
+	}
+	return a, nil
+}
+
+func firstChoice(choices []choiceWire) *choiceWire {
+	for i := range choices {
+		if choices[i].Index == 0 {
+			return &choices[i]
+		}
+	}
+	return nil
+}
+
+func (m *messageWire) reasoning() string {
+	if m.ReasoningContent != "" {
+		return string(m.ReasoningContent)
+	}
+	return string(m.Reasoning)
+}
+
+func (m *messageWire) calls() []toolCallWire {
+	if len(m.ToolCalls) == 0 && m.FunctionCall != nil {
+		return []toolCallWire{{Function: *m.FunctionCall}}
+	}
+	return m.ToolCalls
+}
+
+func decodeUsage(raw json.RawMessage) *Usage {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	var w struct {
+		Prompt        looseCount `json:"prompt_tokens"`
+		Completion    looseCount `json:"completion_tokens"`
+		Total         looseCount `json:"total_tokens"`
+		PromptDetails struct {
+			Cached looseCount `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CompletionDetails struct {
+			Reasoning looseCount `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
+	}
+	if json.Unmarshal(raw, &w) != nil {
+		return nil
+	}
+	u := &Usage{
+		Prompt: int(w.Prompt), Completion: int(w.Completion), Total: int(w.Total),
+		Reasoning: int(w.CompletionDetails.Reasoning), Cached: int(w.PromptDetails.Cached),
+	}
+	if u.Total == 0 {
+		u.Total = u.Prompt + u.Completion
+	}
+	return u
+}
+
+// settle turns an answer into the reply, with the host's peculiarities gone.
+func (c *Client) settle(x *exchange, d *draft, a *answer) (*Reply, error) {
+	r := &Reply{
+		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning,
+		Finish: finishWord(a.finish), Usage: a.usage,
+	}
+	if r.Model == "" {
+		r.Model = d.request.Model
+	}
+	if !a.cut {
+		r.Text, a.cut = cutAtStop(r.Text, d.stops)
+	}
+	switch {
+	case a.cut: // the model would have said no more
+		r.Finish, r.Stopped, a.calls = FinishStop, true, nil
+	case r.Finish == FinishStop && a.stopWord != "":
+		for _, s := range d.stops {
+			r.Stopped = r.Stopped || s == a.stopWord
+		}
+	}
+	if err := c.settleCalls(x, d, a, r); err != nil {
+		return nil, err
+	}
+	switch said := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
+	case r.Finish == "error" && !said:
+		return nil, x.wrong(CodeEmpty, "the host broke off with finish reason "+a.finish)
+	case r.Finish == "error":
+		return nil, x.wrong(CodeTruncated, "the host broke off with finish reason "+a.finish)
+	case r.Finish == FinishContentFilter && !said:
+		return nil, x.wrong(CodeContentFilter, "the host withheld the answer")
+	case len(r.ToolCalls) > 0 && r.Finish != FinishLength && r.Finish != FinishContentFilter:
+		r.Finish = FinishToolCalls
+	case len(r.ToolCalls) == 0 && r.Finish == FinishToolCalls: // vLLM without a tool parser
+		r.Finish = FinishStop
+	}
+	return r, nil
+}
+
+// settleCalls gives every call a name of the caller and an id of its own, drops
+// what was no call, and remembers what the host wants back.
+func (c *Client) settleCalls(x *exchange, d *draft, a *answer, r *Reply) error {
+	if len(a.calls) > maxCalls {
+		return x.wrong(CodeMalformed, fmt.Sprintf("the answer has more than %d tool calls", maxCalls))
+	}
+	taken := map[string]bool{}
+	for _, call := range a.calls {
+		arguments := strings.TrimSpace(call.Arguments)
+		switch {
+		case call.Name == "" && (arguments == "" || arguments == "{}"):
+			continue // a phantom: some hosts announce calls that they do not make
+		case call.Name == "":
+			return x.wrong(CodeMalformed, "a tool call without a name")
+		case arguments == "":
+			arguments = "{}"
+		case r.Finish == FinishLength && !json.Valid([]byte(arguments)):
+			continue // cut off within the call
+		}
+		id := call.ID
+		if id == "" || taken[id] || d.ids[id] {
+			id = newCallID()
+		}
+		taken[id] = true
+		c.recall.put(id, recalled{extra: call.extra, reasoning: a.reasoning})
+		r.ToolCalls = append(r.ToolCalls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments})
+	}
+	return nil
+}
+
+// finishWord is OpenAI's word for a host's.
+func finishWord(s string) string {
+	switch strings.ToLower(s) {
+	case "stop", "eos", "end_turn":
+		return FinishStop
+	case "length", "max_tokens", "model_length":
+		return FinishLength
+	case "tool_calls", "function_call", "tool_use":
+		return FinishToolCalls
+	case "content_filter", "safety":
+		return FinishContentFilter
+	case "error", "network_error":
+		return "error"
+	}
+	return s
+}

@@ -1,0 +1,54 @@
+package chat
+
+import "strings"
+
+// cutAtStop ends a text before the first stop sequence in it.
+func cutAtStop(text string, stops []string) (string, bool) {
+	at := -1
+	for _, s := range stops {
+		if i := strings.Index(text, s); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return text, false
+	}
+	return text[:at], true
+}
+
+// stopFilter does the same to a text that comes in pieces. It holds back what
+// may be the beginning of a stop sequence.
+type stopFilter struct {
+	stops []string
+	held  string
+}
+
+// write takes a piece and returns what is certain to be before a stop sequence.
+// After it has reported one there is nothing more to write.
+func (f *stopFilter) write(piece string) (text string, stopped bool) {
+	if len(f.stops) == 0 {
+		return piece, false
+	}
+	text, stopped = cutAtStop(f.held+piece, f.stops)
+	if stopped {
+		f.held = ""
+		return text, true
+	}
+	hold := 0
+	for _, s := range f.stops {
+		for n := min(len(s)-1, len(text)); n > hold; n-- {
+			if strings.HasSuffix(text, s[:n]) {
+				hold = n
+			}
+		}
+	}
+	f.held = text[len(text)-hold:]
+	return text[:len(text)-hold], false
+}
+
+// flush returns what was held back, when nothing more comes.
+func (f *stopFilter) flush() string {
+	held := f.held
+	f.held = ""
+	return held
+}

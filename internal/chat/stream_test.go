@@ -1,0 +1,346 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// chunk is an event with a delta, and a finish reason when there is one.
+func chunk(delta, finish string) string {
+	if finish == "" {
+		return `data: {"choices":[{"index":0,"delta":` + delta + `}]}`
+	}
+	return `data: {"choices":[{"index":0,"delta":` + delta + `,"finish_reason":"` + finish + `"}]}`
+}
+
+func callDelta(calls string) string { return chunk(`{"tool_calls":[`+calls+`]}`, "") }
+
+func TestStream(t *testing.T) {
+	const done = `data: [DONE]`
+	call := func(id, name, args string) ToolCall { return ToolCall{id, name, args} }
+	tests := []struct {
+		name   string
+		lines  []string
+		want   Reply
+		pieces []string
+	}{
+		{
+			"text",
+			[]string{`data: {"id":"1","model":"m-2026","choices":[{"delta":{"role":"assistant","content":""}}]}`, chunk(`{"content":"Hel"}`, ""), chunk(`{"content":"lo"}`, ""), chunk(`{}`, "stop"),
+				`data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`, done},
+			Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}},
+			[]string{"Hel", "lo"},
+		},
+		{
+			"comments, blank data, no choices",
+			[]string{`: OPENROUTER PROCESSING`, `data:`, `data: {"choices":[],"prompt_filter_results":[]}`, `event: ping`, chunk(`{"content":"x"}`, "stop"), done},
+			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
+		},
+		{
+			"no DONE",
+			[]string{chunk(`{"content":"x"}`, "stop")},
+			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
+		},
+		{
+			"DONE without a reason",
+			[]string{chunk(`{"content":"x"}`, ""), done},
+			Reply{Model: "m", Text: "x"}, []string{"x"},
+		},
+		{
+			"nothing after DONE counts",
+			[]string{chunk(`{"content":"x"}`, "stop"), done, chunk(`{"content":"y"}`, "stop")},
+			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
+		},
+		{
+			"other choices",
+			[]string{`data: {"choices":[{"index":1,"delta":{"content":"y"}},{"index":0,"delta":{"content":"x"}}]}`, chunk(`{}`, "stop")},
+			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
+		},
+		{
+			"reasoning and refusal",
+			[]string{chunk(`{"reasoning_content":"H"}`, ""), chunk(`{"reasoning":"m"}`, ""), chunk(`{"refusal":"I can"}`, ""), chunk(`{"refusal":"not"}`, "stop")},
+			Reply{Model: "m", Reasoning: "Hm", Refusal: "I cannot", Finish: FinishStop}, nil,
+		},
+		{
+			"content in parts",
+			[]string{chunk(`{"content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"x"}]}`, "stop")},
+			Reply{Model: "m", Text: "x", Finish: FinishStop}, []string{"x"},
+		},
+		{
+			"interleaved calls, type on every delta",
+			[]string{
+				chunk(`{"content":"Let me."}`, ""),
+				callDelta(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`),
+				callDelta(`{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":""}}`),
+				callDelta(`{"index":0,"type":"function","function":{"arguments":"{\"x\""}}`),
+				callDelta(`{"index":1,"type":"function","function":{"arguments":"{\"y\""}},{"index":0,"type":"function","function":{"arguments":":1}"}}`),
+				callDelta(`{"index":1,"type":"function","function":{"arguments":":2}"}}`),
+				chunk(`{}`, "tool_calls"), done,
+			},
+			Reply{Model: "m", Text: "Let me.", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{"y":2}`)}},
+			[]string{"Let me."},
+		},
+		{
+			"id and name on every delta",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
+		},
+		{
+			"indexes in the wrong order",
+			[]string{
+				callDelta(`{"index":7,"id":"b","function":{"name":"g","arguments":"{}"}}`),
+				callDelta(`{"index":2,"id":"a","function":{"name":"f","arguments":"{}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("b", "g", `{}`), call("a", "f", `{}`)}}, nil,
+		},
+		{
+			"Gemini: no index, calls in one piece",
+			[]string{
+				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
+				chunk(`{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}]}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "f", `{"x":2}`)}}, nil,
+		},
+		{
+			"Gemini: index 0 for all",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
+				callDelta(`{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "f", `{"x":2}`)}}, nil,
+		},
+		{
+			"no index and no id",
+			[]string{
+				callDelta(`{"function":{"name":"f","arguments":"{\"x\""}}`),
+				callDelta(`{"function":{"arguments":":1}"}}`),
+				callDelta(`{"function":{"name":"f","arguments":"{\"x\":2}"}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"x":2}`)}}, nil,
+		},
+		{
+			"no index, id on every delta",
+			[]string{
+				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
+				callDelta(`{"id":"b","function":{"name":"g","arguments":"{"}}`),
+				callDelta(`{"id":"a","function":{"arguments":":1}"}}`),
+				callDelta(`{"id":"b","function":{"arguments":"}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}}, nil,
+		},
+		{
+			"phantom calls",
+			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"type":"function","function":{}}`), chunk(`{}`, "tool_calls")},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`)}}, nil,
+		},
+		{
+			"arguments as an object",
+			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x": 1}}}`), chunk(`{}`, "tool_calls")},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
+		},
+		{
+			"cut off within a call",
+			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}`), chunk(`{}`, "length")},
+			Reply{Model: "m", Finish: FinishLength}, nil,
+		},
+		{
+			"stop sequence over several pieces",
+			[]string{chunk(`{"content":"one #"}`, ""), chunk(`{"content":"two ##"}`, ""), chunk(`{"content":"# three"}`, ""), chunk(`{"content":"four"}`, "stop"), done},
+			Reply{Model: "m", Text: "one #two ", Finish: FinishStop, Stopped: true}, []string{"one ", "#two "},
+		},
+		{
+			"half a stop sequence at the end",
+			[]string{chunk(`{"content":"one ##"}`, "stop"), done},
+			Reply{Model: "m", Text: "one ##", Finish: FinishStop}, []string{"one ", "##"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, streaming(tt.lines...))
+			r := hello()
+			r.Stop = []string{"###"}
+			var pieces []string
+			got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
+				Text: func(s string) error { pieces = append(pieces, s); return nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got.ToolCalls { // made up here, and different every time
+				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
+					got.ToolCalls[i].ID = "ID"
+				}
+			}
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Errorf("reply (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.pieces, pieces); diff != "" {
+				t.Errorf("pieces (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStreamRequest(t *testing.T) {
+	for url, want := range map[string]string{
+		openAI:  `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}`,
+		mistral: `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}`,
+	} {
+		h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
+		if _, err := h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{}); err != nil {
+			t.Fatal(err)
+		}
+		equalJSON(t, h.last(), want)
+	}
+}
+
+func TestStreamFaults(t *testing.T) {
+	start := chunk(`{"content":"x"}`, "")
+	many := make([]string, maxCalls+10)
+	for i := range many {
+		many[i] = callDelta(fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"f"}}`, i, i))
+	}
+	tests := []struct {
+		name  string
+		lines []string
+		want  Error
+	}{
+		{"empty", nil, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
+		{"ended too early", []string{start}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
+		{"error in a chunk", []string{start, `data: {"error":{"message":"m","code":502}}`}, Error{Status: 502, Message: "m"}},
+		{"error as text", []string{start, `data: {"error":"m"}`}, Error{Status: 200, Message: "m"}},
+		{"error event", []string{start, "event: error\ndata: {\"error\":{\"message\":\"m\",\"code\":\"tool_use_failed\"}}"}, Error{Status: 200, Code: "tool_use_failed", Message: "m"}},
+		{"error in the choice", []string{start, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"message":"m","code":"x"}}]}`}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"finish reason error", []string{chunk(`{"content":"x"}`, "error")}, Error{Code: CodeTruncated, Message: "the host broke off with finish reason error"}},
+		{"filtered", []string{chunk(`{}`, "content_filter")}, Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
+		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: invalid character '<' looking for beginning of value"}},
+		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "the answer has more than 256 tool calls"}},
+		{"a nameless call", []string{callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), chunk(`{}`, "tool_calls")}, Error{Code: CodeMalformed, Message: "a tool call without a name"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, streaming(tt.lines...))
+			got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
+			if got != nil {
+				t.Errorf("got the reply %+v beside the error", got)
+			}
+			failure := wantCode(t, err, tt.want.Code)
+			if failure.Message != tt.want.Message || failure.Status != tt.want.Status {
+				t.Errorf("got %+v, want %+v", *failure, tt.want)
+			}
+			if h.asked() != 1 {
+				t.Errorf("asked %d times, want 1: a stream is not repeated", h.asked())
+			}
+		})
+	}
+}
+
+func TestStreamCutByTheNetwork(t *testing.T) {
+	for _, last := range []string{chunk(`{"content":"x"}`, "") + "\n\n", `data: {"choices":[{"ind`} {
+		h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, last)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		_, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
+		wantCode(t, err, CodeTruncated)
+	}
+}
+
+func TestStreamIsRepeatedBeforeItBegins(t *testing.T) {
+	n := 0
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		if n++; n == 1 {
+			failing(503, "Retry-After: 0", "")(w, r)
+			return
+		}
+		streaming(chunk(`{"content":"x"}`, "stop"))(w, r)
+	})
+	got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{})
+	if err != nil || got.Text != "x" {
+		t.Errorf("got %+v, %v, want x", got, err)
+	}
+}
+
+func TestCallbackEndsTheStream(t *testing.T) {
+	enough := errors.New("enough")
+	gone := make(chan struct{})
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		streaming(chunk(`{"reasoning_content":"x"}`, ""), chunk(`{"content":"x"}`, ""))(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		gone <- struct{}{}
+	})
+	c := h.client(t, openAI, nil)
+	for name, deltas := range map[string]Deltas{
+		"text":      {Text: func(string) error { return enough }},
+		"reasoning": {Reasoning: func(string) error { return enough }},
+	} {
+		if _, err := c.Stream(t.Context(), hello(), deltas); err != enough {
+			t.Errorf("%s: got %v, want %v", name, err, enough)
+		}
+		<-gone // the host is not left writing
+	}
+	h = newHost(t, answering(plainAnswer))
+	_, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(string) error { return context.Canceled }})
+	if err != context.Canceled {
+		t.Errorf("answer in one piece: got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestStopFilter(t *testing.T) {
+	stops := []string{"END", "ENOUGH", "\n\nUser:"}
+	texts := []string{"", "plain", "the END of it", "EENDless", "ENENOUGH", "EN", "a\n\nUser", "a\n\nUser: b", "ENEN END"}
+	for _, text := range texts {
+		wantText, wantCut := cutAtStop(text, stops)
+		for size := 1; size <= len(text)+1; size++ {
+			f := stopFilter{stops: stops}
+			got, cut := "", false
+			for rest := text; rest != "" && !cut; {
+				n := min(size, len(rest))
+				var piece string
+				piece, cut = f.write(rest[:n])
+				got, rest = got+piece, rest[n:]
+			}
+			if !cut {
+				got += f.flush()
+			}
+			if got != wantText || cut != wantCut {
+				t.Errorf("%q in pieces of %d: got %q, %t, want %q, %t", text, size, got, cut, wantText, wantCut)
+			}
+		}
+	}
+}
+
+func BenchmarkAssemble(b *testing.B) {
+	var s strings.Builder
+	for range 1000 {
+		s.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "}}]}` + "\n\n")
+	}
+	s.WriteString(chunk(`{}`, "stop") + "\n\ndata: [DONE]\n\n")
+	stream := s.String()
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		x := &exchange{maxReply: 1 << 20}
+		if _, err := x.assemble(strings.NewReader(stream), nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
