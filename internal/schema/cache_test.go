@@ -1,0 +1,57 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestCacheCompilesOnce(t *testing.T) {
+	var c Cache
+	raw := []byte(`{"type":"string"}`)
+	got := make([]*Schema, 16)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i], _ = c.Compile(raw) })
+	}
+	wg.Wait()
+	for i, s := range got {
+		if s == nil || s != got[0] {
+			t.Errorf("got schema %d %p, want all the same %p", i, s, got[0])
+		}
+	}
+	raw[9] = 'S' // what the cache holds is its own copy
+	if _, err := c.Compile(raw); err == nil {
+		t.Error("got no error, want other bytes to be another schema")
+	}
+}
+
+func TestCacheRemembersErrors(t *testing.T) {
+	var c Cache
+	_, first := c.Compile([]byte(`{"type":"x"}`))
+	_, second := c.Compile([]byte(`{"type":"x"}`))
+	if first == nil || first != second {
+		t.Errorf("got %v then %v, want the same error", first, second)
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	var c Cache
+	for i := range maxCached + 10 {
+		c.entry(fmt.Appendf(nil, `{"const":%d}`, i))
+	}
+	if got := c.recent.Len(); got != maxCached || len(c.entries) != got {
+		t.Errorf("got %d entries (%d keys), want %d", got, len(c.entries), maxCached)
+	}
+	large := strings.Repeat(" ", MaxSize-20)
+	for i := range 100 {
+		c.entry(fmt.Appendf(nil, `%s{"const":%d}`, large, i))
+	}
+	if c.bytes > maxCachedBytes {
+		t.Errorf("got %d bytes, want at most %d", c.bytes, maxCachedBytes)
+	}
+	if _, err := c.Compile(make([]byte, MaxSize+1)); err == nil || !strings.Contains(err.Error(), "want at most") {
+		t.Errorf("got %v, want a schema over the bound refused", err)
+	}
+}

@@ -1,0 +1,161 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kaptinlin/jsonschema"
+)
+
+// document is a schema on its way to the validator. Its walk visits subschemas
+// only, never the data inside const, enum, default or examples, because a
+// property may well be called "$ref".
+type document struct {
+	left    int      // subschemas that are still allowed
+	ignored []string // pointers of what is not enforced
+}
+
+// The keywords that hold subschemas, by shape.
+var (
+	holdsSchema = []string{
+		"not", "if", "then", "else", "items", "additionalItems", "unevaluatedItems", "contains",
+		"additionalProperties", "unevaluatedProperties", "propertyNames",
+	}
+	holdsList = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
+	holdsMap  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+
+// walk checks a subschema and everything below it, and removes what must not
+// reach the validator.
+func (d *document) walk(v any, at string) error {
+	if d.left--; d.left < 0 {
+		return errors.New("too many subschemas")
+	}
+	s, ok := v.(map[string]any)
+	if !ok {
+		if _, ok := v.(bool); ok {
+			return nil
+		}
+		return fmt.Errorf("at %q: want a schema (an object or a boolean), got %s", at, describe(v))
+	}
+	if err := d.keywords(s, at); err != nil {
+		return err
+	}
+	for _, key := range holdsSchema {
+		if sub, ok := s[key]; ok {
+			if _, list := sub.([]any); list && key == "items" {
+				continue
+			}
+			if err := d.walk(sub, at+"/"+key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range holdsList {
+		list, _ := s[key].([]any)
+		for i, sub := range list {
+			if err := d.walk(sub, at+"/"+key+"/"+strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range holdsMap {
+		members, _ := s[key].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if _, list := members[name].([]any); list && key == "dependencies" {
+				continue
+			}
+			if err := d.walk(members[name], at+"/"+key+"/"+escape(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keywords looks at what a schema says about itself.
+func (d *document) keywords(s map[string]any, at string) error {
+	if dialect, ok := s["$schema"]; ok {
+		if err := checkDialect(dialect); err != nil {
+			return err
+		}
+	}
+	for _, name := range typeNames(s["type"]) {
+		if !slices.Contains(knownTypes, name) {
+			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
+		}
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if _, err := regexp.Compile(pattern); err != nil {
+			delete(s, "pattern")
+			d.ignored = append(d.ignored, at+"/pattern")
+		}
+	}
+	// 2020-12 validation, section 8.2: "implementations MUST NOT automatically
+	// decode, parse, and/or validate the string contents".
+	for _, key := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
+		delete(s, key)
+	}
+	return nil
+}
+
+var knownTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
+
+// typeNames lists the types that a "type" keyword names.
+func typeNames(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var names []string
+		for _, name := range v {
+			if name, ok := name.(string); ok {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// dialects are the values of $schema that are supported, without the empty
+// fragment and the scheme that they may have.
+var dialects = []string{
+	"json-schema.org/draft/2020-12/schema",
+	"json-schema.org/draft/2019-09/schema",
+	"json-schema.org/draft-07/schema",
+	"json-schema.org/draft-06/schema",
+	"json-schema.org/draft-04/schema",
+}
+
+func checkDialect(v any) error {
+	uri, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("$schema: want a string, got %s", describe(v))
+	}
+	name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://")
+	if !slices.Contains(dialects, name) {
+		return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04", clip(uri, 200))
+	}
+	return nil
+}
+
+// unresolved reports a reference that leads out of the document, or nowhere.
+func unresolved(s *jsonschema.Schema) error {
+	refs := s.UnresolvedReferenceURIs()
+	if len(refs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("$ref %q: not in the schema itself, and others are never fetched", clip(refs[0], 200))
+}
+
+// escape writes a key as a segment of a JSON pointer.
+func escape(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

@@ -1,0 +1,193 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kaptinlin/jsonschema"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// assertions are the keywords that say something about a value itself, in the
+// order in which they are reported.
+var assertions = []string{
+	"schema", "type", "const", "enum", "required", "dependentRequired",
+	"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf",
+	"minLength", "maxLength", "pattern", "format",
+	"minItems", "maxItems", "uniqueItems", "minContains", "maxContains",
+	"minProperties", "maxProperties", "not",
+}
+
+// Bounds of what a message repeats from schema and value.
+const (
+	maxShown        = 80  // bytes of one value
+	maxListed       = 400 // bytes of a list
+	maxAlternatives = 4
+)
+
+// message words a failed assertion: what was wanted, and what was there.
+func (p place) message(e *jsonschema.EvaluationError) string {
+	got := describe(p.value)
+	switch e.Keyword {
+	case "schema":
+		return "no value is allowed here, got " + got
+	case "type":
+		want := fmt.Sprint(e.Params["expected"])
+		return fmt.Sprintf("want %s, got %s", strings.ReplaceAll(want, ", ", " or "), got)
+	case "const":
+		if p.schema != nil && p.schema.Const != nil {
+			return fmt.Sprintf("want %s, got %s", show(p.schema.Const.Value), got)
+		}
+	case "enum":
+		if p.schema != nil {
+			return fmt.Sprintf("want one of %s, got %s", showAll(p.schema.Enum), got)
+		}
+	case "required":
+		return p.missing(e)
+	case "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum":
+		sign := map[string]string{"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[e.Keyword]
+		return fmt.Sprintf("want a number %s %v, got %s", sign, e.Params[snake(e.Keyword)], got)
+	case "multipleOf":
+		return fmt.Sprintf("want a multiple of %v, got %s", e.Params["divisor"], got)
+	case "minLength", "maxLength":
+		return fmt.Sprintf("want %s %v characters, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["length"])
+	case "minItems", "maxItems":
+		return fmt.Sprintf("want %s %v items, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["count"])
+	case "pattern":
+		return fmt.Sprintf("want text that matches the regular expression %s, got %s", clip(fmt.Sprint(e.Params["pattern"]), maxListed), got)
+	case "uniqueItems":
+		return fmt.Sprintf("want distinct items, but those at %v and %v are equal", e.Params["index1"], e.Params["index2"])
+	}
+	return clip(lowerFirst(e.Error()), maxListed)
+}
+
+// missing names the required properties that are not there.
+func (p place) missing(e *jsonschema.EvaluationError) string {
+	object, isObject := p.value.(map[string]any)
+	if p.schema == nil || !isObject {
+		return clip(lowerFirst(e.Error()), maxListed)
+	}
+	var names []string
+	for _, name := range p.schema.Required {
+		if _, ok := object[name]; !ok {
+			names = append(names, strconv.Quote(name))
+		}
+	}
+	if len(names) == 1 {
+		return "missing required property " + clip(names[0], maxListed)
+	}
+	return "missing required properties " + clip(strings.Join(names, ", "), maxListed)
+}
+
+// unknownProperty reports a property that the schema forbids, with those that
+// it names.
+func (p place) unknownProperty(d detail) *Violation {
+	message := "unknown property " + strconv.Quote(clip(d.key, 100))
+	if p.schema != nil && p.schema.Properties != nil && len(*p.schema.Properties) > 0 {
+		var names []string
+		for name := range *p.schema.Properties {
+			names = append(names, strconv.Quote(name))
+		}
+		slices.Sort(names)
+		message += "; known are " + clip(strings.Join(names, ", "), maxListed)
+	}
+	return &Violation{Path: p.path, Keyword: d.keyword, Message: message}
+}
+
+// alternatives says why none of the branches of anyOf or oneOf fits, or that
+// several of oneOf do.
+func (p place) alternatives(keyword string, e *jsonschema.EvaluationError) string {
+	if matches, ok := e.Params["matches"].(string); ok {
+		return fmt.Sprintf("want a value that fits exactly one alternative, but it fits several (%s, counted from 0)", matches)
+	}
+	var reasons []string
+	count := 0
+	for _, r := range p.result.Details {
+		if r == nil || !strings.HasPrefix(r.EvaluationPath, "/"+keyword+"/") {
+			continue
+		}
+		if count++; count > maxAlternatives {
+			continue
+		}
+		inner := p.step(r, keyword).violation()
+		inner.Path = strings.TrimPrefix(inner.Path, p.path)
+		reasons = append(reasons, fmt.Sprintf("(%d) %s", count, clip(inner.Error(), maxListed)))
+	}
+	if count > maxAlternatives {
+		reasons = append(reasons, "…")
+	}
+	return fmt.Sprintf("fits none of %d alternatives: %s", count, strings.Join(reasons, "; "))
+}
+
+// describe names a value by its type, and shows it when it is a scalar.
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean " + strconv.FormatBool(v)
+	case string:
+		return "string " + show(v)
+	case json.Number:
+		return "number " + show(v)
+	case []any:
+		return fmt.Sprintf("array of %d", len(v))
+	case map[string]any:
+		return fmt.Sprintf("object of %d", len(v))
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// show writes a value as JSON, cut to a few words.
+func show(v any) string {
+	b, err := jsonrpc.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%T", v)
+	}
+	return clip(string(b), maxShown)
+}
+
+func showAll(values []any) string {
+	shown := make([]string, 0, len(values))
+	size := 0
+	for _, v := range values {
+		if size > maxListed {
+			shown = append(shown, "…")
+			break
+		}
+		s := show(v)
+		size += len(s)
+		shown = append(shown, s)
+	}
+	return strings.Join(shown, ", ")
+}
+
+func bound(keyword string) string {
+	if strings.HasPrefix(keyword, "min") {
+		return "at least"
+	}
+	return "at most"
+}
+
+// snake writes a keyword as the validator names its parameters.
+func snake(keyword string) string {
+	var b strings.Builder
+	for _, r := range keyword {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

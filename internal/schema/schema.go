@@ -1,0 +1,123 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kaptinlin/jsonschema"
+)
+
+// Bounds of a schema, beside [MaxDepth].
+const (
+	MaxSize       = 1 << 20 // bytes
+	MaxSubschemas = 10_000
+)
+
+// Schema is a compiled JSON Schema. It may be used concurrently.
+type Schema struct {
+	root     any
+	compiled *jsonschema.Schema
+	ignored  []string
+}
+
+// Compile reads a schema. Its error says what is wrong with the document, which
+// concerns nothing but this schema.
+//
+// References are followed inside the document only: there is no loader, and
+// every schema has a validator of its own, so that one document cannot define
+// an $id that another one refers to.
+func Compile(raw []byte) (_ *Schema, err error) {
+	if len(raw) > MaxSize {
+		return nil, fmt.Errorf("schema of %d bytes: want at most %d", len(raw), MaxSize)
+	}
+	root, err := Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	// The walk changes what it hands on, and root stays as the peer wrote it.
+	doc := &document{left: MaxSubschemas}
+	working, err := Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	if err := doc.walk(working, ""); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	compiled, err := compile(working)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return &Schema{root: root, compiled: compiled, ignored: doc.ignored}, nil
+}
+
+func compile(doc any) (_ *jsonschema.Schema, err error) {
+	defer rescue(&err)
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := newCompiler().Compile(raw)
+	if err != nil {
+		return nil, errors.New(clip(err.Error(), 500))
+	}
+	if err := unresolved(compiled); err != nil {
+		return nil, err
+	}
+	return compiled, nil
+}
+
+// newCompiler makes a validator that can load nothing: by default it would fetch
+// what a $ref names.
+func newCompiler() *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	clear(c.Loaders)
+	return c
+}
+
+// rescue turns a panic of the validator, whose input comes from peers, into an
+// error.
+func rescue(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the validator gave up: %v", r)
+	}
+}
+
+// Ignored lists, as JSON pointers, the patterns that are not enforced because
+// Go's regular expressions cannot say them: those with lookaround or
+// backreferences.
+func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
+
+// Root is the decoded schema: a map[string]any or a bool. It is shared and must
+// not be changed.
+func (s *Schema) Root() any { return s.root }
+
+// Validate decodes raw and checks it. The error is a [*Violation] when raw is
+// JSON within bounds but does not fit the schema.
+func (s *Schema) Validate(raw []byte) error {
+	v, err := Decode(raw)
+	if err != nil {
+		return err
+	}
+	return s.ValidateValue(v)
+}
+
+// ValidateValue is [Schema.Validate] for a value that [Decode] returned.
+func (s *Schema) ValidateValue(v any) (err error) {
+	defer rescue(&err)
+	w := work{left: maxSteps}
+	if !w.apply(s.compiled, v, nil) {
+		return errors.New("too large to be checked against the schema")
+	}
+	var result *jsonschema.EvaluationResult
+	if m, ok := v.(map[string]any); ok {
+		// The validator keeps what it is given for the time of the call only.
+		result = s.compiled.ValidateMap(m)
+	} else {
+		result = s.compiled.ValidateStruct(v)
+	}
+	if result.IsValid() {
+		return nil
+	}
+	return explain(s.compiled, v, result)
+}

@@ -1,0 +1,222 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func mustCompile(t testing.TB, raw string) *Schema {
+	t.Helper()
+	s, err := Compile([]byte(raw))
+	if err != nil {
+		t.Fatalf("compile %s: %v", clip(raw, 200), err)
+	}
+	return s
+}
+
+func TestCompileRefuses(t *testing.T) {
+	tests := []struct{ name, schema, want string }{
+		{"not JSON", `{"type":`, "ends too early"},
+		{"not a schema", `3`, `want a schema (an object or a boolean), got number 3`},
+		{"subschema not a schema", `{"properties":{"a/b":"string"}}`, `at "/properties/a~1b": want a schema`},
+		{"unknown type", `{"properties":{"a":{"type":"str"}}}`, `at "/properties/a": unknown type "str"`},
+		{"dialect", `{"$schema":"https://example.com/mine"}`, "unsupported dialect; supported are 2020-12"},
+		{"inner dialect", `{"properties":{"a":{"$schema":"http://json-schema.org/draft-03/schema"}}}`, "unsupported dialect"},
+		{"dialect not a string", `{"$schema":1}`, "$schema: want a string"},
+		{"foreign reference", `{"$ref":"https://example.com/s.json"}`, `$ref "https://example.com/s.json": not in the schema itself`},
+		{"foreign reference by id", `{"$id":"https://example.com/a/","properties":{"p":{"$ref":"b"}}}`, `$ref "b"`},
+		{"file reference", `{"$ref":"file:///etc/passwd"}`, "never fetched"},
+		{"dangling reference", `{"properties":{"p":{"$ref":"#/$defs/none"}}}`, `$ref "#/$defs/none"`},
+		{"bad keyword", `{"required":"a"}`, "schema: "},
+		{"too large", `{"description":"` + strings.Repeat("x", MaxSize) + `"}`, "want at most 1048576"},
+		{"too deep", strings.Repeat(`{"not":`, 70) + "true" + strings.Repeat("}", 70), "deeper than 64"},
+		{"too many", `{"allOf":[` + strings.Repeat("true,", MaxSubschemas) + `true]}`, "too many subschemas"},
+		{"huge exponent", `{"minimum":1e999999}`, "exponent"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Compile([]byte(tt.schema))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+			if err != nil && len(err.Error()) > 1000 {
+				t.Errorf("got an error of %d bytes, want it short", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestCompileDialects(t *testing.T) {
+	for _, dialect := range []string{
+		"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft/2020-12/schema#",
+		"https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-07/schema#",
+		"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-06/schema#",
+		"http://json-schema.org/draft-04/schema#",
+	} {
+		s := mustCompile(t, `{"$schema":"`+dialect+`","definitions":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/n"}}}`)
+		if err := s.Validate([]byte(`{"a":1}`)); err != nil {
+			t.Errorf("%s: got %v, want it valid", dialect, err)
+		}
+		if err := s.Validate([]byte(`{"a":"1"}`)); err == nil {
+			t.Errorf("%s: got no error, want a violation", dialect)
+		}
+	}
+}
+
+// The words of keywords are data inside const, enum, default and examples, and
+// names inside properties.
+func TestCompileTellsDataFromSchemas(t *testing.T) {
+	s := mustCompile(t, `{
+		"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},
+		"default":{"type":"nonsense"},
+		"properties":{"$ref":{"type":"string"},"contentEncoding":true,"pattern":true}}`)
+	if err := s.Validate([]byte(`{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"}`)); err != nil {
+		t.Errorf("got %v, want it valid", err)
+	}
+}
+
+func TestContentKeywordsAreAnnotations(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"img":{"type":"string","contentEncoding":"base64","contentMediaType":"image/png"}}}`)
+	if err := s.Validate([]byte(`{"img":"not base64 at all"}`)); err != nil {
+		t.Errorf("got %v, want it valid", err)
+	}
+}
+
+func TestPatternsThatGoCannotSay(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"a":{"type":"string","pattern":"^(?!x)"},"b":{"pattern":"^y"}}}`)
+	if got, want := s.Ignored(), []string{"/properties/a/pattern"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := s.Validate([]byte(`{"a":"x","b":"y"}`)); err != nil {
+		t.Errorf("got %v, want it valid", err)
+	}
+	if err := s.Validate([]byte(`{"a":1}`)); err == nil {
+		t.Error("got no error, want the other keywords enforced")
+	}
+	pattern := s.Root().(map[string]any)["properties"].(map[string]any)["a"].(map[string]any)["pattern"]
+	if pattern != "^(?!x)" {
+		t.Errorf("got pattern %v, want Root as the peer wrote it", pattern)
+	}
+}
+
+func TestNumbersAreExact(t *testing.T) {
+	s := mustCompile(t, `{"type":"integer","maximum":9007199254740993}`)
+	if err := s.Validate([]byte(`9007199254740993`)); err != nil {
+		t.Errorf("got %v, want it valid", err)
+	}
+	if err := s.Validate([]byte(`9007199254740994`)); err == nil {
+		t.Error("got no error, want a violation that float64 cannot see")
+	}
+	s = mustCompile(t, `{"multipleOf":0.1}`)
+	if err := s.Validate([]byte(`0.3`)); err != nil {
+		t.Errorf("got %v, want 0.3 a multiple of 0.1", err)
+	}
+	s = mustCompile(t, `{"const":1}`)
+	if err := s.Validate([]byte(`1.0`)); err != nil {
+		t.Errorf("got %v, want 1.0 equal to 1", err)
+	}
+}
+
+func TestNetworkIsNeverReached(t *testing.T) {
+	if loaders := newCompiler().Loaders; len(loaders) != 0 {
+		t.Errorf("got loaders for %v, want none", slices.Collect(maps.Keys(loaders)))
+	}
+	for _, schema := range []string{
+		`{"$ref":"http://127.0.0.1:1/s.json"}`,
+		`{"$id":"http://127.0.0.1:1/x","$ref":"y"}`,
+		`{"$dynamicRef":"http://127.0.0.1:1/s.json#a"}`,
+		`{"properties":{"p":{"$id":"http://127.0.0.1:1/","items":{"$ref":"other#/a"}}}}`,
+	} {
+		if _, err := Compile([]byte(schema)); err == nil {
+			t.Errorf("%s: got no error, want the reference refused", schema)
+		}
+	}
+	s := mustCompile(t, `{"$id":"http://127.0.0.1:1/root","$ref":"http://127.0.0.1:1/root#/$defs/n","$defs":{"n":{"type":"integer"}}}`)
+	if err := s.Validate([]byte(`"x"`)); err == nil {
+		t.Error("got no error, want a reference by the schema's own id followed")
+	}
+}
+
+func TestSchemasShareNothing(t *testing.T) {
+	mustCompile(t, `{"$id":"https://example.com/shared","type":"string"}`)
+	s := mustCompile(t, `{"$id":"https://example.com/shared","type":"integer"}`)
+	if err := s.Validate([]byte(`1`)); err != nil {
+		t.Errorf("got %v, want the schema's own definition", err)
+	}
+	if _, err := Compile([]byte(`{"$ref":"https://example.com/shared"}`)); err == nil {
+		t.Error("got no error, want another document's $id out of reach")
+	}
+}
+
+func TestWorkIsBounded(t *testing.T) {
+	var defs []string
+	for i := range 40 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	bomb := mustCompile(t, `{"$ref":"#/$defs/d0","$defs":{`+strings.Join(defs, ",")+`,"d40":{}}}`)
+	tree := mustCompile(t, `{"$defs":{"n":{"properties":{"c":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}},"$ref":"#/$defs/n"}`)
+	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
+	for s, value := range map[*Schema]string{bomb: `1`, tree: deep} {
+		err := s.Validate([]byte(value))
+		if err == nil || !strings.Contains(err.Error(), "too large to be checked") {
+			t.Errorf("got %v, want the check refused", err)
+		}
+	}
+	loop := mustCompile(t, `{"$ref":"#"}`)
+	if err := loop.Validate([]byte(`1`)); err != nil {
+		t.Errorf("got %v, want a loop that says nothing to accept all", err)
+	}
+}
+
+func TestDecodeBounds(t *testing.T) {
+	tests := []struct{ name, value, want string }{
+		{"deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "deeper than 64"},
+		{"digits", strings.Repeat("1", 1001), "digits"},
+		{"exponent", `[1E-5000]`, "exponent"},
+		{"trailing", `{} {}`, "more text after the value"},
+		{"empty", ` `, "ends too early"},
+	}
+	for _, tt := range tests {
+		if _, err := Decode([]byte(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		}
+	}
+	v, err := Decode([]byte(`{"a":12345678901234567890,"a":1e2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.(map[string]any)["a"]; got != json.Number("1e2") {
+		t.Errorf("got %v, want the last member, its digits untouched", got)
+	}
+}
+
+func FuzzCompileAndValidate(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":"x"}`)
+	f.Add(`{"$ref":"#","anyOf":[true,false]}`, `[]`)
+	f.Add(`{"$schema":"http://json-schema.org/draft-04/schema#","id":"#a","items":[{"$ref":"#a"}]}`, `[[[1]]]`)
+	f.Add(`{"$dynamicRef":"#x","$dynamicAnchor":"x","unevaluatedProperties":false}`, `{"a":null}`)
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		s, err := Compile([]byte(schema))
+		if err != nil {
+			return
+		}
+		if err := s.Validate([]byte(value)); err != nil && err.Error() == "" {
+			t.Error("got an error without a text")
+		}
+	})
+}
+
+func BenchmarkValidate(b *testing.B) {
+	s := mustCompile(b, `{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"days":{"type":"integer","minimum":1}}}`)
+	value := []byte(`{"city":"Lisbon","days":3}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Validate(value); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// MaxDepth bounds how deeply arrays and objects nest, in a schema and in a
+// value that is checked.
+const MaxDepth = 64
+
+// Numbers are compared exactly, which takes memory in proportion to their
+// digits, written or implied. Those beyond these bounds are refused.
+const (
+	maxDigits   = 1000
+	maxExponent = 1000
+)
+
+// Decode reads one JSON value, numbers as [json.Number]. The last of duplicate
+// keys wins. Values that nest deeper than MaxDepth and numbers of more than
+// 1,000 digits are errors.
+func Decode(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("not valid JSON: it ends too early")
+		}
+		return nil, fmt.Errorf("not valid JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("not valid JSON: more text after the value, at byte %d", dec.InputOffset())
+	}
+	if err := Check(v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Check reports why v, a decoded JSON value, is beyond the bounds of [Decode].
+func Check(v any) error { return checkValue(v, MaxDepth) }
+
+func checkValue(v any, depth int) error {
+	switch v := v.(type) {
+	case json.Number:
+		return checkNumber(string(v))
+	case []any:
+		if depth == 0 {
+			return errTooDeep
+		}
+		for _, item := range v {
+			if err := checkValue(item, depth-1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if depth == 0 {
+			return errTooDeep
+		}
+		for _, item := range v {
+			if err := checkValue(item, depth-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var errTooDeep = fmt.Errorf("nested deeper than %d levels", MaxDepth)
+
+func checkNumber(text string) error {
+	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
+	if len(mantissa) > maxDigits {
+		return fmt.Errorf("a number of %d digits, want at most %d", len(mantissa), maxDigits)
+	}
+	if !found {
+		return nil
+	}
+	if n, err := strconv.Atoi(exponent); err != nil || n > maxExponent || n < -maxExponent {
+		return fmt.Errorf("number %s: want an exponent between -%d and %d", clip(text, 40), maxExponent, maxExponent)
+	}
+	return nil
+}
+
+// clip cuts text to about n bytes, on a rune's boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

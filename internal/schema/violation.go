@@ -1,0 +1,211 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kaptinlin/jsonschema"
+)
+
+// Violation is the first place where a value does not fit its schema, in the
+// order of keywords and then of paths.
+type Violation struct {
+	Path    string // a JSON pointer into the value, "" for the value itself
+	Keyword string // of the schema: "type", "required", …
+	Message string // what was expected, and what was found
+}
+
+// Error gives the path and the message.
+func (v *Violation) Error() string {
+	if v.Path == "" {
+		return v.Message
+	}
+	return fmt.Sprintf("at %q: %s", v.Path, v.Message)
+}
+
+// place is a result of the validator with what it is about.
+type place struct {
+	schema *jsonschema.Schema // nil when it cannot be told
+	value  any
+	path   string
+	result *jsonschema.EvaluationResult
+}
+
+// explain finds the violation to report. The validator's messages name neither
+// the constant nor the properties that were expected, so it follows the results
+// through the schema and the value.
+func explain(s *jsonschema.Schema, v any, r *jsonschema.EvaluationResult) *Violation {
+	return place{schema: s, value: v, result: r}.violation()
+}
+
+func (p place) violation() *Violation {
+	for _, keyword := range assertions {
+		if e := p.result.Errors[keyword]; e != nil {
+			return &Violation{Path: p.path, Keyword: keyword, Message: p.message(e)}
+		}
+	}
+	if below := p.below(); len(below) > 0 {
+		return p.passOn(below[0])
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		if e := p.result.Errors[keyword]; e != nil {
+			return &Violation{Path: p.path, Keyword: keyword, Message: p.alternatives(keyword, e)}
+		}
+	}
+	return p.other()
+}
+
+// passOn reports the violation at a place below, or what it means here when it
+// is about the name of a property.
+func (p place) passOn(d detail) *Violation {
+	switch d.keyword {
+	case "additionalProperties", "unevaluatedProperties":
+		if d.result.Errors["schema"] != nil {
+			return p.unknownProperty(d)
+		}
+	case "propertyNames":
+		message := fmt.Sprintf("property name %q: %s", clip(d.key, 100), d.violation().Message)
+		return &Violation{Path: p.path, Keyword: d.keyword, Message: message}
+	}
+	return d.violation()
+}
+
+// other reports an error that nothing more is known about.
+func (p place) other() *Violation {
+	keywords := make([]string, 0, len(p.result.Errors))
+	for keyword := range p.result.Errors {
+		keywords = append(keywords, keyword)
+	}
+	if len(keywords) == 0 {
+		return &Violation{Path: p.path, Message: "does not fit the schema"}
+	}
+	keyword := slices.Min(keywords)
+	return &Violation{Path: p.path, Keyword: keyword, Message: clip(p.result.Errors[keyword].Error(), 300)}
+}
+
+// detail is a place one step further, and the keyword that led there.
+type detail struct {
+	place
+	keyword string
+	key     string // the last segment of the path, unescaped
+}
+
+// below lists the places whose failure made this one fail, in the order of their
+// paths: the validator walks maps and has no order of its own.
+func (p place) below() []detail {
+	var out []detail
+	for _, r := range p.result.Details {
+		if r == nil || r.IsValid() {
+			continue
+		}
+		keyword, _, _ := strings.Cut(strings.TrimPrefix(r.EvaluationPath, "/"), "/")
+		switch keyword {
+		case "if", "not", "contains", "anyOf", "oneOf":
+			continue
+		case "":
+			keyword = "$ref"
+			if p.result.Errors["$ref"] == nil {
+				keyword = "$dynamicRef"
+			}
+		}
+		if p.result.Errors[reportedAs(keyword)] == nil {
+			continue
+		}
+		out = append(out, p.step(r, keyword))
+	}
+	slices.SortStableFunc(out, func(a, b detail) int {
+		return cmp.Or(compareKeys(a.key, b.key), cmp.Compare(a.result.EvaluationPath, b.result.EvaluationPath))
+	})
+	return out
+}
+
+// reportedAs is the keyword under which the validator files an error of keyword.
+func reportedAs(keyword string) string {
+	switch keyword {
+	case "patternProperties", "unevaluatedProperties":
+		return "properties"
+	}
+	return keyword
+}
+
+// step follows a result of the validator, whose locations are relative and not
+// escaped.
+func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
+	d := detail{place: place{value: p.value, path: p.path, result: r}, keyword: keyword}
+	_, rest, _ := strings.Cut(strings.TrimPrefix(r.EvaluationPath, "/"), "/")
+	if p.schema != nil {
+		d.schema = follow(p.schema, keyword, rest)
+	}
+	if keyword == "dependentSchemas" || r.InstanceLocation == "" {
+		return d
+	}
+	d.key = strings.TrimPrefix(r.InstanceLocation, "/")
+	if keyword == "propertyNames" {
+		d.value = d.key
+		return d
+	}
+	d.path += "/" + escape(d.key)
+	switch v := p.value.(type) {
+	case map[string]any:
+		d.value = v[d.key]
+	case []any:
+		if i, err := strconv.Atoi(d.key); err == nil && i >= 0 && i < len(v) {
+			d.value = v[i]
+		}
+	}
+	return d
+}
+
+// follow finds the subschema under a keyword, nil when there is no telling.
+func follow(s *jsonschema.Schema, keyword, rest string) *jsonschema.Schema {
+	switch keyword {
+	case "$ref":
+		return s.ResolvedRef
+	case "properties":
+		if s.Properties != nil {
+			return (*s.Properties)[rest]
+		}
+	case "items":
+		return s.Items
+	case "prefixItems":
+		return at(s.PrefixItems, rest)
+	case "allOf":
+		return at(s.AllOf, rest)
+	case "anyOf":
+		return at(s.AnyOf, rest)
+	case "oneOf":
+		return at(s.OneOf, rest)
+	case "then":
+		return s.Then
+	case "else":
+		return s.Else
+	case "additionalProperties":
+		return s.AdditionalProperties
+	case "propertyNames":
+		return s.PropertyNames
+	case "dependentSchemas":
+		return s.DependentSchemas[rest]
+	}
+	return nil
+}
+
+func at(list []*jsonschema.Schema, index string) *jsonschema.Schema {
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+// compareKeys orders the indexes of a list by number and all else as text.
+func compareKeys(a, b string) int {
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	if errA == nil && errB == nil {
+		return cmp.Compare(i, j)
+	}
+	return cmp.Compare(a, b)
+}

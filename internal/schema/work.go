@@ -1,0 +1,85 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/kaptinlin/jsonschema"
+)
+
+// maxSteps bounds the work of one check, in applications of a subschema to a
+// part of the value: subschemas that refer to each other can multiply it.
+const maxSteps = 1 << 18
+
+// work foresees how many steps the validator will take, without doing them.
+type work struct{ left int }
+
+// apply counts the application of s to v; same are the schemas that are being
+// applied to v already, which the validator does not apply again.
+func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) bool {
+	if s == nil {
+		return true
+	}
+	if w.left--; w.left < 0 {
+		return false
+	}
+	if slices.Contains(same, s) {
+		return true
+	}
+	same = append(same, s)
+	for _, sub := range []*jsonschema.Schema{s.ResolvedRef, s.ResolvedDynamicRef, s.Not, s.If, s.Then, s.Else} {
+		if !w.apply(sub, v, same) {
+			return false
+		}
+	}
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+		for _, sub := range list {
+			if !w.apply(sub, v, same) {
+				return false
+			}
+		}
+	}
+	for _, sub := range s.DependentSchemas {
+		if !w.apply(sub, v, same) {
+			return false
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return w.object(s, v)
+	case []any:
+		return w.array(s, v)
+	}
+	return true
+}
+
+func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
+	for name, member := range v {
+		if s.Properties != nil && !w.apply((*s.Properties)[name], member, nil) {
+			return false
+		}
+		if s.PatternProperties != nil {
+			for _, sub := range *s.PatternProperties {
+				if !w.apply(sub, member, nil) {
+					return false
+				}
+			}
+		}
+		if !w.apply(s.AdditionalProperties, member, nil) || !w.apply(s.UnevaluatedProperties, member, nil) ||
+			!w.apply(s.PropertyNames, name, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *work) array(s *jsonschema.Schema, v []any) bool {
+	for i, item := range v {
+		if i < len(s.PrefixItems) && !w.apply(s.PrefixItems[i], item, nil) {
+			return false
+		}
+		if !w.apply(s.Items, item, nil) || !w.apply(s.Contains, item, nil) || !w.apply(s.UnevaluatedItems, item, nil) {
+			return false
+		}
+	}
+	return true
+}
