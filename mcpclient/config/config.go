@@ -1,0 +1,135 @@
+// Package config reads mcp.json files into transports.
+//
+// The files are those of Claude Desktop and Cursor, which keep their servers
+// under mcpServers, and of VS Code, which keeps them under servers:
+//
+//	{
+//	  "mcpServers": {
+//	    "files":  {"command": "file-server", "args": ["${HOME}/notes"]},
+//	    "remote": {"url": "https://example.com/mcp",
+//	               "headers": {"Authorization": "Bearer ${TOKEN}"}}
+//	  }
+//	}
+//
+// Comments, trailing commas and a byte order mark are accepted. What is neither
+// known nor meant for another program is an error with its file, line and key:
+// a mistyped key must not silently start a server without its settings. Errors
+// never show values, which may be secrets. Files are read, never written.
+//
+// # Variables
+//
+// Every string of a server may name environment variables: ${VAR}, VS Code's
+// ${env:VAR}, and ${VAR:-text} for a text to use when the variable is unset or
+// empty. A variable that is unset and has no such text is an error. $${ stands
+// for a literal ${. VS Code's and Cursor's ${workspaceFolder},
+// ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
+// workspace is the directory of the file, or the one above it when the file is
+// in .vscode or .cursor.
+//
+// # Limits
+//
+// A file has at most 1 MiB and nests at most 64 levels deep; an environment
+// file has at most 1 MiB.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// maxFile bounds a configuration and an environment file in bytes.
+const maxFile = 1 << 20
+
+// Config is what a file says.
+type Config struct {
+	Servers []Server // in the order of the file
+}
+
+// Server is one server of a file.
+type Server struct {
+	Name string
+
+	// Transport is a *mcpclient.Command or a *mcpclient.HTTP. It is nil for a
+	// disabled server, of which only the keys are checked. For a server that is
+	// written correctly and needs what this package does not support, such as
+	// a prompt for an input, Dial returns an [*Error] that says so: it does not
+	// keep the others from being used.
+	Transport mcpclient.Transport
+
+	Disabled bool
+}
+
+// Error is a mistake in a file, and where it is.
+type Error struct {
+	File   string
+	Line   int    // from 1
+	Key    string // where in the document, such as mcpServers.files.args[0]; empty for the document itself
+	Reason string
+}
+
+// Error gives file, line, key and reason on one line.
+func (e *Error) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Key, e.Reason)
+}
+
+// Load reads the file at path, and the environment files that it names, with
+// the variables of this process. A mistake in the file is an [*Error].
+func Load(path string) (*Config, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("read server configuration: %w", err)
+	}
+	d := &decoder{file: path, lookup: os.LookupEnv, readFile: readBounded}
+	return d.decode(data)
+}
+
+// Parse is Load for text that is at hand: name stands for the file in errors,
+// lookup gives the variables, as [os.LookupEnv] does; nil knows none. It
+// touches no file, so a server with an envFile is one that cannot be dialed.
+func Parse(name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
+	if lookup == nil {
+		lookup = func(string) (string, bool) { return "", false }
+	}
+	return (&decoder{file: name, lookup: lookup}).decode(data)
+}
+
+func (d *decoder) decode(data []byte) (*Config, error) {
+	root, err := parseDocument(data)
+	if syntax, ok := errors.AsType[*syntaxError](err); ok {
+		return nil, &Error{File: d.file, Line: syntax.line, Reason: syntax.reason}
+	}
+	return d.config(root)
+}
+
+// readBounded reads a file of at most maxFile bytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
+	}
+	return data, nil
+}
+
+// quoteKey shows a key of the document in an error.
+func quoteKey(key string) string {
+	if len(key) > 100 {
+		key = strings.ToValidUTF8(key[:100], "") + "…"
+	}
+	return fmt.Sprintf("%q", key)
+}

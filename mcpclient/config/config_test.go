@@ -1,0 +1,197 @@
+package config_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+func environ(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+func TestErrors(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "errors.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(archive.Files)%2 != 0 {
+		t.Fatalf("got %d files, want pairs", len(archive.Files))
+	}
+	for i := 0; i < len(archive.Files); i += 2 {
+		file, want := archive.Files[i], archive.Files[i+1]
+		t.Run(strings.TrimSuffix(file.Name, ".json"), func(t *testing.T) {
+			_, err := config.Parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			if diff := cmp.Diff(strings.TrimSpace(string(want.Data)), err.Error()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if _, ok := errors.AsType[*config.Error](err); !ok {
+				t.Errorf("got a %T, want a *config.Error", err)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("the error shows a value")
+			}
+		})
+	}
+}
+
+func TestShapes(t *testing.T) {
+	env := environ(map[string]string{"TOKEN": "s3cret", "HOME": "/home/ann", "EMPTY": ""})
+	for name, tt := range map[string]struct {
+		text string
+		want []config.Server
+	}{
+		"claude desktop": {
+			`{"globalShortcut": "Ctrl+Space", "mcpServers": {
+				"b": {"command": "npx", "args": ["-y", "${HOME}/server"], "env": {"KEY": "${TOKEN}", "PORT": 80}},
+				"a": {"command": "a", "disabled": true, "args": ["${MISSING}"]}}}`,
+			[]config.Server{
+				{Name: "b", Transport: &mcpclient.Command{
+					Path: "npx", Args: []string{"-y", "/home/ann/server"}, Env: []string{"KEY=s3cret", "PORT=80"}}},
+				{Name: "a", Disabled: true},
+			},
+		},
+		"vs code": {
+			"\ufeff// workspace servers\n" + `{
+				"inputs": [], /* none */
+				"servers": {
+					"remote": {"type": "http", "url": "https://example.com/${env:TOKEN}", "headers": {"x-a": "b",},},
+					"local": {"type": "stdio", "command": "${workspaceFolder}/run", "cwd": "${userHome}", "dev": {"watch": "*"}},
+				},
+			}`,
+			[]config.Server{
+				{Name: "remote", Transport: &mcpclient.HTTP{URL: "https://example.com/s3cret", Header: http.Header{"X-A": {"b"}}}},
+				{Name: "local", Transport: &mcpclient.Command{Path: "/project/run", Dir: "/home/ann"}},
+			},
+		},
+		"cursor": {
+			`{"mcpServers": {"r": {"url": "http://localhost:1/", "type": "streamable-http"}}}`,
+			[]config.Server{{Name: "r", Transport: &mcpclient.HTTP{URL: "http://localhost:1/"}}},
+		},
+		"defaults": {
+			`{"mcpServers": {"r": {"command": "${MISSING:-a}${EMPTY:-b}${EMPTY}${TOKEN:-c}${MISSING:-}",
+				"args": ["$${TOKEN}", "$$", "$5", "${env:MISSING:-d e}", "${workspaceFolderBasename}"], "oauth": null}}}`,
+			[]config.Server{{Name: "r", Transport: &mcpclient.Command{
+				Path: "abs3cret", Args: []string{"${TOKEN}", "$$", "$5", "d e", "project"}}}},
+		},
+		"none": {`{"mcpServers": {}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := config.Parse("/project/.vscode/mcp.json", []byte(tt.text), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got.Servers); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// What cannot be reached must not keep the other servers from being used.
+func TestUnsupported(t *testing.T) {
+	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
+		"input": {"command": "x", "env": {"KEY": "${input:api-key}"}},
+		"login": {"url": "https://example.com", "oauth": {"clientId": "x"}},
+		"boxed": {"command": "x", "sandboxEnabled": true},
+		"old":   {"type": "sse", "url": "https://example.com/sse"},
+		"file":  {"command": "x", "envFile": ".env"},
+		"fine":  {"command": "x"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"input": "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}",
+		"login": "mcp.json:3: servers.login.oauth: not supported: authorization is set up by the program, on the Client of a mcpclient.HTTP",
+		"boxed": "mcp.json:4: servers.boxed.sandboxEnabled: not supported: the server would run outside of its sandbox",
+		"old":   `mcp.json:5: servers.old.type: "sse", the transport of revision 2024-11-05, is not supported yet; many such servers offer "http" as well`,
+		"file":  "mcp.json:6: servers.file.envFile: environment files are not read here",
+	}
+	for _, s := range cfg.Servers {
+		if s.Name == "fine" {
+			if _, ok := s.Transport.(*mcpclient.Command); !ok {
+				t.Errorf("fine: got %T, want a *mcpclient.Command", s.Transport)
+			}
+			continue
+		}
+		_, err := s.Transport.Dial(t.Context())
+		if _, ok := errors.AsType[*config.Error](err); !ok || err.Error() != want[s.Name] {
+			t.Errorf("%s: got %v, want %s", s.Name, err, want[s.Name])
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mcp.json", `{"servers": {"s": {"command": "x", "envFile": "${workspaceFolder}/.env", "env": {"B": "file"}}}}`)
+	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
+
+	cfg, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
+	if diff := cmp.Diff([]string{"A=one two", "B=env", "C=a=b", "B=file"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+
+	write(".env", "A=1\nhunter2\n")
+	if _, err := config.Load(path); err == nil || err.Error() != filepath.Join(dir, ".env")+":2: want NAME=value" {
+		t.Errorf("bad environment file: got %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, ".env")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path); err == nil || !strings.Contains(err.Error(), path+":1: servers.s.envFile: open ") {
+		t.Errorf("missing environment file: got %v", err)
+	}
+	if _, err := config.Load(filepath.Join(dir, "none.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: got %v, want os.ErrNotExist", err)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	big := `{"servers": {}}` + strings.Repeat(" ", 1<<20)
+	if _, err := config.Parse("big.json", []byte(big), nil); err == nil || err.Error() != "big.json:1: larger than 1048576 bytes" {
+		t.Errorf("large text: got %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "big.json")
+	if err := os.WriteFile(path, []byte(big), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path); err == nil || !strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes") {
+		t.Errorf("large file: got %v", err)
+	}
+	deep := `{"x": ` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`
+	if _, err := config.Parse("deep.json", []byte(deep), nil); err == nil || err.Error() != "deep.json:1: more than 64 levels of lists and objects" {
+		t.Errorf("deep text: got %v", err)
+	}
+	if _, err := config.Parse("wide.json", []byte("\xff\xfe{\x00"), nil); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+		t.Errorf("UTF-16: got %v", err)
+	}
+	if _, err := config.Parse("latin.json", []byte("{\"a\xe9\": 1}"), nil); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Errorf("latin-1: got %v", err)
+	}
+}

@@ -1,0 +1,39 @@
+package config_test
+
+import (
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+func ExampleParse() {
+	const text = `{
+	  "mcpServers": {
+	    "files":  {"command": "file-server", "args": ["--root", "${ROOT:-.}"]},
+	    "remote": {"url": "https://example.com/mcp", "disabled": true}
+	  }
+	}`
+	cfg, err := config.Parse("mcp.json", []byte(text), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range cfg.Servers {
+		switch t := s.Transport.(type) {
+		case *mcpclient.Command:
+			fmt.Println(s.Name, "runs", t.Path, t.Args)
+		case *mcpclient.HTTP:
+			fmt.Println(s.Name, "is at", t.URL)
+		case nil:
+			fmt.Println(s.Name, "is disabled")
+		}
+	}
+
+	_, err = config.Parse("mcp.json", []byte(`{"mcpServers": {"files": {"comand": "file-server"}}}`), nil)
+	fmt.Println(err)
+	// Output:
+	// files runs file-server [--root .]
+	// remote is disabled
+	// mcp.json:1: mcpServers.files.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url
+}

@@ -1,0 +1,252 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// knownKeys are the keys of a server that mean something here.
+var knownKeys = []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "type", "url"}
+
+// foreignKeys are what the programs that share these files keep for
+// themselves. Without them a server is reached the same way.
+var foreignKeys = []string{
+	"alwaysAllow", "autoApprove", "description", "dev", "gallery", "name", "sandbox", "timeout", "version",
+}
+
+// unsupportedKeys change how a server is reached, or what it may do, in a way
+// that this package has no means for.
+var unsupportedKeys = map[string]string{
+	"auth":           "authorization is set up by the program, on the Client of a mcpclient.HTTP",
+	"oauth":          "authorization is set up by the program, on the Client of a mcpclient.HTTP",
+	"headersHelper":  `no program is started for headers; use "headers" with a variable`,
+	"sandboxEnabled": "the server would run outside of its sandbox",
+	"disabledTools":  "tools are filtered by the program, in the Filter of an adapter.Server",
+}
+
+// decoder turns a document into a Config.
+type decoder struct {
+	file     string
+	lookup   func(string) (string, bool)
+	readFile func(path string) ([]byte, error) // nil: environment files are not read
+}
+
+func (d *decoder) errorf(line int, key, format string, args ...any) *Error {
+	return &Error{File: d.file, Line: line, Key: key, Reason: fmt.Sprintf(format, args...)}
+}
+
+// config reads the document. Keys of other programs stand beside the servers,
+// so only what looks like a mistyped key is refused at this level.
+func (d *decoder) config(root *node) (*Config, error) {
+	if err := d.want(root, "", kindObject); err != nil {
+		return nil, err
+	}
+	cfg := new(Config)
+	lines := map[string]int{}
+	found := false
+	for _, m := range root.members {
+		if m.key != "mcpServers" && m.key != "servers" {
+			if near := nearest(m.key, []string{"mcpServers", "servers"}); near != "" {
+				return nil, d.errorf(m.line, m.key, "unknown key; did you mean %q?", near)
+			}
+			continue
+		}
+		found = true
+		if err := d.want(m.value, m.key, kindObject); err != nil {
+			return nil, err
+		}
+		for _, s := range m.value.members {
+			key := m.key + "." + keyName(s.key)
+			if first, dup := lines[s.key]; dup {
+				return nil, d.errorf(s.line, key, "this server is on line %d already", first)
+			}
+			lines[s.key] = s.line
+			server, err := d.server(key, s)
+			if err != nil {
+				return nil, err
+			}
+			cfg.Servers = append(cfg.Servers, *server)
+		}
+	}
+	if !found {
+		return nil, d.errorf(root.line, "", `no servers: want an object "mcpServers", or "servers" as in VS Code`)
+	}
+	return cfg, nil
+}
+
+// settings is one server as the file has it, every key checked and read.
+type settings struct {
+	d           *decoder
+	key         string
+	line        int
+	node        map[string]member
+	unsupported *Error // the first need that cannot be met
+}
+
+func (d *decoder) server(key string, m member) (*Server, error) {
+	if strings.TrimSpace(m.key) == "" {
+		return nil, d.errorf(m.line, key, "a server needs a name")
+	}
+	if err := d.want(m.value, key, kindObject); err != nil {
+		return nil, err
+	}
+	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
+	if err := s.checkKeys(m.value.members); err != nil {
+		return nil, err
+	}
+	server := &Server{Name: m.key}
+	var err error
+	if server.Disabled, err = s.bool("disabled"); err != nil {
+		return nil, err
+	}
+	if server.Disabled {
+		return server, nil
+	}
+	if server.Transport, err = s.transport(); err != nil {
+		return nil, err
+	}
+	if s.unsupported != nil {
+		server.Transport = &undialable{s.unsupported}
+	}
+	return server, nil
+}
+
+// undialable stands for a server that this package cannot reach.
+type undialable struct{ err *Error }
+
+func (u *undialable) Dial(context.Context) (mcpclient.Conn, error) { return nil, u.err }
+
+func (s *settings) checkKeys(members []member) error {
+	for _, m := range members {
+		reason, unsupported := unsupportedKeys[m.key]
+		switch {
+		case unsupported:
+			if !m.value.isOff() {
+				s.lack(m.line, s.key+"."+m.key, "not supported: %s", reason)
+			}
+		case slices.Contains(knownKeys, m.key):
+			s.node[m.key] = m
+		case !slices.Contains(foreignKeys, m.key):
+			hint := ""
+			if near := nearest(m.key, knownKeys); near != "" {
+				hint = fmt.Sprintf(" did you mean %q?", near)
+			}
+			return s.d.errorf(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s",
+				hint, strings.Join(knownKeys, ", "))
+		}
+	}
+	return nil
+}
+
+// lack notes that the server needs what is not supported.
+func (s *settings) lack(line int, key, format string, args ...any) {
+	if s.unsupported == nil {
+		s.unsupported = s.d.errorf(line, key, format, args...)
+	}
+}
+
+// transport decides between the two transports and reads the one that is meant.
+func (s *settings) transport() (mcpclient.Transport, error) {
+	typ, err := s.string("type")
+	if err != nil {
+		return nil, err
+	}
+	remote := false
+	switch typ {
+	case "":
+		_, local := s.node["command"]
+		_, remote = s.node["url"]
+		if local == remote {
+			return nil, s.d.errorf(s.line, s.key,
+				`want either "command", for a program to start, or "url", for a server to call`)
+		}
+	case "stdio":
+	case "http", "streamable-http", "streamableHttp":
+		remote = true
+	case "sse":
+		remote = true
+		s.lack(s.node["type"].line, s.key+".type",
+			`"sse", the transport of revision 2024-11-05, is not supported yet; many such servers offer "http" as well`)
+	default:
+		return nil, s.d.errorf(s.node["type"].line, s.key+".type",
+			"unknown type; want stdio, http, streamable-http or sse")
+	}
+	if remote {
+		return s.remote()
+	}
+	return s.command()
+}
+
+func (s *settings) command() (mcpclient.Transport, error) {
+	if err := s.refuse("a server that is started by command", "url", "headers"); err != nil {
+		return nil, err
+	}
+	c := new(mcpclient.Command)
+	var err error
+	if c.Path, err = s.required("command"); err != nil {
+		return nil, err
+	}
+	if c.Args, err = s.list("args"); err != nil {
+		return nil, err
+	}
+	if c.Dir, err = s.string("cwd"); err != nil {
+		return nil, err
+	}
+	if c.Env, err = s.environment(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *settings) remote() (mcpclient.Transport, error) {
+	if err := s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile"); err != nil {
+		return nil, err
+	}
+	h := new(mcpclient.HTTP)
+	var err error
+	if h.URL, err = s.required("url"); err != nil {
+		return nil, err
+	}
+	// The error of url.Parse shows the URL, whose query may hold a token.
+	if u, err := url.Parse(h.URL); s.unsupported == nil && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return nil, s.d.errorf(s.node["url"].line, s.key+".url", "want a complete http or https URL")
+	}
+	if h.Header, err = s.headers(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// headers reads the extra headers of a server's requests.
+func (s *settings) headers() (http.Header, error) {
+	pairs, err := s.pairs("headers")
+	if err != nil || pairs == nil {
+		return nil, err
+	}
+	header := http.Header{}
+	for _, p := range pairs {
+		switch {
+		case !isToken(p.name):
+			return nil, s.d.errorf(p.line, p.key, "not the name of an HTTP header")
+		case strings.ContainsFunc(p.value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return nil, s.d.errorf(p.line, p.key, "the value has a line break or another control character")
+		case header.Values(p.name) != nil:
+			return nil, s.d.errorf(p.line, p.key, "this header is here for the second time")
+		}
+		header.Add(p.name, p.value)
+	}
+	return header, nil
+}
+
+// isToken reports whether s is a token of RFC 9110, 5.6.2.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+
+// keyName shows a key as a part of a path.
+func keyName(key string) string {
+	if plainKey.MatchString(key) {
+		return key
+	}
+	return quoteKey(key)
+}
+
+// want reports a value of the wrong kind, without showing it.
+func (d *decoder) want(n *node, key string, k kind) error {
+	if n.kind == k {
+		return nil
+	}
+	return d.errorf(n.line, key, "want %s, got %s", k, n.kind)
+}
+
+// isOff reports whether a key with this value asks for nothing.
+func (n *node) isOff() bool {
+	switch n.kind {
+	case kindBool:
+		return n.text == "false"
+	case kindObject, kindList:
+		return len(n.members)+len(n.items) == 0
+	}
+	return n.kind == kindNull
+}
+
+// refuse reports the first of the keys that is set though it does not go with
+// the kind of server.
+func (s *settings) refuse(kind string, keys ...string) error {
+	for _, k := range keys {
+		if m, ok := s.node[k]; ok {
+			return s.d.errorf(m.line, s.key+"."+k, "does not go with %s", kind)
+		}
+	}
+	return nil
+}
+
+func (s *settings) bool(key string) (bool, error) {
+	m, ok := s.node[key]
+	if !ok {
+		return false, nil
+	}
+	return m.value.text == "true", s.d.want(m.value, s.key+"."+key, kindBool)
+}
+
+// string reads a string and its variables; a key that is not there is empty.
+func (s *settings) string(key string) (string, error) {
+	m, ok := s.node[key]
+	if !ok {
+		return "", nil
+	}
+	return s.text(m.value, s.key+"."+key)
+}
+
+func (s *settings) required(key string) (string, error) {
+	m, ok := s.node[key]
+	if !ok {
+		return "", s.d.errorf(s.line, s.key, "%q is missing", key)
+	}
+	text, err := s.text(m.value, s.key+"."+key)
+	if err == nil && text == "" && s.unsupported == nil {
+		err = s.d.errorf(m.line, s.key+"."+key, "is empty")
+	}
+	return text, err
+}
+
+func (s *settings) list(key string) ([]string, error) {
+	m, ok := s.node[key]
+	if !ok {
+		return nil, nil
+	}
+	if err := s.d.want(m.value, s.key+"."+key, kindList); err != nil {
+		return nil, err
+	}
+	var out []string
+	for i, item := range m.value.items {
+		text, err := s.text(item, fmt.Sprintf("%s.%s[%d]", s.key, key, i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// pair is one member of an object of strings.
+type pair struct {
+	name, value string
+	line        int
+	key         string
+}
+
+// pairs reads an object of strings. Numbers count as strings, as they do in
+// VS Code.
+func (s *settings) pairs(key string) ([]pair, error) {
+	m, ok := s.node[key]
+	if !ok {
+		return nil, nil
+	}
+	if err := s.d.want(m.value, s.key+"."+key, kindObject); err != nil {
+		return nil, err
+	}
+	out := make([]pair, 0, len(m.value.members))
+	for _, e := range m.value.members {
+		p := pair{name: e.key, line: e.line, key: s.key + "." + key + "." + keyName(e.key), value: e.value.text}
+		if e.value.kind != kindNumber {
+			var err error
+			if p.value, err = s.text(e.value, p.key); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// text reads a string and puts its variables in.
+func (s *settings) text(n *node, key string) (string, error) {
+	if err := s.d.want(n, key, kindString); err != nil {
+		return "", err
+	}
+	text, err := s.d.expand(n.text)
+	switch err := err.(type) {
+	case nil:
+	case *inputError:
+		s.lack(n.line, key, "%v", err)
+	default:
+		return "", s.d.errorf(n.line, key, "%v", err)
+	}
+	return text, nil
+}
+
+// nearest returns the known word that a mistyped one most likely stands for,
+// or "".
+func nearest(word string, known []string) string {
+	best, distance := "", max(2, len(word)/3)+1
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k), distance); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the letters to insert, remove or replace to make a into
+// b, up to limit.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	inputName    = regexp.MustCompile(`^input:[A-Za-z0-9_.-]{1,100}$`)
+)
+
+// inputError says that a value is to be typed in, as VS Code asks for it.
+type inputError struct{ name string }
+
+func (e *inputError) Error() string {
+	return fmt.Sprintf("inputs are not asked for; use an environment variable instead of ${%s}", e.name)
+}
+
+// expand puts the variables into s. Its errors name variables and show nothing
+// else of s.
+func (d *decoder) expand(s string) (string, error) {
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(s, "${")
+		if !found {
+			b.WriteString(s)
+			return b.String(), nil
+		}
+		if escaped, ok := strings.CutSuffix(text, "$"); ok {
+			b.WriteString(escaped + "${")
+			s = rest
+			continue
+		}
+		b.WriteString(text)
+		inside, after, found := strings.Cut(rest, "}")
+		if !found {
+			return "", errors.New("${ has no closing }; write $${ for a literal ${")
+		}
+		value, err := d.variable(inside)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(value)
+		s = after
+	}
+}
+
+// variable gives the value for what stands between ${ and }.
+func (d *decoder) variable(inside string) (string, error) {
+	switch inside {
+	case "workspaceFolder":
+		return d.workspace(), nil
+	case "workspaceFolderBasename":
+		return filepath.Base(d.workspace()), nil
+	case "pathSeparator", "/":
+		return string(os.PathSeparator), nil
+	case "userHome":
+		for _, name := range []string{"HOME", "USERPROFILE"} {
+			if home, ok := d.lookup(name); ok && home != "" {
+				return home, nil
+			}
+		}
+		return "", errors.New("${userHome}: neither HOME nor USERPROFILE is set")
+	}
+	if inputName.MatchString(inside) {
+		return "", &inputError{inside}
+	}
+	name, fallback, hasFallback := strings.Cut(strings.TrimPrefix(inside, "env:"), ":-")
+	if !variableName.MatchString(name) {
+		return "", errors.New("${…} does not hold the name of a variable; write $${ for a literal ${")
+	}
+	value, ok := d.lookup(name)
+	switch {
+	case hasFallback && value == "":
+		return fallback, nil
+	case !ok:
+		return "", fmt.Errorf("environment variable %s is not set; set it, or write ${%s:-text} for a default", name, name)
+	}
+	return value, nil
+}
+
+// workspace is the project that the file belongs to.
+func (d *decoder) workspace() string {
+	dir := filepath.Dir(d.file)
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if base := filepath.Base(dir); base == ".vscode" || base == ".cursor" {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// environment reads the variables of a server's process: those of its
+// environment file, then those of the file itself, which win.
+func (s *settings) environment() ([]string, error) {
+	env, err := s.envFile()
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := s.pairs("env")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		if p.name == "" || strings.ContainsAny(p.name, "=\x00") || strings.Contains(p.value, "\x00") {
+			return nil, s.d.errorf(p.line, p.key, "not a variable that a process can have")
+		}
+		env = append(env, p.name+"="+p.value)
+	}
+	return env, nil
+}
+
+// envFile reads lines of the form NAME=value. Empty lines and those that begin
+// with # are skipped, a leading "export" and quotes around the value dropped;
+// nothing is expanded.
+func (s *settings) envFile() ([]string, error) {
+	path, err := s.string("envFile")
+	if err != nil || path == "" {
+		return nil, err
+	}
+	line, key := s.node["envFile"].line, s.key+".envFile"
+	if s.d.readFile == nil {
+		s.lack(line, key, "environment files are not read here")
+		return nil, nil
+	}
+	data, err := s.d.readFile(path)
+	if err != nil {
+		return nil, s.d.errorf(line, key, "%v", err)
+	}
+	var env []string
+	for i, text := range strings.Split(string(data), "\n") {
+		text = strings.TrimPrefix(strings.TrimSpace(text), "export ")
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		name, value, found := strings.Cut(text, "=")
+		name = strings.TrimSpace(name)
+		if !found || !variableName.MatchString(name) || strings.Contains(value, "\x00") {
+			return nil, &Error{File: path, Line: i + 1, Reason: "want NAME=value"}
+		}
+		env = append(env, name+"="+unquote(strings.TrimSpace(value)))
+	}
+	return env, nil
+}
+
+func unquote(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
+		return s[1 : n-1]
+	}
+	return s
+}
