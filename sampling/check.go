@@ -1,0 +1,155 @@
+package sampling
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// checkParams reports the first breach of the specification, and the first
+// thing that no model could be given.
+func checkParams(p *mcpclient.CreateMessageParams) error {
+	switch {
+	case p == nil || len(p.Messages) == 0:
+		return errors.New("messages: there are none")
+	case p.MaxTokens <= 0:
+		return fmt.Errorf("maxTokens: %d is not above 0", p.MaxTokens)
+	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)):
+		return fmt.Errorf("temperature: %v is not 0 or above", *p.Temperature)
+	}
+	if err := p.CheckMessages(); err != nil {
+		return fmt.Errorf("messages: %w", err)
+	}
+	for i, m := range p.Messages {
+		for _, c := range m.Content {
+			if err := checkBlock(c); err != nil {
+				return fmt.Errorf("messages: message %d: %w", i, err)
+			}
+		}
+	}
+	return checkTools(p)
+}
+
+// checkBlock says whether a block can be put to a model.
+func checkBlock(c mcpclient.Content) error {
+	switch c := c.(type) {
+	case *mcpclient.TextContent, *mcpclient.ToolResultContent:
+		return nil
+	case *mcpclient.ImageContent:
+		if _, ok := chat.ImageType(c.MIMEType); !ok {
+			return fmt.Errorf("image of type %q: the model takes png, jpeg, gif and webp", cut(c.MIMEType))
+		}
+		return notEmpty("image", c.Data)
+	case *mcpclient.AudioContent:
+		if _, ok := chat.AudioFormat(c.MIMEType); !ok {
+			return fmt.Errorf("audio of type %q: the model takes wav and mp3", cut(c.MIMEType))
+		}
+		return notEmpty("audio", c.Data)
+	case *mcpclient.ToolUseContent:
+		if !isObject(c.Input) && len(c.Input) > 0 {
+			return fmt.Errorf("tool use %q: its input is not a JSON object", cut(c.ID))
+		}
+		return nil
+	case *mcpclient.UnknownContent:
+		return fmt.Errorf("content of type %q is unknown or malformed", cut(c.Type))
+	}
+	return fmt.Errorf("content of type %T does not belong into a sampling message", c)
+}
+
+func notEmpty(kind string, data []byte) error {
+	if len(data) == 0 {
+		return fmt.Errorf("%s without data", kind)
+	}
+	return nil
+}
+
+func checkTools(p *mcpclient.CreateMessageParams) error {
+	seen := map[string]bool{}
+	for i, t := range p.Tools {
+		switch {
+		case t == nil || t.Name == "":
+			return fmt.Errorf("tools: tool %d has no name", i)
+		case seen[t.Name]:
+			return fmt.Errorf("tools: two are named %q", cut(t.Name))
+		case len(t.InputSchema) > 0 && !isObject(t.InputSchema):
+			return fmt.Errorf("tools: the input schema of %q is not a JSON object", cut(t.Name))
+		}
+		seen[t.Name] = true
+	}
+	if p.ToolChoice == nil {
+		return nil
+	}
+	switch p.ToolChoice.Mode {
+	case "", "auto", "none":
+		return nil
+	case "required":
+		if len(p.Tools) == 0 {
+			return errors.New(`toolChoice: "required" without tools`)
+		}
+		return nil
+	}
+	return fmt.Errorf(`toolChoice: mode %q is none of "auto", "required", "none"`, cut(p.ToolChoice.Mode))
+}
+
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}
+
+// blockSize is what a message or a block counts for beside its content, so that
+// many empty ones have a size too.
+const blockSize = 16
+
+// inputSize counts what a request would make the host read.
+func inputSize(p *mcpclient.CreateMessageParams) int {
+	size := len(p.SystemPrompt)
+	for _, s := range p.StopSequences {
+		size += len(s)
+	}
+	for _, t := range p.Tools {
+		size += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	for _, m := range p.Messages {
+		size += blockSize + contentSize(m.Content)
+	}
+	return size
+}
+
+func contentSize(blocks []mcpclient.Content) int {
+	size := blockSize * len(blocks)
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcpclient.TextContent:
+			size += len(c.Text)
+		case *mcpclient.ImageContent:
+			size += len(c.Data)
+		case *mcpclient.AudioContent:
+			size += len(c.Data)
+		case *mcpclient.ToolUseContent:
+			size += len(c.ID) + len(c.Name) + len(c.Input)
+		case *mcpclient.ToolResultContent:
+			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
+		case *mcpclient.EmbeddedResource:
+			size += len(c.Resource.URI) + len(c.Resource.Text) + len(c.Resource.Blob)
+		case *mcpclient.ResourceLink:
+			size += len(c.URI) + len(c.Name) + len(c.Description)
+		case *mcpclient.UnknownContent:
+			size += len(c.Raw)
+		}
+	}
+	return size
+}
+
+// cut limits what a server sent to 1 KiB.
+func cut(s string) string {
+	const limit = 1 << 10
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

@@ -1,0 +1,24 @@
+// Package sampling lets MCP servers borrow a model: it answers their
+// sampling/createMessage requests by chat completions of OpenAI, or of a host
+// that imitates its API.
+//
+//	cfg := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
+//	sampler, err := sampling.New(cfg, "gpt-5-mini", &sampling.Options{Review: askMe})
+//	…
+//	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler})
+//
+// A request passes these steps; it ends at the first that objects:
+//
+//	check      what the specification demands of it; a person is not bothered with the rest
+//	governor   the limits, which hold without a reviewer and with one
+//	review     of the request: a person or a policy may edit or refuse it
+//	model      the completion
+//	review     of the reply, which the server is about to see
+//
+// A server's request is a stranger's prompt at the host's expense. It gets
+// nothing of the host: no history, no tools, no instructions but those of
+// [Options.System], and its includeContext is ignored.
+//
+// Revision 2026-07-28 of the protocol deprecates sampling; this package serves
+// the servers that use it.
+package sampling

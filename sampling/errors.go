@@ -1,0 +1,94 @@
+package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// RefusedError is a request that a limit or the reviewer did not let pass. It
+// is [mcpclient.ErrRejected], so servers of the legacy era get code -1.
+type RefusedError struct {
+	Reason string // for the server to see
+
+	cause error
+}
+
+// Error gives the reason, but not what the reviewer said: the text goes to the
+// server.
+func (e *RefusedError) Error() string { return "sampling request refused: " + e.Reason }
+
+// Unwrap returns [mcpclient.ErrRejected] and, if there is one, the reviewer's
+// error.
+func (e *RefusedError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{mcpclient.ErrRejected}
+	}
+	return []error{mcpclient.ErrRejected, e.cause}
+}
+
+func refused(reason string) error { return &RefusedError{Reason: reason} }
+
+// invalid is the answer to a request that breaks the rules.
+func invalid(err error) error {
+	return &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
+}
+
+// modelFailed is the answer to a request at which the model failed. It tells
+// the server the kind of failure; the host's words, its name and its address
+// go to the log only.
+func (s *Sampler) modelFailed(ctx context.Context, err error) error {
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	s.log.Warn("sampling: the model failed", "model", s.model, "error", err)
+	data := struct {
+		Reason    string `json:"reason"`
+		Status    int    `json:"status,omitempty"`
+		Retryable bool   `json:"retryable"`
+	}{Reason: "model_failure"}
+	message := "the model could not answer"
+	if failure, ok := errors.AsType[*chat.Error](err); ok {
+		message, data.Reason = describe(failure)
+		data.Retryable = failure.Retryable()
+		if failure.Status >= 400 {
+			data.Status = failure.Status
+		}
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		raw = nil
+	}
+	return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: message, Data: raw}
+}
+
+// describe words a failure of the host in our own words.
+func describe(e *chat.Error) (message, reason string) {
+	switch e.Code {
+	case chat.CodeContentFilter:
+		return "the model's host withheld the answer", "content_filter"
+	case chat.CodeUnreachable:
+		return "the model's host cannot be reached", "unreachable"
+	case chat.CodeTimeout, chat.CodeIdle:
+		return "the model did not answer in time", "timeout"
+	case chat.CodeTooLarge:
+		return "the model's answer is too large", "too_large"
+	case chat.CodeNoToolCall:
+		return "the model called no tool although one was required", "no_tool_call"
+	case "context_length_exceeded":
+		return "the request is too long for the model", "context_length"
+	}
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		return "the model's host is busy", "rate_limit"
+	case e.Status >= 500:
+		return "the model's host failed", "host_failure"
+	case e.Status >= 400:
+		return "the model's host did not accept the request", "host_refusal"
+	}
+	return "the model's answer is of no use", "bad_answer"
+}

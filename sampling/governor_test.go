@@ -1,0 +1,131 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Requests that come at once never exceed the limits together.
+func TestLimitsUnderConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int64
+		answer := answering(plainAnswer)
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if n := now.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(time.Second)
+			now.Add(-1)
+			answer(w, r)
+		})
+		defer h.Close()
+		s := h.sampler(t, &Options{
+			Limits: Limits{Requests: 50, Concurrent: 7},
+			Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
+		})
+		var answered, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 200 {
+			wg.Go(func() {
+				switch _, err := s.CreateMessage(t.Context(), question(t, hi)); {
+				case err == nil:
+					answered.Add(1)
+				case errors.Is(err, mcpclient.ErrRejected):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if h.asked() != 50 || answered.Load() != 50 || refused.Load() != 150 {
+			t.Errorf("200 requests: got %d at the model, %d answered, %d refused, want 50, 50, 150", h.asked(), answered.Load(), refused.Load())
+		}
+		if most.Load() != 7 {
+			t.Errorf("got %d at the same time, want 7", most.Load())
+		}
+		if !strings.Contains(h.last(), `"max_completion_tokens":4096`) {
+			t.Errorf("the reviewer went over the limit of tokens: %s", h.last())
+		}
+	})
+}
+
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGovernor(Limits{Requests: 2, Window: time.Hour}.withDefaults())
+		admit := func(want bool) {
+			t.Helper()
+			done, err := g.admit(t.Context())
+			if (err == nil) != want {
+				t.Fatalf("got %v, want admitted: %t", err, want)
+			}
+			if err == nil {
+				done()
+			}
+		}
+		admit(true)
+		time.Sleep(40 * time.Minute)
+		admit(true)
+		admit(false)
+		time.Sleep(20 * time.Minute) // an hour after the first
+		admit(true)
+		admit(false)
+		time.Sleep(40 * time.Minute) // an hour after the second
+		admit(true)
+		admit(false)
+		time.Sleep(24 * time.Hour)
+		admit(true)
+		admit(true)
+		admit(false)
+	})
+}
+
+func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGovernor(Limits{Concurrent: 1}.withDefaults())
+		done, err := g.admit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := g.admit(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestInputBytes(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Limits: Limits{InputBytes: 132}})
+	for _, tt := range []struct {
+		name, params string
+		ok           bool
+	}{
+		{"just fits", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"` + strings.Repeat("x", 100) + `"}}]}`, true},
+		{"text", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"` + strings.Repeat("x", 101) + `"}}]}`, false},
+		{"image", `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("AAAA", 34) + `"}}]}`, false},
+		{"many blocks", `{"maxTokens":1,"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":""},`, 9) + `{"type":"text","text":""}]}]}`, false},
+		{"system prompt", `{"maxTokens":1,"systemPrompt":"` + strings.Repeat("x", 100) + `","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, false},
+		{"tools", `{"maxTokens":1,"tools":[{"name":"f","description":"` + strings.Repeat("x", 100) + `"}],"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, false},
+		{"results", `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"resource","resource":{"uri":"a:b","text":"` + strings.Repeat("x", 100) + `"}}]}}]}`, false},
+	} {
+		_, err := s.CreateMessage(t.Context(), question(t, tt.params))
+		if ok := err == nil; ok != tt.ok {
+			t.Errorf("%s: got %v, want accepted: %t", tt.name, err, tt.ok)
+		}
+		if err != nil && !errors.Is(err, mcpclient.ErrRejected) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, mcpclient.ErrRejected)
+		}
+	}
+}

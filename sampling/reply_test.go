@@ -1,0 +1,134 @@
+package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestReplyMapping(t *testing.T) {
+	choice := func(message, finish string) string {
+		return fmt.Sprintf(`{"model":"m","choices":[{"index":0,"message":%s,"finish_reason":%s}]}`, message, finish)
+	}
+	calls := func(list string) string { return `{"content":"Let me.","tool_calls":[` + list + `]}` }
+	f := `{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}`
+	plain := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
+	tools := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{"type":"object"}}]}`
+	text := func(s, stop string) string {
+		return fmt.Sprintf(`{"role":"assistant","model":"m","content":{"type":"text","text":%q},"stopReason":%q}`, s, stop)
+	}
+	used := `{"role":"assistant","model":"m","content":[{"type":"text","text":"Let me."},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"stopReason":"toolUse"}`
+	tests := []struct{ name, params, answer, want string }{
+		{"text", plain, choice(`{"content":"Hello"}`, `"stop"`), text("Hello", "endTurn")},
+		{"length", plain, choice(`{"content":"Hel"}`, `"length"`), text("Hel", "maxTokens")},
+		{"Mistral's length", plain, choice(`{"content":"Hel"}`, `"model_length"`), text("Hel", "maxTokens")},
+		{"reasoned to the end of the tokens", plain, choice(`{"content":null}`, `"length"`), text("", "maxTokens")},
+		{"stop sequence cut here", plain, choice(`{"content":"Hello END more"}`, `"stop"`), text("Hello ", "stopSequence")},
+		{"stop sequence cut by vLLM", plain, `{"model":"m","choices":[{"message":{"content":"Hello "},"finish_reason":"stop","stop_reason":"END"}]}`, text("Hello ", "stopSequence")},
+		{"refusal", plain, choice(`{"content":null,"refusal":"I cannot."}`, `"stop"`), text("I cannot.", "refusal")},
+		{"filtered in part", plain, choice(`{"content":"Hel"}`, `"content_filter"`), text("Hel", "contentFilter")},
+		{"parts", plain, choice(`{"content":[{"type":"thinking","thinking":[]},{"type":"text","text":"Hello"}]}`, `"stop"`), text("Hello", "endTurn")},
+		{"the host's own word", plain, choice(`{"content":"Hello"}`, `"weird"`), text("Hello", "weird")},
+		{"no reason", plain, choice(`{"content":"Hello"}`, `null`), `{"role":"assistant","model":"m","content":{"type":"text","text":"Hello"}}`},
+		{"nothing at all", plain, choice(`{}`, `"stop"`), text("", "endTurn")},
+		{"tool use", tools, choice(calls(f), `"tool_calls"`), used},
+		{"tool use that ends with stop", tools, choice(calls(f), `"stop"`), used},
+		{"arguments as an object", tools, choice(calls(`{"id":"a","function":{"name":"f","arguments":{"x": 1}}}`), `"tool_calls"`), used},
+		{"tool use cut off", tools, choice(calls(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), `"length"`), text("Let me.", "maxTokens")},
+		{"announced but absent", tools, choice(calls(``), `"tool_calls"`), text("Let me.", "endTurn")},
+		{"call without tools", plain, choice(calls(f), `"tool_calls"`), text("Let me.", "endTurn")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, answering(tt.answer))
+			got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, tt.params))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalJSON(t, string(raw), tt.want)
+		})
+	}
+}
+
+func TestToolUseWithoutID(t *testing.T) {
+	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f"}},{"function":{"name":"f"}}]}}]}`))
+	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t,
+		`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Content) != 2 {
+		t.Fatalf("got %d blocks, want 2", len(got.Content))
+	}
+	a, b := got.Content[0].(*mcpclient.ToolUseContent), got.Content[1].(*mcpclient.ToolUseContent)
+	if a.ID == "" || b.ID == "" || a.ID == b.ID {
+		t.Errorf("got ids %q and %q, want two that differ", a.ID, b.ID)
+	}
+	if got.Model != "gpt-4.1" {
+		t.Errorf("host names no model: got %q, want the requested one", got.Model)
+	}
+}
+
+// A model errs at random: a call that makes no sense gets a second chance.
+func TestSecondChance(t *testing.T) {
+	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`
+	for _, bad := range []string{
+		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{x"}}]}}]}`,
+		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"[1]"}}]}}]}`,
+		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g","arguments":"{}"}}]}}]}`,
+	} {
+		h := newHost(t, answering(bad, plainAnswer))
+		if _, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params)); err != nil {
+			t.Errorf("good at the second time: %v", err)
+		}
+		h = newHost(t, answering(bad))
+		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))
+		rpc, ok := errors.AsType[*mcpclient.RPCError](err)
+		if !ok || rpc.Code != mcpclient.CodeInternalError {
+			t.Errorf("bad twice: got %v, want an RPCError with code %d", err, mcpclient.CodeInternalError)
+		}
+		if n := h.asked(); n != 2 {
+			t.Errorf("bad twice: asked %d times, want 2", n)
+		}
+	}
+}
+
+func TestOnText(t *testing.T) {
+	events := func(tail string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"model":"m","choices":[{"delta":{"content":"Hel"}}]}`+"\n\n")
+			io.WriteString(w, `data: {"choices":[{"delta":{"content":"lo"}}]}`+"\n\n"+tail)
+		}
+	}
+	var pieces []string
+	opts := &Options{OnText: func(_ context.Context, r *Request, piece string) { pieces = append(pieces, r.Model+":"+piece) }}
+	h := newHost(t, events("data: [DONE]\n\n"))
+	got, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := got.Content[0].(*mcpclient.TextContent).Text; text != "Hello" {
+		t.Errorf("got %q, want Hello", text)
+	}
+	if diff := cmp.Diff([]string{"gpt-4.1:Hel", "gpt-4.1:lo"}, pieces); diff != "" {
+		t.Errorf("pieces (-want +got):\n%s", diff)
+	}
+
+	h = newHost(t, events(""))
+	_, err = h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
+	if rpc, ok := errors.AsType[*mcpclient.RPCError](err); !ok || rpc.Code != mcpclient.CodeInternalError {
+		t.Errorf("cut off: got %v, want an RPCError with code %d", err, mcpclient.CodeInternalError)
+	}
+}

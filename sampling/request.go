@@ -1,0 +1,220 @@
+package sampling
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// chatRequest words a checked request for the model. includeContext and
+// metadata are left out: the host shares nothing of other servers, and metadata
+// is for a provider that the server does not know.
+func chatRequest(req *Request, o *Options) *chat.Request {
+	p := req.Params
+	out := &chat.Request{
+		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
+		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p),
+	}
+	for _, t := range p.Tools {
+		out.Tools = append(out.Tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
+	}
+	for _, text := range []string{o.System, p.SystemPrompt} {
+		if text != "" {
+			out.Messages = append(out.Messages, chat.Text(chat.System, text))
+		}
+	}
+	w := &writer{messages: out.Messages}
+	for _, m := range p.Messages {
+		w.message(m)
+	}
+	out.Messages = w.finish()
+	return out
+}
+
+func toolChoice(p *mcpclient.CreateMessageParams) chat.ToolChoice {
+	if p.ToolChoice != nil {
+		switch p.ToolChoice.Mode {
+		case "required":
+			return chat.ToolChoice{Choice: chat.Required}
+		case "none":
+			return chat.ToolChoice{Choice: chat.None}
+		}
+	}
+	return chat.ToolChoice{}
+}
+
+// writer turns a server's messages into those of a chat, which can hold media
+// in a user's message only. Media from elsewhere wait there for the next one
+// that may take them.
+type writer struct {
+	messages []chat.Message
+	order    []string // ids of the latest tool uses
+	waiting  []chat.Part
+}
+
+func (w *writer) message(m mcpclient.SamplingMessage) {
+	switch {
+	case m.Role == "assistant":
+		w.assistant(m.Content)
+	case len(m.Content) > 0 && isResult(m.Content[0]):
+		w.results(m.Content)
+	default:
+		w.user(m.Content)
+	}
+}
+
+func isResult(c mcpclient.Content) bool {
+	_, ok := c.(*mcpclient.ToolResultContent)
+	return ok
+}
+
+func (w *writer) user(blocks []mcpclient.Content) {
+	parts := w.waiting
+	w.waiting = nil
+	for _, c := range blocks {
+		if part, ok := mediaPart(c); ok {
+			parts = append(parts, part)
+		} else if t, ok := c.(*mcpclient.TextContent); ok {
+			parts = append(parts, chat.Part{Text: t.Text})
+		}
+	}
+	w.messages = append(w.messages, chat.Message{Role: chat.User, Parts: parts})
+}
+
+func (w *writer) assistant(blocks []mcpclient.Content) {
+	m := chat.Message{Role: chat.Assistant}
+	w.order = nil
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcpclient.TextContent:
+			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
+		case *mcpclient.ToolUseContent:
+			w.order = append(w.order, c.ID)
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Input)})
+		default:
+			if part, ok := mediaPart(c); ok {
+				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})
+				w.waiting = append(w.waiting, part)
+			}
+		}
+	}
+	w.messages = append(w.messages, m)
+}
+
+// results adds one message for each result, in the order of the tool uses.
+func (w *writer) results(blocks []mcpclient.Content) {
+	byID := map[string]*mcpclient.ToolResultContent{}
+	for _, c := range blocks {
+		if r, ok := c.(*mcpclient.ToolResultContent); ok {
+			byID[r.ToolUseID] = r
+		}
+	}
+	for _, id := range w.order {
+		text, media := resultText(byID[id])
+		w.messages = append(w.messages, chat.Message{
+			Role: chat.ToolRole, ToolCallID: id, Parts: []chat.Part{{Text: text}},
+		})
+		w.waiting = append(w.waiting, media...)
+	}
+	w.finish()
+}
+
+// finish gives media that still wait a message of their own.
+func (w *writer) finish() []chat.Message {
+	if len(w.waiting) > 0 {
+		w.user(nil)
+	}
+	return w.messages
+}
+
+// mediaPart is an image or a sound that a model can be given.
+func mediaPart(c mcpclient.Content) (chat.Part, bool) {
+	switch c := c.(type) {
+	case *mcpclient.ImageContent:
+		if clean, ok := chat.ImageType(c.MIMEType); ok && len(c.Data) > 0 {
+			return chat.Part{Image: &chat.Image{MIMEType: clean, Data: c.Data}}, true
+		}
+	case *mcpclient.AudioContent:
+		if format, ok := chat.AudioFormat(c.MIMEType); ok && len(c.Data) > 0 {
+			return chat.Part{Audio: &chat.Audio{Format: format, Data: c.Data}}, true
+		}
+	}
+	return chat.Part{}, false
+}
+
+func mediaName(c mcpclient.Content) string {
+	switch c := c.(type) {
+	case *mcpclient.ImageContent:
+		return fmt.Sprintf("image %s, %d bytes", cut(c.MIMEType), len(c.Data))
+	case *mcpclient.AudioContent:
+		return fmt.Sprintf("audio %s, %d bytes", cut(c.MIMEType), len(c.Data))
+	}
+	return "content"
+}
+
+// resultText is a tool's result as text, and the media to show beside it.
+func resultText(r *mcpclient.ToolResultContent) (string, []chat.Part) {
+	var texts []string
+	var media []chat.Part
+	for _, c := range r.Content {
+		text := blockText(c)
+		if part, ok := mediaPart(c); ok {
+			text = "[" + mediaName(c) + ", attached below]"
+			media = append(media, part)
+		}
+		texts = append(texts, text)
+	}
+	if len(r.Content) == 0 && len(r.StructuredContent) > 0 {
+		texts = append(texts, string(r.StructuredContent))
+	}
+	text := strings.Join(texts, "\n")
+	if text == "" {
+		text = "(no output)"
+	}
+	if r.IsError {
+		text = "Error: " + text
+	}
+	return text, media
+}
+
+// blockText stands for a block in a text.
+func blockText(c mcpclient.Content) string {
+	switch c := c.(type) {
+	case *mcpclient.TextContent:
+		return c.Text
+	case *mcpclient.ImageContent, *mcpclient.AudioContent:
+		return "[" + mediaName(c) + ", of a kind that the model does not take]"
+	case *mcpclient.ResourceLink:
+		return linkText(&c.Resource)
+	case *mcpclient.EmbeddedResource:
+		if c.Resource.Blob != nil {
+			return fmt.Sprintf("[resource %s %s, %d bytes of binary data]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
+		}
+		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
+	case *mcpclient.UnknownContent:
+		return "[content of unknown type " + cut(c.Type) + "]"
+	}
+	return "[content that does not belong here]"
+}
+
+func linkText(r *mcpclient.Resource) string {
+	fields := []string{"resource", r.Name, r.URI}
+	if r.MIMEType != "" {
+		fields = append(fields, r.MIMEType)
+	}
+	if r.Size != nil {
+		fields = append(fields, fmt.Sprintf("%d bytes", *r.Size))
+	}
+	return "[" + strings.Join(fields, " ") + "]"
+}
+
+// fenced puts text between fences longer than any in it.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
+}

@@ -1,0 +1,215 @@
+package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/sashabaranov/go-openai"
+)
+
+const testKey = "sk-test-0123456789abcdef"
+
+// host is a model's host that keeps the requests it gets.
+type host struct {
+	*memhttp.Server
+	mu       sync.Mutex
+	requests []string
+}
+
+func newHost(t testing.TB, h http.HandlerFunc) *host {
+	t.Helper()
+	s := &host{}
+	s.Server = memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("read request: %v", err)
+		}
+		s.mu.Lock()
+		s.requests = append(s.requests, string(body))
+		s.mu.Unlock()
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
+	t.Helper()
+	cfg := openai.DefaultConfig(testKey)
+	cfg.HTTPClient = s.Client()
+	sampler, err := New(cfg, "gpt-4.1", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sampler
+}
+
+func (s *host) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+func (s *host) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests[len(s.requests)-1]
+}
+
+func answering(bodies ...string) http.HandlerFunc {
+	var mu sync.Mutex
+	return func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, bodies[0])
+		if len(bodies) > 1 {
+			bodies = bodies[1:]
+		}
+	}
+}
+
+const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
+
+// question reads params as a server would send them.
+func question(t testing.TB, raw string) *mcpclient.CreateMessageParams {
+	t.Helper()
+	p := new(mcpclient.CreateMessageParams)
+	if err := json.Unmarshal([]byte(raw), p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const hi = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100}`
+
+func equalJSON(t testing.TB, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("got no JSON: %v: %s", err, got)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("want no JSON: %v: %s", err, want)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
+	}
+}
+
+var _ mcpclient.SamplingHandler = (*Sampler)(nil)
+
+func TestCreateMessage(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, hi))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equalJSON(t, string(raw), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
+	equalJSON(t, h.last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
+}
+
+func TestModelName(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	got, err := h.sampler(t, &Options{ModelName: "house model"}).CreateMessage(t.Context(), question(t, hi))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Model != "house model" {
+		t.Errorf("got model %q, want %q", got.Model, "house model")
+	}
+}
+
+func TestCapability(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	if got, want := h.sampler(t, nil).SamplingCapability(), (mcpclient.SamplingCapability{Tools: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// A request that breaks the rules costs nothing: not the reviewer's time, not a
+// place in the limits, no completion.
+func TestInvalidRequests(t *testing.T) {
+	user := func(block string) string {
+		return `{"maxTokens":9,"messages":[{"role":"user","content":` + block + `}]}`
+	}
+	use := `{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}}`
+	tests := []struct{ name, params, want string }{
+		{"no messages", `{"messages":[],"maxTokens":9}`, "there are none"},
+		{"no maxTokens", `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "maxTokens"},
+		{"negative temperature", `{"maxTokens":9,"temperature":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "temperature"},
+		{"odd role", `{"maxTokens":9,"messages":[{"role":"system","content":{"type":"text","text":"Hi"}}]}`, `role "system"`},
+		{"missing result", `{"maxTokens":9,"messages":[` + use + `]}`, "no result"},
+		{"unknown result", user(`{"type":"tool_result","toolUseId":"x","content":[]}`), "no tool use"},
+		{"mixed results", `{"maxTokens":9,"messages":[` + use + `,{"role":"user","content":[{"type":"tool_result","toolUseId":"a","content":[]},{"type":"text","text":"x"}]}]}`, "mixed"},
+		{"odd image", user(`{"type":"image","data":"AAAA","mimeType":"image/svg+xml"}`), "image/svg+xml"},
+		{"empty image", user(`{"type":"image","data":"","mimeType":"image/png"}`), "without data"},
+		{"bad base64", user(`{"type":"image","data":"%%","mimeType":"image/png"}`), "malformed"},
+		{"odd audio", user(`{"type":"audio","data":"AAAA","mimeType":"audio/ogg"}`), "audio/ogg"},
+		{"unknown block", user(`{"type":"hologram"}`), "hologram"},
+		{"resource", user(`{"type":"resource","resource":{"uri":"a:b","text":"x"}}`), "does not belong"},
+		{"two tools of a name", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":{}},{"name":"f","inputSchema":{}}]}`, `named "f"`},
+		{"tool without name", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"","inputSchema":{}}]}`, "no name"},
+		{"schema is a text", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":"x"}]}`, "schema"},
+		{"required without tools", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"toolChoice":{"mode":"required"}}`, "without tools"},
+		{"odd choice", `{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"toolChoice":{"mode":"maybe"}}`, `"maybe"`},
+	}
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{
+		Limits: Limits{Requests: 1},
+		Review: ReviewFuncs{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
+	})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := s.CreateMessage(t.Context(), question(t, tt.params))
+			rpc, ok := errors.AsType[*mcpclient.RPCError](err)
+			if !ok || rpc.Code != mcpclient.CodeInvalidParams {
+				t.Fatalf("got %v, want an RPCError with code %d", err, mcpclient.CodeInvalidParams)
+			}
+			if !strings.Contains(rpc.Message, tt.want) {
+				t.Errorf("got %q, want a message with %q", rpc.Message, tt.want)
+			}
+		})
+	}
+	if n := h.asked(); n != 0 {
+		t.Errorf("the model was asked %d times, want 0", n)
+	}
+	s.options.Review = nil
+	if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Errorf("the one request of the limit was gone: %v", err)
+	}
+}
+
+// A reviewer can put more into a request than a server's JSON can.
+func TestCheckBlock(t *testing.T) {
+	for _, c := range []mcpclient.Content{
+		&mcpclient.ToolUseContent{ID: "a", Name: "f", Input: json.RawMessage(`[]`)}, &mcpclient.ResourceLink{}, nil,
+	} {
+		if err := checkBlock(c); err == nil {
+			t.Errorf("%T: got no error", c)
+		}
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	cfg := openai.DefaultConfig(testKey)
+	if _, err := New(cfg, "", nil); err == nil {
+		t.Error("no model: got no error")
+	}
+	if _, err := New(cfg, "m", &Options{Host: "acme"}); err == nil || !strings.Contains(err.Error(), "acme") {
+		t.Errorf("unknown host: got %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// connect reaches a server of the official SDK whose tool "poem" asks for a
+// completion, at a revision of either era.
+func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "poet", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close(); session.Wait() })
+	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
+		&mcpclient.Options{Revision: revision, Sampling: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func poem(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	answer, ok := r.Params.InputResponses["poem"].(*mcp.CreateMessageWithToolsResult)
+	if !ok {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": &mcp.CreateMessageParams{
+			MaxTokens: 10, SystemPrompt: "Rhyme.",
+			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "A poem, please"}}},
+		}}}, nil
+	}
+	text := answer.Content[0].(*mcp.TextContent).Text
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+		Text: fmt.Sprintf("%s says %q and stops for %s", answer.Model, text, answer.StopReason),
+	}}}, nil
+}
+
+func TestServerOfTheOfficialSDK(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			h := newHost(t, answering(plainAnswer))
+			var origin mcpclient.Origin
+			client := connect(t, revision, h.sampler(t, &Options{Review: ReviewFuncs{
+				Request: func(_ context.Context, r *Request) error { origin = r.Origin; return nil },
+			}}))
+			got, err := client.CallTool(t.Context(), "poem", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`; got.Text() != want {
+				t.Errorf("got %q, want %q", got.Text(), want)
+			}
+			equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":10,"stream":false,
+				"messages":[{"role":"system","content":"Rhyme."},{"role":"user","content":"A poem, please"}]}`)
+			if origin.Server.Info.Name != "poet" || origin.Call == nil || origin.Call.Name != "poem" {
+				t.Errorf("the reviewer was told of %+v in %+v, want poet in poem", origin.Server.Info, origin.Call)
+			}
+		})
+	}
+}
+
+func TestRefusalReachesTheServer(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	client := connect(t, "2025-11-25", h.sampler(t, &Options{Review: ReviewFuncs{
+		Request: func(context.Context, *Request) error { return fmt.Errorf("never mind %s", testKey) },
+	}}))
+	got, err := client.CallTool(t.Context(), "poem", nil)
+	text := fmt.Sprint(err)
+	if err == nil {
+		text = got.Text()
+	}
+	if !strings.Contains(text, "the request was not approved") || strings.Contains(text, testKey) {
+		t.Errorf("the server learned %q, want that the request was not approved", text)
+	}
+	if h.asked() != 0 {
+		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+}
