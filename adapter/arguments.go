@@ -1,0 +1,249 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// maxArguments bounds the arguments of one call in bytes.
+const maxArguments = 4 << 20
+
+// wrapper is the parameter in which langchaingo's OpenAIFunctionsAgent has
+// models pass a tool's whole input.
+const wrapper = "__arg1"
+
+// ArgumentError says that a model's arguments do not fit the tool. The call was
+// not sent.
+type ArgumentError struct {
+	Tool string // the model's name of the tool
+	Path string // a JSON pointer to what does not fit, "" for the arguments as a whole
+	Err  error
+}
+
+func (e *ArgumentError) Error() string {
+	return fmt.Sprintf("arguments of %s: %v", e.Tool, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ArgumentError) Unwrap() error { return e.Err }
+
+// Arguments makes of what a model wrote the arguments that a call sends: what is
+// validated is exactly what is sent. The error is an [*ArgumentError].
+//
+// It accepts a JSON object, one inside a string or a code fence, one in the
+// __arg1 parameter of langchaingo's agents, and one that is followed by the
+// lines that ReAct models go on with. For a tool with a single parameter, or a
+// single required one, its bare value will do. Nothing at all means no
+// arguments.
+//
+// Arguments that do not fit the tool's schema are repaired where the schema says
+// what was meant: "3" becomes 3 and 3 becomes "3", JSON in a string is decoded,
+// a value is put into the list that it belongs in, and null goes where an
+// optional property cannot be null.
+func (t *Tool) Arguments(input string) (json.RawMessage, error) {
+	candidates, err := t.candidates(input)
+	if err != nil {
+		return nil, t.argumentError(err)
+	}
+	var first error
+	for _, candidate := range candidates {
+		args, err := t.fit(candidate)
+		if err == nil {
+			return jsonrpc.Marshal(args)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, t.argumentError(first)
+}
+
+func (t *Tool) argumentError(err error) error {
+	e := &ArgumentError{Tool: t.name, Err: err}
+	if v, ok := err.(*schema.Violation); ok {
+		e.Path = v.Path
+	}
+	return e
+}
+
+// fit returns the arguments as they are or repaired, when they fit the schema.
+func (t *Tool) fit(args map[string]any) (map[string]any, error) {
+	if t.schema.ValidateValue(args) == nil {
+		return args, nil
+	}
+	repaired, ok := newRepair(t.schema.Root()).value(t.schema.Root(), args).(map[string]any)
+	if !ok {
+		repaired = args
+	}
+	if err := schema.Check(repaired); err != nil {
+		return nil, err
+	}
+	if err := t.schema.ValidateValue(repaired); err != nil {
+		return nil, err
+	}
+	return repaired, nil
+}
+
+// candidates lists the arguments that input may mean, the likeliest first. There
+// is at least one when there is no error.
+func (t *Tool) candidates(input string) ([]map[string]any, error) {
+	if len(input) > maxArguments {
+		return nil, fmt.Errorf("%d bytes: want at most %d", len(input), maxArguments)
+	}
+	values, err := readings(input)
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]any
+	for _, v := range values {
+		out = append(out, t.objects(v, wrapperDepth)...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("want a JSON object with %s, got the text %q", t.shape.names(), cut(strings.TrimSpace(input), 100))
+	}
+	return out, nil
+}
+
+// wrapperDepth bounds wrappers inside wrappers.
+const wrapperDepth = 3
+
+// objects makes of one reading the argument objects that it may stand for.
+func (t *Tool) objects(v any, depth int) []map[string]any {
+	switch v := v.(type) {
+	case nil:
+		return []map[string]any{{}}
+	case map[string]any:
+		inner, wrapped := v[wrapper]
+		if !wrapped || len(v) > 1 || depth == 0 || t.shape.has(wrapper) {
+			return []map[string]any{v}
+		}
+		values := []any{inner}
+		if text, ok := inner.(string); ok {
+			values = insideString(text)
+		}
+		var out []map[string]any
+		for _, v := range values {
+			out = append(out, t.objects(v, depth-1)...)
+		}
+		if len(out) == 0 {
+			return []map[string]any{v}
+		}
+		return out
+	}
+	if text, ok := v.(string); ok && len(t.shape.properties) == 0 && saysNothing(text) {
+		return []map[string]any{{}}
+	}
+	if only := t.shape.only; only != "" {
+		return []map[string]any{{only: v}}
+	}
+	return nil
+}
+
+// saysNothing recognizes the input that ReAct models, who cannot leave it out,
+// give a tool without parameters.
+func saysNothing(text string) bool {
+	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
+	case "", "none", "null", "nil", "n/a", "{}":
+		return true
+	}
+	return false
+}
+
+// readings lists the values that a model's input may be read as.
+func readings(input string) ([]any, error) {
+	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
+	if text == "" {
+		return []any{nil}, nil
+	}
+	whole, err := schema.Decode([]byte(text))
+	if err == nil {
+		return unquoted(whole), nil
+	}
+	if body, ok := fenced(text); ok {
+		if v, err := schema.Decode([]byte(body)); err == nil {
+			return unquoted(v), nil
+		}
+		text = body
+	} else if v, ok := beforeTail(text); ok {
+		return unquoted(v), nil
+	} else if loc := tail.FindStringIndex(text); loc != nil {
+		text = strings.TrimSpace(text[:loc[0]])
+	}
+	// What begins like JSON was meant to be JSON: half of it must not become the
+	// value of a parameter.
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		return nil, err
+	}
+	return []any{text}, nil
+}
+
+// unquoted adds to a value what it means when it is JSON inside a string.
+func unquoted(v any) []any {
+	if text, ok := v.(string); ok {
+		return insideString(text)
+	}
+	return []any{v}
+}
+
+// insideString lists the values that a string may stand for: the JSON in it, and
+// itself.
+func insideString(text string) []any {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return []any{nil, text}
+	}
+	if body, ok := fenced(trimmed); ok {
+		trimmed = body
+	}
+	if v, err := schema.Decode([]byte(trimmed)); err == nil {
+		if inner, ok := v.(string); ok { // quoted once more
+			if v, err := schema.Decode([]byte(inner)); err == nil {
+				return []any{v, inner, text}
+			}
+		}
+		return []any{v, text}
+	}
+	return []any{text}
+}
+
+// tail matches the line with which a ReAct model goes on after its input.
+var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
+
+// fenced returns what is inside a Markdown code fence that text begins with,
+// when nothing but a tail follows it.
+func fenced(text string) (string, bool) {
+	body, ok := strings.CutPrefix(text, "```")
+	if !ok {
+		return "", false
+	}
+	body, rest, closed := strings.Cut(body, "```")
+	rest = strings.TrimSpace(rest)
+	if loc := tail.FindStringIndex(rest); closed && rest != "" && (loc == nil || loc[0] != 0) {
+		return "", false
+	}
+	if language, code, ok := strings.Cut(body, "\n"); ok && !strings.ContainsAny(language, "{[\" ") {
+		body = code
+	}
+	return strings.TrimSpace(body), true
+}
+
+// beforeTail reads a JSON value that a tail follows.
+func beforeTail(text string) (any, bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return nil, false
+	}
+	rest := strings.TrimSpace(text[dec.InputOffset():])
+	if loc := tail.FindStringIndex(rest); loc == nil || loc[0] != 0 {
+		return nil, false
+	}
+	v, err := schema.Decode(raw)
+	return v, err == nil
+}

@@ -1,0 +1,211 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// toolWith is a tool that no server stands behind.
+func toolWith(t testing.TB, inputSchema string) *Tool {
+	t.Helper()
+	s := newServer(&Server{Name: "test"}, new(Options).withDefaults())
+	def := &mcpclient.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
+	tool, err := newTool(s, def, new(Options).withDefaults(), new(schema.Cache))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool.name = def.Name
+	return tool
+}
+
+const (
+	weather = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
+		"city":{"type":"string"},"days":{"type":"integer","minimum":1},"tags":{"type":"array","items":{"type":"string"}},
+		"metric":{"type":"boolean"},"ratio":{"type":"number"},"place":{"$ref":"#/$defs/place"},
+		"unit":{"enum":["C","F"]},"level":{"enum":[1,2]},"maybe":{"type":["integer","null"]},
+		"id":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+		"at":{"oneOf":[{"type":"object","properties":{"kind":{"const":"x"},"v":{"type":"integer"}},"required":["kind","v"]},
+			{"type":"object","properties":{"kind":{"const":"y"},"v":{"type":"boolean"}},"required":["kind","v"]}]}},
+		"$defs":{"place":{"type":"object","properties":{"lat":{"type":"number"},"in":{"$ref":"#/$defs/place"}}}}}`
+	search  = `{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`
+	number  = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+	several = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`
+	nothing = `{"type":"object"}`
+)
+
+func TestArguments(t *testing.T) {
+	tests := []struct{ name, schema, input, want string }{
+		{"object", search, `{"query":"x"}`, `{"query":"x"}`},
+		{"white space", search, "\ufeff\n {\"query\": \"x\"} \n", `{"query":"x"}`},
+		{"empty", nothing, ``, `{}`},
+		{"blank", nothing, " \n", `{}`},
+		{"null", nothing, `null`, `{}`},
+		{"none in words", nothing, `None`, `{}`},
+		{"not applicable", nothing, `"N/A"`, `{}`},
+		{"exact digits", `{"properties":{"n":{"type":"number"}}}`, `{"n":12345678901234567890.10}`, `{"n":12345678901234567890.10}`},
+		{"no HTML escapes", search, `{"query":"a<b>&"}`, `{"query":"a<b>&"}`},
+		{"last duplicate", search, `{"query":"x","query":"y"}`, `{"query":"y"}`},
+
+		{"wrapped object", weather, `{"__arg1":{"city":"Rome"}}`, `{"city":"Rome"}`},
+		{"wrapped JSON", weather, `{"__arg1":"{\"city\":\"Rome\"}"}`, `{"city":"Rome"}`},
+		{"wrapped twice", weather, `{"__arg1":"{\"__arg1\":{\"city\":\"Rome\"}}"}`, `{"city":"Rome"}`},
+		{"wrapped fence", weather, "{\"__arg1\":\"```json\\n{\\\"city\\\":\\\"Rome\\\"}\\n```\"}", `{"city":"Rome"}`},
+		{"wrapped value", weather, `{"__arg1":"Rome"}`, `{"city":"Rome"}`},
+		{"wrapped number", number, `{"__arg1":3}`, `{"n":3}`},
+		{"wrapped nothing", nothing, `{"__arg1":""}`, `{}`},
+		{"wrapped empty value", search, `{"__arg1":""}`, `{"query":""}`},
+		{"wrapped text with a tail", search, `{"__arg1":"a\nThought: b"}`, `{"query":"a\nThought: b"}`},
+		{"a parameter of that name", `{"properties":{"__arg1":{"type":"string"}}}`, `{"__arg1":"{}"}`, `{"__arg1":"{}"}`},
+		{"JSON that is meant as text", search, `{"__arg1":"{\"a\":1}"}`, `{"query":"{\"a\":1}"}`},
+
+		{"fence", search, "```json\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
+		{"fence without language", search, "```\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
+		{"fence on one line", search, "```{\"query\":\"x\"}```", `{"query":"x"}`},
+		{"fence without end", search, "```json\n{\"query\":\"x\"}", `{"query":"x"}`},
+		{"fence and tail", search, "```json\n{\"query\":\"x\"}\n```\nObservation: 3\nThought: done", `{"query":"x"}`},
+		{"fence around text", search, "```\nsome text\n```", `{"query":"some text"}`},
+		{"tail", search, "{\"query\":\"x\"}\nObservation: 3", `{"query":"x"}`},
+		{"tail on the line", search, `{"query":"x"} Observation: 3`, `{"query":"x"}`},
+		{"text and tail", search, "some text\nObservation: 3\nThought: I", `{"query":"some text"}`},
+
+		{"bare text", search, `some text`, `{"query":"some text"}`},
+		{"bare quoted text", search, `"some text"`, `{"query":"some text"}`},
+		{"bare number", number, `3`, `{"n":3}`},
+		{"bare number as text", search, `3`, `{"query":"3"}`},
+		{"bare value of the required one", weather, `Rome`, `{"city":"Rome"}`},
+		{"bare list", `{"properties":{"l":{"type":"array"}}}`, `[1,2]`, `{"l":[1,2]}`},
+		{"quoted object", search, `"{\"query\":\"x\"}"`, `{"query":"x"}`},
+		{"object quoted twice", search, `"\"{\\\"query\\\":\\\"x\\\"}\""`, `{"query":"x"}`},
+
+		{"text to number", weather, `{"city":"Rome","days":"3"}`, `{"city":"Rome","days":3}`},
+		{"text to boolean", weather, `{"city":"Rome","metric":"True"}`, `{"city":"Rome","metric":true}`},
+		{"text to fraction", weather, `{"city":"Rome","ratio":" 0.5 "}`, `{"city":"Rome","ratio":0.5}`},
+		{"number to text", weather, `{"city":10115}`, `{"city":"10115"}`},
+		{"boolean to text", weather, `{"city":true}`, `{"city":"true"}`},
+		{"value to list", weather, `{"city":"Rome","tags":"a"}`, `{"city":"Rome","tags":["a"]}`},
+		{"value to list of another type", weather, `{"city":"Rome","tags":7}`, `{"city":"Rome","tags":["7"]}`},
+		{"text to list", weather, `{"city":"Rome","tags":"[\"a\",1]"}`, `{"city":"Rome","tags":["a","1"]}`},
+		{"text to object", weather, `{"city":"Rome","place":"{\"lat\":\"1.5\"}"}`, `{"city":"Rome","place":{"lat":1.5}}`},
+		{"through references", weather, `{"city":"Rome","place":{"in":{"in":{"lat":"2"}}}}`, `{"city":"Rome","place":{"in":{"in":{"lat":2}}}}`},
+		{"text to enumerated number", weather, `{"city":"Rome","level":"2"}`, `{"city":"Rome","level":2}`},
+		{"null for not given", weather, `{"city":"Rome","days":null,"unit":null}`, `{"city":"Rome"}`},
+		{"null where it may be", weather, `{"city":"Rome","maybe":null,"id":null,"days":"1"}`, `{"city":"Rome","days":1,"id":null,"maybe":null}`},
+		{"alternative", weather, `{"city":"Rome","id":"5"}`, `{"city":"Rome","id":5}`},
+		{"alternative by its constant", weather, `{"city":"Rome","at":{"kind":"y","v":"true"}}`, `{"at":{"kind":"y","v":true},"city":"Rome"}`},
+		{"what fits is left alone", `{"properties":{"v":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, `{"v":"3"}`, `{"v":"3"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := toolWith(t, tt.schema).Arguments(tt.input)
+			if err != nil {
+				t.Fatalf("got %v, want %s", err, tt.want)
+			}
+			if string(got) != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestArgumentsRefused(t *testing.T) {
+	tests := []struct{ name, schema, input, path, want string }{
+		{"half an object", search, `{"query":"x"`, "", "not valid JSON: it ends too early"},
+		{"half an object in a fence", search, "```json\n{\"query\":\n```", "", "not valid JSON"},
+		{"two objects", search, `{"query":"x"}{"query":"y"}`, "", "more text after the value"},
+		{"text for several", several, `some text`, "", `want a JSON object with the properties "a", "b", got the text "some text"`},
+		{"missing", several, `{"a":"x"}`, "", `missing required property "b"`},
+		{"wrapped, unusable", several, `{"__arg1":"x"}`, "", `missing required properties "a", "b"`},
+		{"unknown", weather, `{"city":"Rome","town":1}`, "", `unknown property "town"; known are "at", "city"`},
+		{"not a number", weather, `{"city":"Rome","days":"three"}`, "/days", `want integer, got string "three"`},
+		{"not integral", weather, `{"city":"Rome","days":"1.5"}`, "/days", `want integer, got string "1.5"`},
+		{"below the minimum once repaired", weather, `{"city":"Rome","days":"0"}`, "/days", `want a number >= 1, got number 0`},
+		{"no list for text", weather, `{"city":["Rome"]}`, "/city", `want string, got array of 1`},
+		{"null for a required one", weather, `{"city":null}`, "/city", `want string, got null`},
+		{"inside a list", weather, `{"city":"Rome","tags":["a",{}]}`, "/tags/1", `want string, got object of 0`},
+		{"text for none", nothing, `please`, "", "want a JSON object with no properties"},
+		{"too deep", search, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "", "nested deeper"},
+		{"too large", search, `{"query":"` + strings.Repeat("x", maxArguments) + `"}`, "", "want at most 4194304"},
+		{"too many digits", number, `{"n":` + strings.Repeat("9", 2000) + `}`, "", "digits"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := toolWith(t, tt.schema).Arguments(tt.input)
+			var e *ArgumentError
+			if !errors.As(err, &e) {
+				t.Fatalf("got %s and %v, want an ArgumentError", got, err)
+			}
+			if e.Path != tt.path || !strings.Contains(e.Error(), tt.want) {
+				t.Errorf("got %q %v, want %q and %q", e.Path, e, tt.path, tt.want)
+			}
+			if len(e.Error()) > 2000 {
+				t.Errorf("got an error of %d bytes, want it short", len(e.Error()))
+			}
+		})
+	}
+}
+
+func TestRepairIsBounded(t *testing.T) {
+	var defs []string
+	for i := range 40 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	tool := toolWith(t, `{"properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"integer"},`+strings.Join(defs, ",")+`}}`)
+	r := newRepair(tool.schema.Root())
+	r.value(tool.schema.Root(), map[string]any{"v": "3"})
+	if r.left > 0 {
+		t.Errorf("got %d steps left, want the schema to use them up", r.left)
+	}
+	loop := toolWith(t, `{"type":"object","properties":{"v":{"$ref":"#/properties/v"},"n":{"type":"integer"}}}`)
+	if got, err := loop.Arguments(`{"v":1,"n":"2"}`); err != nil || string(got) != `{"n":2,"v":1}` {
+		t.Errorf("got %s, %v, want the loop passed over", got, err)
+	}
+}
+
+func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
+	args := map[string]any{"city": "Rome", "days": "3", "place": map[string]any{"lat": "1"}, "tags": []any{json.Number("1")}}
+	tool := toolWith(t, weather)
+	if _, err := tool.fit(args); err != nil {
+		t.Fatal(err)
+	}
+	if args["days"] != "3" || args["place"].(map[string]any)["lat"] != "1" || args["tags"].([]any)[0] != json.Number("1") {
+		t.Errorf("got %v, want it untouched", args)
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	tools := []*Tool{}
+	for _, s := range []string{weather, search, number, several, nothing} {
+		tools = append(tools, toolWith(f, s))
+	}
+	for _, seed := range []string{
+		`{"city":"Rome","days":"3","tags":"a"}`, `{"__arg1":"{\"city\":1}"}`, "```json\n{}\n```\nObservation: 1",
+		`"\"x\""`, `[[[]]]`, `{"city":null,"at":{"kind":"x","v":"1"}}`, "\ufeff", `{"a":1e999}`, "```", `{}x`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		for _, tool := range tools {
+			args, err := tool.Arguments(input)
+			if err != nil {
+				var e *ArgumentError
+				if !errors.As(err, &e) || e.Err == nil || e.Error() == "" {
+					t.Errorf("got %v, want an ArgumentError that says why", err)
+				}
+				continue
+			}
+			if err := tool.schema.Validate(args); err != nil {
+				t.Errorf("got %s for %q, which is not valid: %v", args, input, err)
+			}
+			again, err := tool.Arguments(string(args))
+			if err != nil || string(again) != string(args) {
+				t.Errorf("got %s, %v when read again, want %s", again, err, args)
+			}
+		}
+	})
+}

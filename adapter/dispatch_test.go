@@ -1,0 +1,285 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+)
+
+func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
+	// Each call waits for the other one: run one after the other they would not
+	// come to an end.
+	met := make(chan struct{})
+	meet := func(first bool) mcp.ToolHandler {
+		return func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if first {
+				<-met
+				return say("first"), nil
+			}
+			close(met)
+			return say("second"), nil
+		}
+	}
+	p := newPeer().tool("first", object, meet(true)).tool("second", object, meet(false))
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	got, err := ts.Dispatch(t.Context(), []llms.ToolCall{
+		call("1", "first", ""), call("2", "second", "{}"), call("3", "third", "{}"), {ID: "4"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := func(id, name, text string) llms.MessageContent {
+		return llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
+			llms.ToolCallResponse{ToolCallID: id, Name: name, Content: text},
+		}}
+	}
+	want := []llms.MessageContent{
+		tool("1", "first", "first"), tool("2", "second", "second"),
+		tool("3", "third", `Error: there is no tool named "third". The tools are: first, second`),
+		tool("4", "", `Error: there is no tool named "". The tools are: first, second`),
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if got, err := ts.Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
+		t.Errorf("got %v, %v for no calls, want nothing", got, err)
+	}
+}
+
+func TestDispatchIsBounded(t *testing.T) {
+	var running, most atomic.Int32
+	p := newPeer().tool("x", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		return say("ok"), nil
+	})
+	ts := open(t, &Options{Parallelism: 3}, Server{Name: "p", Transport: p.transport(t)})
+	calls := make([]llms.ToolCall, 50)
+	for i := range calls {
+		calls[i] = call(fmt.Sprint(i), "x", "")
+	}
+	got, err := ts.Dispatch(t.Context(), calls)
+	if err != nil || len(got) != len(calls) {
+		t.Errorf("got %d messages, %v, want %d", len(got), err, len(calls))
+	}
+	if n := most.Load(); n > 3 {
+		t.Errorf("got %d at the same time, want at most 3", n)
+	}
+}
+
+func TestDispatchEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		ts := open(t, &Options{Parallelism: 1}, Server{Name: "p", Transport: p.transport(t)})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		got, err := ts.Dispatch(ctx, []llms.ToolCall{call("1", "x", ""), call("2", "x", "")})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v, want the end of the context at once", err, time.Since(start))
+		}
+		if len(got) != 2 || !strings.Contains(fmt.Sprint(got[1].Parts[0]), "was cancelled") {
+			t.Errorf("got %v, want an answer to each call", got)
+		}
+	})
+}
+
+func TestCallTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		ts := open(t, &Options{Timeout: 5 * time.Second},
+			Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Timeout: time.Minute, Client: nil, Transport: newPeer().tool("y", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}).transport(t)})
+		for _, tt := range []struct {
+			tool string
+			opts []mcpclient.CallOption
+			want time.Duration
+		}{
+			{"x", nil, 5 * time.Second},
+			{"y", nil, time.Minute},
+			{"x", []mcpclient.CallOption{mcpclient.WithTimeout(time.Second)}, time.Second},
+		} {
+			start := time.Now()
+			r := ts.Call(t.Context(), call("1", tt.tool, ""), tt.opts...)
+			if got := time.Since(start); got != tt.want {
+				t.Errorf("%s: got an answer after %v, want %v", tt.tool, got, tt.want)
+			}
+			if r.Text != "Error: the tool gave no answer in time; it may still be running" || !r.IsError {
+				t.Errorf("got %q, want the timeout for the model", r.Text)
+			}
+			if !errors.Is(r.Err, context.DeadlineExceeded) || r.Fatal() != nil {
+				t.Errorf("got %v, fatal %v, want a deadline that is not fatal", r.Err, r.Fatal())
+			}
+		}
+	})
+}
+
+func TestCallFailures(t *testing.T) {
+	p := newPeer().tool("number", number, echo)
+	p.tool("fails", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		res := say("disk full")
+		res.IsError = true
+		return res, nil
+	})
+	p.tool("refuses", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
+	})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	tests := []struct{ tool, args, want string }{
+		{"fails", "", "Error: disk full"},
+		{"refuses", "", "Error: the server answered with an error: no such account (code -32602)"},
+		{"number", `{"n":"many"}`, `Error: arguments of number: at "/n": want integer, got string "many". Nothing was done. Correct the arguments and call the tool again.`},
+	}
+	for _, tt := range tests {
+		r := ts.Call(t.Context(), call("1", tt.tool, tt.args))
+		if r.Text != tt.want || !r.IsError || r.Fatal() != nil {
+			t.Errorf("%s: got %q, fatal %v, want %q", tt.tool, r.Text, r.Fatal(), tt.want)
+		}
+		// langchaingo's executor ends the run on an error.
+		tool, _ := ts.Lookup(tt.tool)
+		if text, err := tool.Call(t.Context(), tt.args); text != tt.want || err != nil {
+			t.Errorf("%s: got %q, %v, want text", tt.tool, text, err)
+		}
+	}
+	var toolErr *mcpclient.ToolError
+	if r := ts.Call(t.Context(), call("1", "fails", "")); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
+		t.Errorf("got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
+	}
+	var rpc *mcpclient.RPCError
+	if r := ts.Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
+		t.Errorf("got %v, want the server's error", r.Err)
+	}
+	var unknown *UnknownToolError
+	if r := ts.Call(t.Context(), call("1", "nope", "")); !errors.As(r.Err, &unknown) || r.Tool != nil {
+		t.Errorf("got %v, want an unknown tool", r.Err)
+	}
+}
+
+func TestLostConnectionIsAnError(t *testing.T) {
+	started := make(chan struct{})
+	p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	go func() {
+		<-started
+		p.die()
+	}()
+	for range 2 { // under way, and afterwards
+		got, err := ts.Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
+		if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), `server "p": call tool "x"`) {
+			t.Errorf("got %v, want the lost connection of p", err)
+		}
+		if len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].Parts[0]), "is lost") {
+			t.Errorf("got %v, want an answer for the model all the same", got)
+		}
+	}
+	tool, _ := ts.Lookup("x")
+	if text, err := tool.Call(t.Context(), ""); !errors.Is(err, mcpclient.ErrClosed) || text != "" {
+		t.Errorf("got %q, %v, want an error", text, err)
+	}
+}
+
+func TestResultOfACall(t *testing.T) {
+	p := newPeer().tool("x", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{
+			Meta:              mcp.Meta{"k": "v"},
+			Content:           []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 1000)}, &mcp.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
+			StructuredContent: map[string]any{"n": 1},
+		}, nil
+	})
+	ts := open(t, &Options{MaxResult: 300}, Server{Name: "p", Transport: p.transport(t)})
+	r := ts.Call(t.Context(), call("7", "x", ""))
+	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
+		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)
+	}
+	if diff := cmp.Diff(r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}}); diff != "" {
+		t.Errorf("got (-) want (+) media:\n%s", diff)
+	}
+	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
+		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
+	}
+	if tool, _ := ts.Lookup("x"); r.Tool != tool || r.Call.ID != "7" {
+		t.Errorf("got %v of %v, want the tool and the call", r.Call, r.Tool)
+	}
+}
+
+func TestCallPassesProgressOn(t *testing.T) {
+	p := newPeer().tool("x", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: req.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half",
+		})
+		return say("done"), err
+	})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	var got []string
+	r := ts.Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcpclient.Progress) { got = append(got, p.Message) }))
+	if diff := cmp.Diff(got, []string{"half"}); diff != "" || r.Text != "done" {
+		t.Errorf("got %q, progress (-) want (+):\n%s", r.Text, diff)
+	}
+}
+
+func BenchmarkCallOverhead(b *testing.B) {
+	tool := toolWith(b, weather)
+	for name, input := range map[string]string{
+		"valid":    `{"city":"Rome","days":3,"tags":["a","b"]}`,
+		"repaired": `{"city":"Rome","days":"3","tags":"a"}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := tool.Arguments(input); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDispatch(b *testing.B) {
+	p := newPeer().tool("x", weather, answer("ok"))
+	ts := open(b, nil, Server{Name: "p", Transport: p.transport(b)})
+	tool, _ := ts.Lookup("x")
+	args := `{"city":"Rome","days":3}`
+	b.Run("dispatch", func(b *testing.B) {
+		b.ReportAllocs()
+		calls := []llms.ToolCall{call("1", "x", args)}
+		for b.Loop() {
+			if _, err := ts.Dispatch(b.Context(), calls); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("client", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := tool.Client().CallTool(b.Context(), "x", json.RawMessage(args)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

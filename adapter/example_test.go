@@ -1,0 +1,95 @@
+package adapter_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// weatherServer starts a server in this process. Programs reach theirs with
+// [mcpclient.Command] or [mcpclient.HTTP].
+func weatherServer() mcpclient.Transport {
+	type query struct {
+		City string `json:"city"`
+		Days int    `json:"days"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Forecasts the weather of a city."},
+		func(_ context.Context, _ *mcp.CallToolRequest, q query) (*mcp.CallToolResult, any, error) {
+			text := fmt.Sprintf("%s: sunny for %d days", q.City, q.Days)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		})
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	if _, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil); err != nil {
+		log.Fatal(err)
+	}
+	return &mcpclient.IO{Reader: toClient, Writer: fromClient}
+}
+
+func ExampleOpen() {
+	ctx := context.Background()
+	ts, err := adapter.Open(ctx, []adapter.Server{
+		{Name: "home", Transport: weatherServer()},
+		{Name: "away", Transport: weatherServer()},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ts.Close()
+	for _, tool := range ts.Tools() { // for langchaingo's agents
+		fmt.Println(tool.Name())
+	}
+	// Output:
+	// home__forecast
+	// away__forecast
+}
+
+func ExampleToolset_Dispatch() {
+	ctx := context.Background()
+	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ts.Close()
+
+	// What a model answers to GenerateContent with llms.WithTools(ts.Definitions()).
+	calls := []llms.ToolCall{
+		{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Rome","days":"3"}`}},
+		{ID: "2", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}},
+	}
+	messages, err := ts.Dispatch(ctx, calls)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range messages {
+		answer := m.Parts[0].(llms.ToolCallResponse)
+		fmt.Println(answer.ToolCallID, answer.Content)
+	}
+	// Output:
+	// 1 Rome: sunny for 3 days
+	// 2 Error: arguments of forecast: missing required property "days". Nothing was done. Correct the arguments and call the tool again.
+}
+
+func ExampleToolset_Call() {
+	ctx := context.Background()
+	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ts.Close()
+
+	call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forcast", Arguments: `{}`}}
+	r := ts.Call(ctx, call)
+	fmt.Println(r.Text)
+	fmt.Println(r.Err)
+	// Output:
+	// Error: there is no tool named "forcast". The tools are: forecast
+	// there is no tool named "forcast"
+}

@@ -1,0 +1,113 @@
+package adapter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAssignNames(t *testing.T) {
+	ids := func(pairs ...string) []identity {
+		var out []identity
+		for _, p := range pairs {
+			server, tool, _ := strings.Cut(p, "|")
+			out = append(out, identity{server, tool})
+		}
+		return out
+	}
+	long := strings.Repeat("n", 80)
+	tests := []struct {
+		name   string
+		policy PrefixPolicy
+		ids    []identity
+		want   []string
+	}{
+		{"plain", PrefixOnCollision, ids("a|read", "b|write"), []string{"read", "write"}},
+		{"collision", PrefixOnCollision, ids("a|read", "b|read", "b|write"), []string{"a__read", "b__read", "write"}},
+		{"collision without case", PrefixOnCollision, ids("a|Read", "b|read"), []string{"a__Read", "b__read"}},
+		{"always", PrefixAlways, ids("a|read", "my server|x"), []string{"a__read", "my_server__x"}},
+		{"never", PrefixNever, ids("a|read", "b|write"), []string{"read", "write"}},
+		{"never, colliding", PrefixNever, ids("a|read", "b|read"), []string{"read_3c5e94a5", "read_041c228d"}},
+		{"illegal", PrefixOnCollision, ids("a|weird tool/name.v1", "a|日本"), []string{"weird_tool_name_v1", "__"}},
+		{"illegal, colliding in one server", PrefixOnCollision, ids("a|x.y", "a|x_y"), []string{"a__x_y_22583acd", "a__x_y_a55db346"}},
+		{"long", PrefixOnCollision, ids("a|" + long), []string{long[:55] + "_c2a773f6"}},
+		{"empty", PrefixOnCollision, ids("a|"), []string{"_"}},
+		{"none", PrefixAlways, nil, []string{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(assignNames(tt.ids, tt.policy), tt.want); diff != "" {
+				t.Errorf("got (-) want (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A server must not get the name of another server's tool by naming its own
+// like it.
+func TestNamesCannotBeTaken(t *testing.T) {
+	for _, victims := range [][]identity{
+		{{"bank", "pay"}},
+		{{"bank", "pay"}, {"shop", "pay"}},         // prefixed
+		{{"bank", "pay.now"}, {"bank", "pay_now"}}, // hashed
+	} {
+		name := assignNames(victims, PrefixOnCollision)[0]
+		for _, taken := range []string{name, strings.ToUpper(name)} {
+			names := assignNames(append(slices.Clone(victims), identity{"evil", taken}), PrefixOnCollision)
+			if got := names[len(victims)]; strings.EqualFold(got, name) {
+				t.Errorf("got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
+			}
+		}
+	}
+}
+
+var legal = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func TestNamesAreLegalUniqueAndIndependentOfOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "A", "b", "_", ".", "/", "é", "__", "read", strings.Repeat("x", 30)}
+	word := func() string {
+		var b strings.Builder
+		for range rng.IntN(5) {
+			b.WriteString(pieces[rng.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	for range 300 {
+		set := map[identity]bool{}
+		for range 1 + rng.IntN(30) {
+			set[identity{fmt.Sprintf("s%d%s", rng.IntN(3), word()), word()}] = true
+		}
+		var ids []identity
+		for id := range set {
+			ids = append(ids, id)
+		}
+		for _, policy := range []PrefixPolicy{PrefixOnCollision, PrefixAlways, PrefixNever} {
+			names := assignNames(ids, policy)
+			byID := map[identity]string{}
+			seen := map[string]identity{}
+			for i, name := range names {
+				if !legal.MatchString(name) {
+					t.Fatalf("got the name %q for %v, want it legal", name, ids[i])
+				}
+				folded := strings.ToUpper(name)
+				if other, ok := seen[folded]; ok {
+					t.Fatalf("got the name %q for %v and %v", name, ids[i], other)
+				}
+				seen[folded], byID[ids[i]] = ids[i], name
+			}
+			shuffled := slices.Clone(ids)
+			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			for i, name := range assignNames(shuffled, policy) {
+				if byID[shuffled[i]] != name {
+					t.Fatalf("got %q for %v in another order, want %q", name, shuffled[i], byID[shuffled[i]])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// transportFunc is a function as a transport.
+type transportFunc func(ctx context.Context) (mcpclient.Conn, error)
+
+func (f transportFunc) Dial(ctx context.Context) (mcpclient.Conn, error) { return f(ctx) }
+
+var errNoDial = errors.New("nobody there")
+
+func unreachable(context.Context) (mcpclient.Conn, error) { return nil, errNoDial }
+
+// silent is reached, if ever, when the context ends.
+func silent(ctx context.Context) (mcpclient.Conn, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func TestOpen(t *testing.T) {
+	a := newPeer().tool("read", search, answer("a reads")).tool("a.only", object, echo)
+	b := newPeer().tool("read", search, answer("b reads"))
+	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
+
+	var names []string
+	for _, tool := range ts.Tools() {
+		names = append(names, tool.Name())
+	}
+	if diff := cmp.Diff(names, []string{"a_only", "a__read", "b__read"}); diff != "" {
+		t.Errorf("got (-) want (+) names:\n%s", diff)
+	}
+	tool, ok := ts.Lookup("b__read")
+	if !ok || tool.Server() != "b" || tool.Definition().Name != "read" || tool.Client() != ts.Servers()[1].Client {
+		t.Errorf("got %+v, want the tool read of b", tool)
+	}
+	if _, ok := ts.Lookup("read"); ok {
+		t.Error("got a tool for a name that is not the model's")
+	}
+	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", "A__READ": "a reads"} {
+		if r := ts.Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
+			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
+		}
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	p := newPeer().tool("none", object, echo)
+	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	defs := ts.Definitions()
+	got, err := json.Marshal(defs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
+		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
+		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`
+	if string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	defs[0].Function.Name = "changed"
+	if ts.Definitions()[0].Function.Name != "none" {
+		t.Error("got the caller's change, want definitions of its own for every caller")
+	}
+}
+
+func TestParametersKeepTheSchema(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{ "type" : "object", "properties" : {} , "x":1.0 }`: `{ "type" : "object", "properties" : {} , "x":1.0 }`,
+		`{"type":"object"}`:                     `{"properties":{},"type":"object"}`,
+		`{}`:                                    `{"type":"object","properties":{}}`,
+		``:                                      `{"type":"object","properties":{}}`,
+		`null`:                                  `{"type":"object","properties":{}}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{}}}`: `{"type":"object","properties":{},"$ref":"#/$defs/a","$defs":{"a":{}}}`,
+	} {
+		if got := string(toolWith(t, schema).parameters); got != want {
+			t.Errorf("%s: got %s, want %s", schema, got, want)
+		}
+	}
+}
+
+func TestOpenFailureEndsTheOthers(t *testing.T) {
+	_, err := Open(t.Context(), []Server{
+		{Name: "slow", Transport: transportFunc(silent)}, // would take 30 s
+		{Name: "bad", Transport: transportFunc(unreachable)},
+	}, nil)
+	if !errors.Is(err, errNoDial) || !strings.Contains(err.Error(), `open toolset: server "bad": `) {
+		t.Errorf("got %v, want the failure of bad", err)
+	}
+}
+
+func TestOpenFailureClosesTheOthers(t *testing.T) {
+	p := newPeer().tool("x", object, echo)
+	listed := make(chan struct{})
+	_, err := Open(t.Context(), []Server{
+		{Name: "good", Transport: p.transport(t), Filter: func(*mcpclient.Tool) bool { close(listed); return true }},
+		{Name: "bad", Transport: transportFunc(func(context.Context) (mcpclient.Conn, error) { <-listed; return nil, errNoDial })},
+	}, nil)
+	if !errors.Is(err, errNoDial) {
+		t.Errorf("got %v, want the failure of bad", err)
+	}
+	<-p.ended
+}
+
+func TestStartAvailable(t *testing.T) {
+	var log strings.Builder
+	p := newPeer().tool("x", object, echo)
+	ts := open(t, &Options{Start: StartAvailable, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		Server{Name: "bad", Transport: transportFunc(unreachable)}, Server{Name: "good", Transport: p.transport(t)})
+	s := ts.Servers()
+	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
+		t.Errorf("got %+v, want bad with its error and good with its tool", s)
+	}
+	if got := ts.Tools(); len(got) != 1 || got[0].Name() != "x" {
+		t.Errorf("got %v, want the tool of good", got)
+	}
+	if !strings.Contains(log.String(), "server=bad") {
+		t.Errorf("got the log %q, want bad in it", log.String())
+	}
+}
+
+func TestOpenTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := Open(t.Context(), []Server{{Name: "slow", Transport: transportFunc(silent)}}, nil)
+		if err == nil || !strings.Contains(err.Error(), `server "slow"`) || !strings.Contains(err.Error(), "ConnectTimeout") {
+			t.Errorf("got %v, want the timeout of slow", err)
+		}
+		if got := time.Since(start); got != 30*time.Second {
+			t.Errorf("got %v, want the default of 30 s", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, &Options{Start: StartAvailable}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the end of the caller's context", err)
+		}
+	})
+}
+
+func TestOpenChecksServers(t *testing.T) {
+	reach := transportFunc(unreachable)
+	for want, servers := range map[string][]Server{
+		"no name":                              {{Transport: reach}},
+		"there twice":                          {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
+		"set Transport or Client":              {{Name: "a"}},
+		"either Transport or Client, not both": {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
+	} {
+		if _, err := Open(t.Context(), servers, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+	ts := open(t, nil)
+	if len(ts.Tools()) != 0 || len(ts.Definitions()) != 0 || len(ts.Servers()) != 0 {
+		t.Error("got something from no servers")
+	}
+}
+
+func TestOpenWithAClient(t *testing.T) {
+	p := newPeer().tool("x", object, answer("ok"))
+	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ts := open(t, nil, Server{Name: "p", Client: client})
+	if err := ts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Ping(t.Context()); err != nil {
+		t.Errorf("got %v, want the caller's client left open", err)
+	}
+}
+
+func TestToolsThatAreLeftOut(t *testing.T) {
+	p := newPeer().tool("good", object, echo).tool("hidden", object, echo)
+	p.tool("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`, echo)
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcpclient.Tool) bool { return tool.Name != "hidden" }})
+	s := ts.Servers()[0]
+	if len(s.Tools) != 1 || s.Tools[0].Name() != "good" {
+		t.Errorf("got %v, want good alone", s.Tools)
+	}
+	if len(s.Skipped) != 1 || s.Skipped[0].Name != "foreign" || !strings.Contains(s.Skipped[0].Err.Error(), "never fetched") {
+		t.Errorf("got %v, want foreign and why", s.Skipped)
+	}
+}
+
+func TestServerWithTooManyTools(t *testing.T) {
+	p := newPeer().tool("a", object, echo).tool("b", object, echo)
+	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t)}}, &Options{MaxTools: 1})
+	if err == nil || !strings.Contains(err.Error(), "more than 1 tools (Options.MaxTools)") {
+		t.Errorf("got %v, want the bound", err)
+	}
+}
+
+func TestFilterThatPanics(t *testing.T) {
+	p := newPeer().tool("a", object, echo)
+	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t), Filter: func(*mcpclient.Tool) bool { panic("oops") }}}, nil)
+	if err == nil || !strings.Contains(err.Error(), `server "p": filter panicked at tool "a": oops`) {
+		t.Errorf("got %v, want the panic as an error", err)
+	}
+}
+
+func TestServerWithoutTools(t *testing.T) {
+	p := newPeer()
+	p.AddPrompt(&mcp.Prompt{Name: "x"}, nil)
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 0 {
+		t.Errorf("got %+v, want no tools and no error", s)
+	}
+}

@@ -1,0 +1,88 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// peer is a server of the official SDK in this process.
+type peer struct {
+	*mcp.Server
+	session *mcp.ServerSession
+	die     func()        // ends the connection, as the end of a process would
+	ended   chan struct{} // closed when the session has ended
+}
+
+// newPeer makes a server without tools.
+func newPeer() *peer {
+	return &peer{
+		Server: mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil),
+		ended:  make(chan struct{}),
+	}
+}
+
+// tool adds a tool with a schema of its own.
+func (p *peer) tool(name, schema string, h mcp.ToolHandler) *peer {
+	p.AddTool(&mcp.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)}, h)
+	return p
+}
+
+// transport starts to serve and returns the way to reach the server.
+func (p *peer) transport(t testing.TB) mcpclient.Transport {
+	t.Helper()
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	session, err := p.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.session = session
+	p.die = func() { _ = fromServer.Close(); _ = toServer.Close() }
+	go func() {
+		_ = session.Wait()
+		_ = fromServer.Close()
+		close(p.ended)
+	}()
+	t.Cleanup(func() { _ = session.Close() })
+	return &mcpclient.IO{Reader: toClient, Writer: fromClient}
+}
+
+// answer is a tool that always says the same.
+func answer(text string) mcp.ToolHandler {
+	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return say(text), nil
+	}
+}
+
+// echo is a tool that answers with its arguments.
+func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return say(string(req.Params.Arguments)), nil
+}
+
+func say(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// open opens a toolset that is closed with the test.
+func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
+	t.Helper()
+	ts, err := Open(t.Context(), servers, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ts.Close() })
+	return ts
+}
+
+// call is a model's call of a tool.
+func call(id, name, arguments string) llms.ToolCall {
+	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
+}
+
+const object = `{"type":"object"}`

@@ -1,0 +1,55 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/anthropic"
+	"github.com/tmc/langchaingo/llms/openai"
+)
+
+// recorder keeps the body of a request and does not answer it.
+type recorder struct{ body []byte }
+
+func (r *recorder) Do(req *http.Request) (*http.Response, error) {
+	var err error
+	if r.body, err = io.ReadAll(req.Body); err != nil {
+		return nil, err
+	}
+	return nil, errors.New("no answer")
+}
+
+// langchaingo's providers must send the schema as the server wrote it.
+func TestProvidersSendTheSchema(t *testing.T) {
+	const schema = `{"type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"maximum":9007199254740993}},"required":["z"],"$defs":{"n":{"type":"integer"}}}`
+	p := newPeer().tool("x", schema, echo)
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	want, err := json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent recorder
+	oai, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claude, err := anthropic.New(anthropic.WithToken("none"), anthropic.WithHTTPClient(&sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, model := range map[string]llms.Model{"openai": oai, "anthropic": claude} {
+		sent.body = nil
+		messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
+		if _, err := model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Definitions()), llms.WithModel("m")); err == nil {
+			t.Fatalf("%s: got an answer from nobody", name)
+		}
+		if !bytes.Contains(sent.body, want) {
+			t.Errorf("%s: got the request %s\nwant it with %s", name, sent.body, want)
+		}
+	}
+}

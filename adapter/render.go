@@ -1,0 +1,153 @@
+package adapter
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Texts that stand for results without any.
+const (
+	noContent = "(the tool returned no content)"
+	noReason  = "(the tool failed without giving a reason)"
+)
+
+// rendering is a result on its way to the model.
+type rendering struct {
+	parts []string
+	media []llms.ContentPart
+	text  bool // there is text that the tool wrote
+}
+
+// render writes a result as text, of which there is always some, and as media
+// that a text cannot hold.
+func render(res *mcpclient.CallToolResult, limit int) (string, []llms.ContentPart) {
+	var r rendering
+	for _, c := range res.Content {
+		r.add(c)
+	}
+	// "a tool that returns structured content SHOULD also return the serialized
+	// JSON in a TextContent block": then it would be there twice.
+	if structured := bytes.TrimSpace(res.StructuredContent); len(structured) > 0 && !r.text {
+		r.parts = append(r.parts, string(structured))
+	}
+	text := strings.ToValidUTF8(strings.Join(r.parts, "\n"), "\ufffd")
+	blank := strings.TrimSpace(text) == ""
+	switch {
+	case blank && res.IsError:
+		text = noReason
+	case blank:
+		text = noContent
+	}
+	if res.IsError {
+		text = failed(text)
+	}
+	return shorten(text, limit), r.media
+}
+
+// failed marks the text of a failure.
+func failed(text string) string {
+	if len(text) >= 5 && strings.EqualFold(text[:5], "error") {
+		return text
+	}
+	return "Error: " + text
+}
+
+// add renders one block.
+func (r *rendering) add(c mcpclient.Content) {
+	switch c := c.(type) {
+	case *mcpclient.TextContent:
+		r.parts = append(r.parts, c.Text)
+		r.text = r.text || strings.TrimSpace(c.Text) != ""
+	case *mcpclient.ImageContent:
+		r.attach("image", c.MIMEType, c.Data)
+	case *mcpclient.AudioContent:
+		r.attach("audio", c.MIMEType, c.Data)
+	case *mcpclient.ResourceLink:
+		r.parts = append(r.parts, linkText(&c.Resource))
+	case *mcpclient.EmbeddedResource:
+		r.resource(&c.Resource)
+	case *mcpclient.UnknownContent:
+		r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", cut(c.Type, 100), c.Raw))
+	default:
+		r.raw(c)
+	}
+}
+
+// raw shows a block that does not belong in a tool's result.
+func (r *rendering) raw(c mcpclient.Content) {
+	if c == nil {
+		return
+	}
+	b, err := mcpclient.EncodeContent(c)
+	if err != nil {
+		b = []byte(err.Error())
+	}
+	r.parts = append(r.parts, fmt.Sprintf("[%T: %s]", c, b))
+}
+
+// attach adds an image or a sound as media, and a word about it to the text.
+func (r *rendering) attach(kind, mimeType string, data []byte) {
+	if len(data) == 0 {
+		r.parts = append(r.parts, fmt.Sprintf("[%s: empty]", kind))
+		return
+	}
+	if mimeType == "" {
+		mimeType = http.DetectContentType(data)
+	}
+	r.parts = append(r.parts, fmt.Sprintf("[%s: %s, %s]", kind, cut(mimeType, 100), size(int64(len(data)))))
+	r.media = append(r.media, llms.BinaryPart(mimeType, data))
+}
+
+// resource renders the contents of a resource.
+func (r *rendering) resource(c *mcpclient.ResourceContents) {
+	head := "resource " + cut(c.URI, 1000)
+	if c.MIMEType != "" {
+		head += " (" + cut(c.MIMEType, 100) + ")"
+	}
+	if c.Blob == nil {
+		r.parts = append(r.parts, "["+head+"]", c.Text)
+		r.text = r.text || strings.TrimSpace(c.Text) != ""
+		return
+	}
+	r.parts = append(r.parts, fmt.Sprintf("[%s: %s of binary data]", head, size(int64(len(c.Blob)))))
+	for _, kind := range []string{"image/", "audio/"} {
+		if strings.HasPrefix(c.MIMEType, kind) && len(c.Blob) > 0 {
+			r.media = append(r.media, llms.BinaryPart(c.MIMEType, c.Blob))
+		}
+	}
+}
+
+// linkText names a resource that the server could be asked for.
+func linkText(l *mcpclient.Resource) string {
+	var b strings.Builder
+	b.WriteString("[resource link: " + cut(l.URI, 1000))
+	if name := cmp.Or(l.Title, l.Name); name != "" && name != l.URI {
+		b.WriteString(", " + cut(name, 200))
+	}
+	if l.MIMEType != "" {
+		b.WriteString(", " + cut(l.MIMEType, 100))
+	}
+	if l.Size != nil {
+		b.WriteString(", " + size(*l.Size))
+	}
+	if l.Description != "" {
+		b.WriteString(": " + cut(l.Description, 1000))
+	}
+	return b.String() + "]"
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,119 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/tmc/langchaingo/llms"
+)
+
+func TestRender(t *testing.T) {
+	text := func(s string) mcpclient.Content { return &mcpclient.TextContent{Text: s} }
+	bytes := int64(2048)
+	png := []byte("\x89PNG\r\n\x1a\n")
+	tests := []struct {
+		name  string
+		res   mcpclient.CallToolResult
+		want  string
+		media []llms.ContentPart
+	}{
+		{"text", mcpclient.CallToolResult{Content: []mcpclient.Content{text("a"), text("b")}}, "a\nb", nil},
+		{"empty", mcpclient.CallToolResult{}, "(the tool returned no content)", nil},
+		{"blank", mcpclient.CallToolResult{Content: []mcpclient.Content{text(" \n")}}, "(the tool returned no content)", nil},
+		{"failure", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("no such file")}}, "Error: no such file", nil},
+		{"failure that says so", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("error: disk full")}}, "error: disk full", nil},
+		{"failure without a reason", mcpclient.CallToolResult{IsError: true}, "Error: (the tool failed without giving a reason)", nil},
+		{"structured only", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`{"n":1.50}`)}, `{"n":1.50}`, nil},
+		{"structured null", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`null`)}, `null`, nil},
+		{"structured beside text", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`{}`), Content: []mcpclient.Content{text("x")}}, "x", nil},
+		{"structured beside an image", mcpclient.CallToolResult{
+			StructuredContent: json.RawMessage(`{"w":1}`),
+			Content:           []mcpclient.Content{&mcpclient.ImageContent{Data: png, MIMEType: "image/png"}},
+		}, "[image: image/png, 8 bytes]\n{\"w\":1}", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}}},
+		{
+			"image without a type", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ImageContent{Data: png}}},
+			"[image: image/png, 8 bytes]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}},
+		},
+		{"empty image", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ImageContent{MIMEType: "image/png"}}}, "[image: empty]", nil},
+		{
+			"audio", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.AudioContent{Data: make([]byte, 1536), MIMEType: "audio/wav"}}},
+			"[audio: audio/wav, 1.5 KiB]", []llms.ContentPart{llms.BinaryContent{MIMEType: "audio/wav", Data: make([]byte, 1536)}},
+		},
+		{"link", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ResourceLink{Resource: mcpclient.Resource{
+			URI: "file:///a", Name: "a", Title: "The A", MIMEType: "text/plain", Size: &bytes, Description: "what it is",
+		}}}}, "[resource link: file:///a, The A, text/plain, 2.0 KiB: what it is]", nil},
+		{"embedded text", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
+			Resource: mcpclient.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"},
+		}}}, "[resource file:///a (text/plain)]\nbody", nil},
+		{"embedded blob", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
+			Resource: mcpclient.ResourceContents{URI: "file:///a", Blob: []byte{1, 2}},
+		}}}, "[resource file:///a: 2 bytes of binary data]", nil},
+		{"embedded image", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
+			Resource: mcpclient.ResourceContents{URI: "file:///a", MIMEType: "image/gif", Blob: []byte{1, 2}},
+		}}}, "[resource file:///a (image/gif): 2 bytes of binary data]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/gif", Data: []byte{1, 2}}}},
+		{"unknown", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.UnknownContent{
+			Type: "video", Raw: json.RawMessage(`{"type":"video","x":1}`),
+		}}}, `[content of type "video": {"type":"video","x":1}]`, nil},
+		{"tool use", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ToolUseContent{ID: "1", Name: "n"}}},
+			`[*mcpclient.ToolUseContent: {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
+		{"no block", mcpclient.CallToolResult{Content: []mcpclient.Content{nil}}, "(the tool returned no content)", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, media := render(&tt.res, 1000)
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if diff := cmp.Diff(media, tt.media); diff != "" {
+				t.Errorf("got (-) want (+) media:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShorten(t *testing.T) {
+	if got := shorten("short", minResult); got != "short" {
+		t.Errorf("got %q, want it as it was", got)
+	}
+	for _, unit := range []string{"x", "é", "日", "🙂"} {
+		text := strings.Repeat(unit, 4000)
+		for limit := minResult; limit < minResult+20; limit++ {
+			got := shorten(text, limit)
+			if len(got) > limit || len(got) < limit-2*len(unit)-4 {
+				t.Fatalf("%s: got %d bytes, want nearly %d", unit, len(got), limit)
+			}
+			if !utf8.ValidString(got) || !strings.HasPrefix(got, unit) || !strings.HasSuffix(got, unit) {
+				t.Fatalf("got %q, want whole runes of both ends", got)
+			}
+		}
+	}
+	got := shorten(strings.Repeat("a", 300)+strings.Repeat("z", 300), 256)
+	if want := "\n[… 386 of 600 bytes were cut here …]\n"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want it with %q", got, want)
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add(`{"content":[{"type":"text","text":"x"},{"type":"image","data":"AAAA"},{"type":"?"}],"isError":true}`)
+	f.Add(`{"content":[],"structuredContent":[1]}`)
+	f.Add(`{"content":[{"type":"resource","resource":{"uri":"u","blob":""}},{"type":"resource_link","uri":"u"}]}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		var res mcpclient.CallToolResult
+		if json.Unmarshal([]byte(raw), &res) != nil {
+			return
+		}
+		text, media := render(&res, minResult)
+		if strings.TrimSpace(text) == "" || len(text) > minResult || !utf8.ValidString(text) {
+			t.Errorf("got %q, want text of at most %d bytes", text, minResult)
+		}
+		for _, part := range media {
+			if b, ok := part.(llms.BinaryContent); !ok || b.MIMEType == "" || len(b.Data) == 0 {
+				t.Errorf("got %#v, want data with a type", part)
+			}
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Result is what became of one call of a model. It always has an answer for the
+// model, whatever went wrong.
+type Result struct {
+	// Call is the model's call.
+	Call llms.ToolCall
+
+	// Tool is the tool that was meant, nil when there is none of that name.
+	Tool *Tool
+
+	// Text is the answer for the model. It is never empty and at most
+	// [Options.MaxResult] bytes long.
+	Text string
+
+	// Media has the images and sounds of the answer as [llms.BinaryContent]. A
+	// tool's answer cannot carry them, so they need a human message after the
+	// tool's. Their size is bounded by that of the server's message only.
+	Media []llms.ContentPart
+
+	// Raw is the server's result, with structured content and _meta. It is nil
+	// when the server gave none.
+	Raw *mcpclient.CallToolResult
+
+	// IsError says that the model is told of a failure.
+	IsError bool
+
+	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
+	// or what [mcpclient.Client.CallTool] returned. A tool that failed has none;
+	// [mcpclient.CallToolResult.Err] makes one.
+	Err error
+
+	fatal bool
+}
+
+// Fatal is Err when the model cannot do better by trying again: the connection
+// is gone, the server could not be asked, or the caller's context has ended. It
+// is nil for unknown tools, bad arguments, errors that the server answered with,
+// and timeouts of single calls.
+func (r *Result) Fatal() error {
+	if r.fatal {
+		return r.Err
+	}
+	return nil
+}
+
+// Message is the answer as a message of the tool role. It has exactly one part,
+// as providers demand, and the name of the tool, which some need.
+func (r *Result) Message() llms.MessageContent {
+	return llms.MessageContent{
+		Role: llms.ChatMessageTypeTool,
+		Parts: []llms.ContentPart{llms.ToolCallResponse{
+			ToolCallID: r.Call.ID,
+			Name:       function(r.Call).Name,
+			Content:    r.Text,
+		}},
+	}
+}
+
+// function is the function that a call names, empty when it names none.
+func function(call llms.ToolCall) llms.FunctionCall {
+	if call.FunctionCall == nil {
+		return llms.FunctionCall{}
+	}
+	return *call.FunctionCall
+}
+
+// UnknownToolError says that a model called a tool that does not exist.
+type UnknownToolError struct {
+	Name string
+}
+
+func (e *UnknownToolError) Error() string {
+	return fmt.Sprintf("there is no tool named %q", cut(e.Name, 200))
+}
+
+// unknown is the result of a call of a tool that does not exist.
+func (t *Toolset) unknown(call llms.ToolCall) *Result {
+	err := &UnknownToolError{Name: function(call).Name}
+	names := make([]string, len(t.catalog.tools))
+	for i, tool := range t.catalog.tools {
+		names[i] = tool.name
+	}
+	text := "Error: " + err.Error() + ". "
+	if len(names) == 0 {
+		text += "There are no tools."
+	} else {
+		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
+	}
+	return &Result{Call: call, Text: shorten(text, t.opts.MaxResult), IsError: true, Err: err}
+}
+
+// fail completes a result whose call did not come to a result of the server.
+func (r *Result) fail(ctx context.Context, err error) *Result {
+	text, fatal := failure(ctx, err)
+	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.opts.MaxResult), true, err, fatal
+	return r
+}
+
+// failure words an error for the model and says whether it is beyond the model's
+// reach. Causes that may hold addresses or output of programs stay out of the
+// text.
+func failure(ctx context.Context, err error) (text string, fatal bool) {
+	var argument *ArgumentError
+	var rpc *mcpclient.RPCError
+	switch {
+	case ctx.Err() != nil:
+		return "the call was cancelled; the tool may or may not have run", true
+	case errors.As(err, &argument):
+		return argument.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
+	case errors.Is(err, mcpclient.ErrRejected):
+		return "the user refused what the tool asked for", false
+	case errors.As(err, &rpc):
+		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the tool gave no answer in time; it may still be running", false
+	case errors.Is(err, mcpclient.ErrTooManyRounds):
+		return "the tool asked for more and more input and was given up", false
+	case errors.Is(err, mcpclient.ErrMessageTooLarge):
+		return "the tool ran, but its result is too large to be received", false
+	case errors.Is(err, mcpclient.ErrInvalidResult):
+		return "the tool ran, but its result cannot be read", false
+	}
+	return "the connection to the tool's server is lost; the tool may or may not have run", true
+}

@@ -1,0 +1,198 @@
+package adapter
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// asks is a tool that asks the person in the middle of its call.
+func asks(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
+		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return say(answer.Action), nil
+}
+
+// legacy has the server ask by requests of its own, which carry no hint at the
+// call that they belong to.
+var legacy = mcpclient.Options{Revision: "2025-11-25"}
+
+// seen is what a handler knew.
+type seen struct{ Server, Tool, Call string }
+
+func seenIn(ctx context.Context) seen {
+	source, ok := SourceFrom(ctx)
+	if !ok {
+		return seen{Server: "(unknown)"}
+	}
+	s := seen{Server: source.Server, Call: source.Call.ID}
+	if source.Tool != nil {
+		s.Tool = source.Tool.Name()
+	}
+	return s
+}
+
+func TestSourceOfAnElicitation(t *testing.T) {
+	var got seen
+	opts := legacy
+	opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		got = seenIn(ctx)
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	})
+	p := newPeer().tool("asks", object, asks)
+	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
+	r := ts.Call(t.Context(), call("c1", "asks", ""))
+	if r.Text != "decline" {
+		t.Errorf("got %q, want the answer of the handler", r.Text)
+	}
+	if diff := cmp.Diff(got, seen{"mine", "asks", "c1"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}
+
+func TestSourceInTheModernEra(t *testing.T) {
+	var mu sync.Mutex
+	got := map[seen]bool{}
+	opts := mcpclient.Options{Elicitation: mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[seenIn(ctx)] = true
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	})}
+	var both sync.WaitGroup // both calls are under way before either asks
+	both.Add(2)
+	p := newPeer().tool("asks", object, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if len(req.Params.InputResponses) > 0 {
+			return say("thanks"), nil
+		}
+		both.Done()
+		both.Wait()
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.ElicitParams{
+			Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+		}}}, nil
+	})
+	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
+	if got := ts.Servers()[0].Client.Server().Revision; got != "2026-07-28" {
+		t.Fatalf("got revision %s, want the modern one", got)
+	}
+	if _, err := ts.Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}
+
+// What several calls under way do not have in common stays unknown.
+func TestSourceOfSeveralCalls(t *testing.T) {
+	for name, tt := range map[string]struct {
+		second string
+		want   seen
+	}{
+		"same tool":  {"asks", seen{Server: "mine", Tool: "asks"}},
+		"other tool": {"waits", seen{Server: "mine"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var both sync.WaitGroup
+			both.Add(2)
+			asked := make(chan seen, 2)
+			release := make(chan struct{})
+			opts := legacy
+			opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+				asked <- seenIn(ctx)
+				<-release
+				return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+			})
+			p := newPeer().tool("asks", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				both.Done()
+				both.Wait()
+				return asks(ctx, req)
+			}).tool("waits", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				both.Done()
+				<-release
+				return say("ok"), nil
+			})
+			ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
+			done := make(chan error, 1)
+			go func() {
+				_, err := ts.Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
+				done <- err
+			}()
+			if diff := cmp.Diff(<-asked, tt.want); diff != "" {
+				t.Errorf("got (-) want (+):\n%s", diff)
+			}
+			close(release)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A sampling handler may run tools of other servers: their requests come from
+// them and from no tool of the first.
+func TestSourceInsideAHandler(t *testing.T) {
+	outer := &Tool{name: "outer", server: &server{label: "a"}}
+	ctx := withSource(withCall(t.Context(), outer, &llms.ToolCall{ID: "1"}), "a")
+	if diff := cmp.Diff(seenIn(ctx), seen{"a", "outer", "1"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(seenIn(withSource(ctx, "b")), seen{Server: "b"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if _, ok := SourceFrom(t.Context()); ok {
+		t.Error("got a source outside of a handler")
+	}
+}
+
+type ableSampler struct{ mcpclient.SamplingFunc }
+
+func (ableSampler) SamplingCapability() mcpclient.SamplingCapability {
+	return mcpclient.SamplingCapability{Tools: true}
+}
+
+type ableAsker struct{ mcpclient.ElicitationFunc }
+
+func (ableAsker) ElicitationCapability() mcpclient.ElicitationCapability {
+	return mcpclient.ElicitationCapability{URL: true}
+}
+
+func TestHandlersKeepTheirCapabilities(t *testing.T) {
+	sample := func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return &mcpclient.CreateMessageResult{Model: seenIn(ctx).Server}, nil
+	}
+	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
+	got := withSources(given, "s")
+	if got.Sampling.(sampling).SamplingCapability() != (mcpclient.SamplingCapability{Tools: true}) {
+		t.Error("got another sampling capability, want that of the handler")
+	}
+	if got.Elicitation.(elicitation).ElicitationCapability() != (mcpclient.ElicitationCapability{URL: true}) {
+		t.Error("got another elicitation capability, want that of the handler")
+	}
+	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
+		t.Errorf("got %v, %v, want a handler that knows its server", res, err)
+	}
+	if _, ok := given.Sampling.(ableSampler); !ok {
+		t.Error("got the caller's options changed")
+	}
+
+	plain := withSources(&mcpclient.Options{Sampling: mcpclient.SamplingFunc(sample), Elicitation: mcpclient.ElicitationFunc(nil)}, "s")
+	if plain.Sampling.(sampling).SamplingCapability() != (mcpclient.SamplingCapability{}) {
+		t.Error("got a sampling capability, want none")
+	}
+	if plain.Elicitation.(elicitation).ElicitationCapability() != (mcpclient.ElicitationCapability{Form: true}) {
+		t.Error("got no forms, want them by default")
+	}
+	if none := withSources(nil, "s"); none.Sampling != nil || none.Elicitation != nil {
+		t.Error("got handlers from nothing: their capabilities would be declared")
+	}
+}

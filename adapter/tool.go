@@ -1,0 +1,130 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/tools"
+)
+
+// Tool is a server's tool as the model sees it. It is a langchaingo tool.
+type Tool struct {
+	server     *server
+	def        *mcpclient.Tool
+	opts       *Options
+	name       string
+	parameters json.RawMessage
+	schema     *schema.Schema
+	shape      shape
+}
+
+var _ tools.Tool = (*Tool)(nil)
+
+func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) (*Tool, error) {
+	raw := bytes.TrimSpace(def.InputSchema)
+	if len(raw) == 0 || string(raw) == "null" || string(raw) == "true" {
+		raw = []byte("{}")
+	}
+	compiled, err := schemas.Compile(raw)
+	if err != nil {
+		return nil, fmt.Errorf("input %w", err)
+	}
+	root, ok := compiled.Root().(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("input schema: want a JSON object, got %s", cut(string(raw), 200))
+	}
+	if ignored := compiled.Ignored(); len(ignored) > 0 {
+		o.Logger.Debug("patterns that are left to the server", "server", s.label, "tool", cut(def.Name, 200), "at", ignored)
+	}
+	if types := typeNames(root["type"]); len(types) > 0 && !slices.Contains(types, "object") {
+		return nil, fmt.Errorf("input schema: arguments are an object, which type %q refuses", types)
+	}
+	return &Tool{
+		server:     s,
+		def:        def,
+		opts:       o,
+		parameters: withProperties(raw, root),
+		schema:     compiled,
+		shape:      shapeOf(root),
+	}, nil
+}
+
+// withProperties completes the root of a schema by what providers insist on. All
+// else stays byte for byte.
+func withProperties(raw []byte, root map[string]any) json.RawMessage {
+	var add []string
+	if _, ok := root["type"]; !ok {
+		add = append(add, `"type":"object"`)
+	}
+	if _, ok := root["properties"]; !ok {
+		add = append(add, `"properties":{}`)
+	}
+	if len(add) == 0 {
+		return bytes.Clone(raw)
+	}
+	out := append([]byte{'{'}, strings.Join(add, ",")...)
+	if len(root) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, raw[1:]...)
+}
+
+// Name is the name that the model knows the tool by.
+func (t *Tool) Name() string { return t.name }
+
+// Server is the host's label of the server that has the tool.
+func (t *Tool) Server() string { return t.server.label }
+
+// Client is the connection to that server.
+func (t *Tool) Client() *mcpclient.Client { return t.server.client }
+
+// Definition is the tool as its server describes it, under its own name. It is
+// shared and must not be changed.
+func (t *Tool) Definition() *mcpclient.Tool { return t.def }
+
+// summary says what the tool is for.
+func (t *Tool) summary() string {
+	if t.def.Description != "" {
+		return t.def.Description
+	}
+	return t.def.DisplayName()
+}
+
+// maxDescription is how much of a function's description OpenAI takes.
+const maxDescription = 1024
+
+// Description says what the tool is for and what its input must look like: the
+// JSON Schema where the whole stays within 1,024 bytes, which is as much as
+// some providers take, and else a list of the parameters.
+func (t *Tool) Description() string {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, t.parameters); err == nil {
+		full := t.summary() + "\nThe input is a JSON object that fits this JSON Schema: " + compact.String()
+		if len(full) <= maxDescription {
+			return full
+		}
+	}
+	input := "\nThe input is a JSON object with these properties:" + t.shape.list()
+	return cut(t.summary(), maxDescription/2) + cut(input, maxDescription/2)
+}
+
+// Call runs the tool for one of langchaingo's agents. input is read as
+// [Tool.Arguments] says, and the text for the model is returned.
+//
+// A tool that fails and arguments that do not fit are text, too. An error means
+// that going on makes no sense: see [Result.Fatal].
+func (t *Tool) Call(ctx context.Context, input string) (string, error) {
+	call := llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}
+	r := t.run(ctx, call, nil)
+	if err := r.Fatal(); err != nil {
+		return "", err
+	}
+	return r.Text, nil
+}

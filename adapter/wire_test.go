@@ -1,0 +1,94 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// scripted is a server that answers every request by its method with a result
+// as it is written. It has tools and speaks 2025-11-25.
+func scripted(t *testing.T, results map[string]string) mcpclient.Transport {
+	transport, conn := mcpclient.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			data, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			if err := json.Unmarshal(data, &m); err != nil || m.ID == nil {
+				continue
+			}
+			answer := `"error":{"code":-32601,"message":"no such method"}`
+			if result, ok := results[m.Method]; ok {
+				answer = `"result":` + result
+			} else if m.Method == "initialize" {
+				answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+			}
+			if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	return transport
+}
+
+func TestToolsThatBreakTheRules(t *testing.T) {
+	ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[
+		{"name":"twice","inputSchema":{"type":"object"}},
+		{"name":"twice","inputSchema":{"type":"object","required":["x"]}},
+		{"name":"string","inputSchema":{"type":"string"}},
+		{"name":"false","inputSchema":false},
+		{"name":"broken","inputSchema":{"type":"object","properties":[]}},
+		{"name":"dialect","inputSchema":{"$schema":"https://example.com/own"}},
+		{"name":"none"},
+		{"name":"","inputSchema":{"type":"object"}}
+	]}`})})
+	var names, skipped []string
+	for _, tool := range ts.Tools() {
+		names = append(names, tool.Name())
+	}
+	if diff := cmp.Diff(names, []string{"twice", "none", "_"}); diff != "" {
+		t.Errorf("got (-) want (+) tools:\n%s", diff)
+	}
+	for _, s := range ts.Servers()[0].Skipped {
+		skipped = append(skipped, s.Name)
+		if s.Err == nil {
+			t.Errorf("%s: got no reason", s.Name)
+		}
+	}
+	if diff := cmp.Diff(skipped, []string{"twice", "string", "false", "broken", "dialect"}); diff != "" {
+		t.Errorf("got (-) want (+) skipped:\n%s", diff)
+	}
+}
+
+func TestResultsThatBreakTheRules(t *testing.T) {
+	const list = `{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+	for result, want := range map[string]string{
+		`{}`:                            "(the tool returned no content)",
+		`{"content":null}`:              "(the tool returned no content)",
+		`{"content":[{}]}`:              `[content of type "": {}]`,
+		`{"content":[{"type":"text"}]}`: `[content of type "text": {"type":"text"}]`,
+		`{"content":[{"type":"image","data":"?"}]}`: `[content of type "image": {"type":"image","data":"?"}]`,
+		`{"content":[null]}`:                        "Error: the tool ran, but its result cannot be read",
+		`{"content":"x"}`:                           "Error: the tool ran, but its result cannot be read",
+		`[]`:                                        "Error: the tool ran, but its result cannot be read",
+	} {
+		ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": list, "tools/call": result})})
+		r := ts.Call(t.Context(), call("1", "x", ""))
+		if r.Text != want || r.Fatal() != nil || r.IsError != strings.HasPrefix(want, "Error") {
+			t.Errorf("%s: got %q, %v, want %q", result, r.Text, r.Err, want)
+		}
+	}
+}
