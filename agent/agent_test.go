@@ -1,0 +1,314 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+func TestAnswerWithoutTools(t *testing.T) {
+	model := play(says("42"))
+	messages := human("what is the answer?")
+	got := run(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
+	diff(t, "result", got, &agent.Result{
+		Answer:       "42",
+		Messages:     append(messages, llms.TextParts(llms.ChatMessageTypeAI, "42")),
+		Turns:        1,
+		StopReason:   agent.StopAnswer,
+		FinishReason: "stop",
+	})
+	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
+		`system: "Be brief."`,
+		`human: "what is the answer?"`,
+	})
+}
+
+func TestSystemPromptsAreJoined(t *testing.T) {
+	model := play(says("hello"))
+	messages := append([]llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, "Speak French.")}, human("hi")...)
+	got := run(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
+	diff(t, "prompt", lines(model.prompts()[0].messages), []string{
+		`system: "Be brief.\n\nSpeak French."`,
+		`human: "hi"`,
+	})
+	diff(t, "history", lines(got.Messages), []string{`system: "Speak French."`, `human: "hi"`, `ai: "hello"`})
+}
+
+func TestEventsOfATurn(t *testing.T) {
+	model := play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry"))
+	a := newAgent(t, model, &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("m-1")}})
+	var got []string
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, describe(e))
+	}
+	diff(t, "events", got, []string{
+		"turn 1: model m-1 starts with 1 messages",
+		"turn 1: model m-1 ends: , 1 calls, tool_calls",
+		`turn 1: tool nothing (a) ends: There is no tool "nothing"; there are no tools at all.`,
+		"turn 1: ends with 2 messages",
+		"turn 2: model m-1 starts with 3 messages",
+		"turn 2: model m-1 ends: sorry, 0 calls, stop",
+		"turn 2: ends with 1 messages",
+		"answer: sorry (answer)",
+	})
+}
+
+func describe(e agent.Event) string {
+	switch e := e.(type) {
+	case *agent.ModelStart:
+		return fmt.Sprintf("turn %d: model %s starts with %d messages", e.Turn, e.Model, len(e.Messages))
+	case *agent.TextDelta:
+		return fmt.Sprintf("turn %d: text %s", e.Turn, e.Text)
+	case *agent.ModelEnd:
+		return fmt.Sprintf("turn %d: model %s ends: %s, %d calls, %s", e.Turn, e.Model, e.Text, len(e.ToolCalls), e.StopReason)
+	case *agent.ApprovalAsked:
+		return fmt.Sprintf("turn %d: asked about %s (%s) %s", e.Turn, e.Name, e.ID, e.Arguments)
+	case *agent.ApprovalDecided:
+		return fmt.Sprintf("turn %d: decided about %s (%s): %v %s", e.Turn, e.Name, e.ID, e.Decision.Allow, e.Decision.Reason)
+	case *agent.ToolStart:
+		return fmt.Sprintf("turn %d: tool %s (%s) starts", e.Turn, e.Name, e.ID)
+	case *agent.ToolProgress:
+		return fmt.Sprintf("turn %d: tool %s (%s) at %v", e.Turn, e.Name, e.ID, e.Progress.Progress)
+	case *agent.ToolEnd:
+		return fmt.Sprintf("turn %d: tool %s (%s) ends: %s", e.Turn, e.Name, e.ID, e.Result.Text)
+	case *agent.ElicitationStart:
+		return fmt.Sprintf("%s asks in %s: %s", e.Server, name(e.Call), e.Params.Message)
+	case *agent.ElicitationEnd:
+		return fmt.Sprintf("%s was answered: %s %v", e.Server, e.Result.Action, e.Result.Content)
+	case *agent.SamplingStart:
+		return fmt.Sprintf("%s samples in %s", e.Server, name(e.Call))
+	case *agent.SamplingEnd:
+		if e.Err != nil {
+			return fmt.Sprintf("%s got no completion: %v", e.Server, e.Err)
+		}
+		return fmt.Sprintf("%s got a completion of %s", e.Server, e.Result.Model)
+	case *agent.ServerLost:
+		return fmt.Sprintf("%s is lost", e.Server)
+	case *agent.TurnEnd:
+		return fmt.Sprintf("turn %d: ends with %d messages", e.Turn, len(e.Messages))
+	case *agent.Answer:
+		return fmt.Sprintf("answer: %s (%s)", e.Text, e.StopReason)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func name(c *agent.Call) string {
+	if c == nil {
+		return "an unknown call"
+	}
+	return c.Tool
+}
+
+func TestAddingEventsGivesTheResult(t *testing.T) {
+	model := play(uses(toolCall("a", "x", "{}")), says("done"))
+	a := newAgent(t, model, nil)
+	want := run(t, a, human("go"))
+	got := &agent.Result{Messages: human("go")}
+	model.seen = nil
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Add(e)
+	}
+	diff(t, "result", got, want)
+}
+
+func TestEveryRangeIsARun(t *testing.T) {
+	model := play(says("yes"))
+	events := newAgent(t, model, nil).Events(t.Context(), human("go"))
+	for range 2 {
+		for _, err := range events {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := len(model.prompts()); got != 2 {
+		t.Errorf("model was called %d times, want 2", got)
+	}
+}
+
+func TestLeavingTheRangeEndsTheRun(t *testing.T) {
+	for stage, steps := range map[string][]step{
+		"*agent.ModelStart": {says("x")},
+		"*agent.TextDelta": {func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if err := p.options.StreamingFunc(ctx, []byte("a")); err != nil {
+				return nil, err
+			}
+			return nil, p.options.StreamingFunc(ctx, []byte("b"))
+		}},
+		"*agent.ModelEnd": {says("x")},
+		"*agent.ToolEnd":  {uses(toolCall("a", "x", "{}"), toolCall("b", "x", "{}"))},
+		"*agent.TurnEnd":  {uses(toolCall("a", "x", "{}"))},
+		"*agent.Answer":   {says("x")},
+	} {
+		t.Run(stage, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // fails when a goroutine is left
+				for e, err := range newAgent(t, streaming{play(steps...)}, nil).Events(t.Context(), human("go")) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if fmt.Sprintf("%T", e) == stage {
+						return
+					}
+				}
+				t.Fatal("the stage was never reached")
+			})
+		})
+	}
+}
+
+func TestPanicInTheBodyEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			if got := recover(); got != "mine" {
+				t.Errorf("recovered %v, want the panic of the body", got)
+			}
+		}()
+		for range newAgent(t, play(says("x")), nil).Events(t.Context(), human("go")) {
+			panic("mine")
+		}
+	})
+}
+
+func TestCancelDuringModelCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		started := make(chan struct{})
+		go func() { <-started; cancel() }()
+		model := play(uses(toolCall("a", "x", "{}")), hangs(started))
+		got, err := newAgent(t, model, nil).Run(ctx, human("go"))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want context.Canceled", err)
+		}
+		// The turn before is kept: call and result.
+		if len(got.Messages) != 3 || got.Turns != 1 || got.StopReason != "" {
+			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
+		}
+	})
+}
+
+func TestCauseOfCancellationIsKept(t *testing.T) {
+	why := errors.New("the user closed the window")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	_, err := newAgent(t, play(says("x")), nil).Run(ctx, human("go"))
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+		t.Errorf("error %v, want both context.Canceled and its cause", err)
+	}
+}
+
+func TestMaxDuration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		a := newAgent(t, play(hangs(make(chan struct{}))), &agent.Options{MaxDuration: 3 * time.Second})
+		_, err := a.Run(t.Context(), human("go"))
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "MaxDuration, 3s") {
+			t.Errorf("error %v, want context.DeadlineExceeded that names MaxDuration", err)
+		}
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("ended after %v, want 3s", d)
+		}
+	})
+}
+
+func TestModelErrors(t *testing.T) {
+	down := errors.New("quota used up")
+	for name, test := range map[string]struct {
+		step step
+		is   error
+		text string
+	}{
+		"error": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, down },
+			down, "run agent: turn 1: call model: quota used up",
+		},
+		"nil response": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) { return nil, nil },
+			agent.ErrNoAnswer, `stopped with ""`,
+		},
+		"nil choice": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) { return choice(nil), nil },
+			agent.ErrNoAnswer, `stopped with ""`,
+		},
+		"nothing said": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) {
+				return choice(&llms.ContentChoice{Content: " \n", StopReason: "length"}), nil
+			},
+			agent.ErrNoAnswer, `stopped with "length"`,
+		},
+		"panic": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) { panic("broken model") },
+			nil, "call model: model panicked: broken model",
+		},
+		"goexit": {
+			func(context.Context, prompt) (*llms.ContentResponse, error) { runtime.Goexit(); return nil, nil },
+			nil, "ended the goroutine of the run",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newAgent(t, play(test.step), nil).Run(t.Context(), human("go"))
+			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("error %v, want one with %q that is %v", err, test.text, test.is)
+			}
+		})
+	}
+}
+
+func TestNoMessages(t *testing.T) {
+	model := play(says("x"))
+	if _, err := newAgent(t, model, nil).Run(t.Context(), nil); err == nil || len(model.prompts()) > 0 {
+		t.Errorf("error %v after %d model calls, want an error before the first", err, len(model.prompts()))
+	}
+}
+
+func TestNewRefusesMistakes(t *testing.T) {
+	for name, opts := range map[string]*agent.Options{
+		"MaxTurns":               {MaxTurns: -1},
+		"MaxToolCalls":           {MaxToolCalls: -1},
+		"MaxConsecutiveFailures": {MaxConsecutiveFailures: -1},
+		"Parallelism":            {Parallelism: -1},
+		"MaxDuration":            {MaxDuration: -1},
+		"dialect":                {Dialect: "klingon"},
+	} {
+		if _, err := agent.New(play(says("x")), nil, opts); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v, want one that names it", name, err)
+		}
+	}
+	if _, err := agent.New(nil, nil, nil); err == nil {
+		t.Error("no error for a nil model")
+	}
+}
+
+func TestCallerKeepsItsMessages(t *testing.T) {
+	messages := slices.Grow(human("go"), 10)
+	run(t, newAgent(t, play(says("x")), nil), messages)
+	if got := messages[:2][1]; got.Role != "" {
+		t.Errorf("the run wrote %v into the caller's array", got)
+	}
+}
+
+func TestAgentKeepsItsOptions(t *testing.T) {
+	model := play(says("x"))
+	opts := &agent.Options{CallOptions: []llms.CallOption{llms.WithModel("mine")}}
+	a := newAgent(t, model, opts)
+	opts.CallOptions[0] = llms.WithModel("changed")
+	run(t, a, human("go"))
+	if got := model.prompts()[0].options.Model; got != "mine" {
+		t.Errorf("model %q, want that of the options at the time of New", got)
+	}
+}

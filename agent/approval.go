@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Approval is a tool call that awaits a decision. Its arguments are those that
+// will be sent: read, repaired where that was needed, and checked.
+type Approval struct {
+	Call
+
+	// Definition is the server's description of the tool. Its annotations are
+	// the server's claims, not facts.
+	Definition *mcpclient.Tool
+}
+
+// Decision answers an [Approval]. The zero value denies.
+type Decision struct {
+	// Allow says that the call may run.
+	Allow bool
+
+	// Reason of a denial, told to the model.
+	Reason string
+
+	// Arguments to run an allowed call with, a JSON object, instead of those
+	// that the model wrote. The model is told. Nil keeps the model's.
+	Arguments json.RawMessage
+}
+
+// Allow is the [Decision] to run the call as it is.
+func Allow() Decision { return Decision{Allow: true} }
+
+// AllowWith is the [Decision] to run the call with other arguments, a JSON
+// object.
+func AllowWith(arguments json.RawMessage) Decision {
+	return Decision{Allow: true, Arguments: arguments}
+}
+
+// Deny is the [Decision] not to run the call. The model is told the reason and
+// goes on.
+func Deny(reason string) Decision { return Decision{Reason: reason} }
+
+// ApproveFunc decides on a tool call before it runs.
+type ApproveFunc func(ctx context.Context, a *Approval) (Decision, error)
+
+// admit decides whether a call runs. One that does not has its result then, a
+// text for the model.
+func (r *run) admit(j *job) error {
+	o := r.agent.opts
+	r.calls++
+	if r.calls > o.MaxToolCalls {
+		r.cutShort = true
+		j.refuse(fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", o.MaxToolCalls), nil)
+		return nil
+	}
+	if j.tool == nil {
+		j.refuse(r.agent.unknownTool(j.about.Name), &adapter.UnknownToolError{Name: j.about.Name})
+		return nil
+	}
+	// What is approved is what is sent, hence the arguments in their final form.
+	arguments, err := j.tool.Arguments(j.about.Arguments)
+	if err != nil {
+		j.refuse(fmt.Sprintf("The call was not run: %v. Correct the arguments and call the tool again.", err), err)
+		return nil
+	}
+	j.about.Arguments = string(arguments)
+	if o.Approve == nil {
+		return nil
+	}
+	decision, err := r.approve(j)
+	switch {
+	case err != nil:
+		return err
+	case !decision.Allow && decision.Reason == "":
+		j.refuse("The call was not run: the user denied it.", nil)
+	case !decision.Allow:
+		j.refuse("The call was not run: the user denied it. Reason: "+decision.Reason, nil)
+	case decision.Arguments != nil:
+		j.about.Arguments, j.edited = string(decision.Arguments), true
+	}
+	return nil
+}
+
+func (j *job) refuse(text string, err error) {
+	j.result = &adapter.Result{Call: j.asked, Tool: j.tool, Text: text, IsError: true, Err: err}
+}
+
+// approve asks Options.Approve about a call.
+func (r *run) approve(j *job) (Decision, error) {
+	a := &Approval{Call: j.about, Definition: j.tool.Definition()}
+	if !r.emit(&ApprovalAsked{a}) {
+		return Decision{}, r.ended()
+	}
+	start := time.Now()
+	var decision Decision
+	err := guard("approve callback", func() (err error) {
+		decision, err = r.agent.opts.Approve(r.ctx, a)
+		return err
+	})
+	switch {
+	case r.ctx.Err() != nil:
+		return Decision{}, r.ended()
+	case err != nil:
+		return Decision{}, fmt.Errorf("approve call of tool %q: %w", j.about.Name, err)
+	}
+	if !r.emit(&ApprovalDecided{Approval: a, Decision: decision, Duration: time.Since(start)}) {
+		return Decision{}, r.ended()
+	}
+	return decision, nil
+}
+
+// lookup finds a tool by the name that a model wrote, whose case may be off. A
+// call runs only under the exact name of what lookup finds, so that nothing
+// runs which Approve was not asked about.
+func (a *Agent) lookup(name string) *adapter.Tool {
+	if a.tools == nil {
+		return nil
+	}
+	if tool, ok := a.tools.Lookup(name); ok {
+		return tool
+	}
+	for _, t := range a.tools.Tools() {
+		if strings.EqualFold(t.Name(), strings.TrimSpace(name)) {
+			tool, _ := a.tools.Lookup(t.Name())
+			return tool
+		}
+	}
+	return nil
+}
+
+// unknownTool tells the model which tools there are.
+func (a *Agent) unknownTool(name string) string {
+	const most = 100
+	var names []string
+	if a.tools != nil {
+		for _, t := range a.tools.Tools() {
+			names = append(names, t.Name())
+		}
+	}
+	switch n := len(names); {
+	case n == 0:
+		return fmt.Sprintf("There is no tool %q; there are no tools at all.", name)
+	case n > most:
+		names = append(names[:most], "…")
+	}
+	return fmt.Sprintf("There is no tool %q. There are: %s.", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// job is one tool call of a turn.
+type job struct {
+	asked  llms.ToolCall   // as the model wrote it
+	about  Call            // as it is run
+	tool   *adapter.Tool   // nil when no tool has that name
+	edited bool            // Approve changed the arguments
+	result *adapter.Result // nil until it is known what became of the call
+}
+
+// dispatch runs the calls of a turn and returns the messages that answer them.
+// First it decides, call by call, which ones run; then these run side by side.
+func (r *run) dispatch(calls []llms.ToolCall) ([]llms.MessageContent, error) {
+	jobs := make([]*job, len(calls))
+	var queue []*job
+	for i, call := range calls {
+		jobs[i] = r.newJob(call)
+		if err := r.admit(jobs[i]); err != nil {
+			return nil, err
+		}
+		if jobs[i].result == nil {
+			queue = append(queue, jobs[i])
+		} else if !r.emit(&ToolEnd{Call: jobs[i].about, Result: jobs[i].result}) {
+			return nil, r.ended()
+		}
+	}
+	if err := r.runJobs(queue); err != nil {
+		return nil, err
+	}
+	r.failures++
+	for _, j := range jobs {
+		if !j.result.IsError {
+			r.failures = 0
+		}
+	}
+	return r.answers(jobs), nil
+}
+
+func (r *run) newJob(call llms.ToolCall) *job {
+	f := call.FunctionCall
+	j := &job{asked: call, tool: r.agent.lookup(f.Name)}
+	j.about = Call{Turn: r.turn, ID: call.ID, Name: f.Name, Arguments: f.Arguments}
+	if j.tool != nil {
+		j.about.Name, j.about.Server, j.about.Tool = j.tool.Name(), j.tool.Server(), j.tool.Definition().Name
+	}
+	return j
+}
+
+// runJobs runs the jobs, at most Parallelism at a time, started in their order.
+func (r *run) runJobs(jobs []*job) error {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(len(jobs), r.agent.opts.Parallelism) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(jobs) || ctx.Err() != nil {
+					return
+				}
+				if err := guard("tool call", func() error { return r.runJob(ctx, jobs[i]) }); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if r.ctx.Err() != nil {
+		return r.ended()
+	}
+	return context.Cause(ctx)
+}
+
+func (r *run) runJob(ctx context.Context, j *job) error {
+	if !r.emit(&ToolStart{Call: j.about}) {
+		return r.ended()
+	}
+	start := time.Now()
+	j.result = r.callTool(ctx, j)
+	r.noteLost(j)
+	if !r.emit(&ToolEnd{Call: j.about, Result: j.result, Duration: time.Since(start)}) {
+		return r.ended()
+	}
+	return nil
+}
+
+// callTool calls the tool of the job. The result goes by the model's own call,
+// whatever became of its name and arguments.
+func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
+	ctx = context.WithValue(ctx, callKey{}, &j.about)
+	call := llms.ToolCall{
+		ID: j.about.ID, Type: j.asked.Type,
+		FunctionCall: &llms.FunctionCall{Name: j.about.Name, Arguments: j.about.Arguments},
+	}
+	progress := func(p mcpclient.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
+	result := *r.agent.tools.Call(ctx, call, mcpclient.WithProgress(progress))
+	result.Call = j.asked
+	if j.edited {
+		result.Text = fmt.Sprintf("The user changed the arguments to %s.\n%s", j.about.Arguments, result.Text)
+	}
+	return &result
+}
+
+// noteLost tells of a server whose connection has ended, once.
+func (r *run) noteLost(j *job) {
+	if !errors.Is(j.result.Err, mcpclient.ErrClosed) {
+		return
+	}
+	r.mu.Lock()
+	known := r.lost[j.about.Server]
+	r.lost[j.about.Server] = true
+	r.mu.Unlock()
+	if !known {
+		r.emit(&ServerLost{Server: j.about.Server, Err: j.result.Err})
+	}
+}
+
+// answers are the messages that follow the model's: a tool message for every
+// call, and the media that the model takes.
+func (r *run) answers(jobs []*job) []llms.MessageContent {
+	var out []llms.MessageContent
+	media := llms.MessageContent{Role: llms.ChatMessageTypeHuman}
+	for _, j := range jobs {
+		out = append(out, j.result.Message())
+		var accepted []llms.ContentPart
+		for _, part := range j.result.Media {
+			if binary, ok := part.(llms.BinaryContent); ok && r.agent.opts.Media(binary.MIMEType) {
+				accepted = append(accepted, part)
+			}
+		}
+		if len(accepted) > 0 {
+			title := fmt.Sprintf("From the result of %s (call %s):", j.about.Name, j.about.ID)
+			media.Parts = append(append(media.Parts, llms.TextContent{Text: title}), accepted...)
+		}
+	}
+	if len(media.Parts) > 0 && r.agent.rules.humanAfterTools {
+		out = append(out, media)
+	}
+	return out
+}

@@ -1,0 +1,313 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func sleep(id string, seconds int) llms.ToolCall {
+	return toolCall(id, "sleep", fmt.Sprintf(`{"seconds":%d}`, seconds))
+}
+
+func TestResultsAreInCallOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		toolset, _ := open(t, nil)
+		model := play(uses(sleep("a", 3), sleep("b", 1), sleep("c", 2)), says("done"))
+		a := withTools(t, model, toolset, nil)
+		var ended []string
+		result := &agent.Result{}
+		for e, err := range a.Events(t.Context(), human("go")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, ok := e.(*agent.ToolEnd); ok {
+				ended = append(ended, fmt.Sprintf("%s after %v", e.ID, e.Duration))
+			}
+			result.Add(e)
+		}
+		diff(t, "ended", ended, []string{"b after 1s", "c after 2s", "a after 3s"})
+		diff(t, "messages", lines(result.Messages), []string{
+			`ai: a=sleep({"seconds":3}) b=sleep({"seconds":1}) c=sleep({"seconds":2})`,
+			`tool: a/sleep→"slept 3 s"`, `tool: b/sleep→"slept 1 s"`, `tool: c/sleep→"slept 2 s"`,
+			`ai: "done"`,
+		})
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("took %v, want the 3s of the longest call", d)
+		}
+	})
+}
+
+func TestParallelism(t *testing.T) {
+	for limit, want := range map[int]int32{0: 8, 1: 1, 3: 3} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				toolset, server := open(t, nil)
+				var calls []llms.ToolCall
+				for i := range 20 {
+					calls = append(calls, sleep(fmt.Sprint(i), 1))
+				}
+				got := run(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Parallelism: limit}), human("go"))
+				if most := server.most.Load(); most != want {
+					t.Errorf("%d calls at the same time, want %d", most, want)
+				}
+				if got.ToolCalls != 20 {
+					t.Errorf("%d calls, want 20", got.ToolCalls)
+				}
+			})
+		})
+	}
+}
+
+func TestModelGetsTheTools(t *testing.T) {
+	toolset, _ := open(t, nil)
+	model := play(untilFinal(toolCall("", "echo", "{}")))
+	run(t, withTools(t, model, toolset, &agent.Options{MaxTurns: 1}), human("go"))
+	first, last := model.prompts()[0].options, model.prompts()[1].options
+	diff(t, "tools", first.Tools, toolset.Definitions())
+	diff(t, "tools at the end", last.Tools, toolset.Definitions())
+	if first.ToolChoice != nil || last.ToolChoice != "none" {
+		t.Errorf("tool choice %v, then %v; want nil, then none", first.ToolChoice, last.ToolChoice)
+	}
+}
+
+func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
+	toolset, _ := open(t, nil)
+	model := play(uses(toolCall("p", "picture", "{}")), says("done"))
+	got := run(t, withTools(t, model, toolset, &agent.Options{MaxTurns: 1, Dialect: agent.DialectMistral}), human("go"))
+	last := model.prompts()[1]
+	if last.options.Tools != nil || last.options.ToolChoice != nil {
+		t.Errorf("tools %v, choice %v; want none", last.options.Tools, last.options.ToolChoice)
+	}
+	// Nothing human after the tool message: neither pictures nor instructions.
+	if role := last.messages[len(last.messages)-1].Role; role != llms.ChatMessageTypeTool {
+		t.Errorf("the last message is %s, want tool", role)
+	}
+	if got.StopReason != agent.StopMaxTurns {
+		t.Errorf("stop reason %q", got.StopReason)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	toolset, _ := open(t, nil)
+	a := withTools(t, play(uses(toolCall("c", "count", "{}")), says("done")), toolset, nil)
+	got := happenings(t, a, func(e agent.Event) bool {
+		switch e.(type) {
+		case *agent.ToolStart, *agent.ToolProgress, *agent.ToolEnd:
+			return true
+		}
+		return false
+	})
+	diff(t, "events", got, []string{
+		"turn 1: tool count (c) starts",
+		"turn 1: tool count (c) at 1",
+		"turn 1: tool count (c) at 2",
+		"turn 1: tool count (c) at 3",
+		"turn 1: tool count (c) ends: counted",
+	})
+}
+
+func TestTroubleIsToldToTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toolset, _ := open(t, &adapter.Options{Timeout: 5 * time.Second})
+		model := play(
+			uses(
+				toolCall("1", "fail", "{}"),
+				toolCall("2", "ecko", "{}"),
+				toolCall("3", "echo", `{"x":`),
+				sleep("4", 3600),
+				toolCall("5", "echo", `{"x":1}`),
+			),
+			says("done"),
+		)
+		got := run(t, withTools(t, model, toolset, nil), human("go"))
+		want := []string{"disk full", `There is no tool "ecko". There are: ask, count,`, "JSON", "no answer in time", `{"x":1}`}
+		for i, text := range want {
+			content := got.Messages[2+i].Parts[0].(llms.ToolCallResponse).Content
+			if !strings.Contains(content, text) {
+				t.Errorf("call %d: the model was told %q, want %q", i+1, content, text)
+			}
+		}
+	})
+}
+
+func TestListOfToolsIsBounded(t *testing.T) {
+	s := newServer()
+	for i := range 200 {
+		s.addTool(fmt.Sprintf("extra%d", i), count)
+	}
+	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
+	got := run(t, withTools(t, play(uses(toolCall("1", "x", "{}")), says("done")), toolset, nil), human("go"))
+	content := got.Messages[2].Parts[0].(llms.ToolCallResponse).Content
+	if n := strings.Count(content, ", "); n != 100 || !strings.HasSuffix(content, ", ….") {
+		t.Errorf("the model was told of %d tools: %q; want 100 and that there are more", n, content)
+	}
+}
+
+func TestSuccessForgivesFailures(t *testing.T) {
+	toolset, _ := open(t, nil)
+	fails, works := uses(toolCall("", "fail", "{}")), uses(toolCall("", "fail", "{}"), toolCall("", "echo", "{}"))
+	model := play(fails, works, fails, works, fails, says("done"))
+	got := run(t, withTools(t, model, toolset, &agent.Options{MaxConsecutiveFailures: 2}), human("go"))
+	if got.StopReason != agent.StopAnswer || got.Turns != 6 {
+		t.Errorf("stopped with %q after %d turns, want an answer after 6", got.StopReason, got.Turns)
+	}
+}
+
+func TestLostServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := newServer(), newServer()
+		toolset := openAll(t, &adapter.Options{Prefix: adapter.PrefixAlways},
+			adapter.Server{Name: "one", Transport: one.connect(t)},
+			adapter.Server{Name: "two", Transport: two.connect(t)})
+		model := play(
+			uses(toolCall("1", "one__die", "{}")),
+			uses(toolCall("2", "one__echo", "{}"), toolCall("3", "two__echo", "{}")),
+			says("done"),
+		)
+		a := withTools(t, model, toolset, nil)
+		got := happenings(t, a, func(e agent.Event) bool {
+			switch e := e.(type) {
+			case *agent.ServerLost:
+				return errors.Is(e.Err, mcpclient.ErrClosed)
+			case *agent.ToolEnd:
+				return !e.Result.IsError
+			case *agent.Answer:
+				return true
+			}
+			return false
+		})
+		diff(t, "events", got, []string{
+			"one is lost",
+			"turn 2: tool two__echo (3) ends: {}",
+			"answer: done (answer)",
+		})
+	})
+}
+
+func TestPicturesFollowTheToolMessages(t *testing.T) {
+	toolset, _ := open(t, nil)
+	calls := uses(toolCall("p", "picture", "{}"), toolCall("e", "echo", "{}"), toolCall("q", "picture", "{}"))
+	pictures := func(opts *agent.Options) string {
+		got := run(t, withTools(t, play(calls, says("done")), toolset, opts), human("go"))
+		return lines(got.Messages)[5]
+	}
+	diff(t, "default", pictures(nil),
+		`human: "From the result of picture (call p):" image/png[3] "From the result of picture (call q):" image/png[3]`)
+	diff(t, "tiff only", pictures(&agent.Options{Media: func(mimeType string) bool { return mimeType == "image/tiff" }}),
+		`human: "From the result of picture (call p):" image/tiff[4] "From the result of picture (call q):" image/tiff[4]`)
+	diff(t, "none", pictures(&agent.Options{Media: func(string) bool { return false }}), `ai: "done"`)
+}
+
+func TestCancelDuringToolCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("the user has left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(2*time.Second, func() { cancel(why) })
+		toolset, _ := open(t, nil)
+		model := play(uses(sleep("a", 1), sleep("b", 60), sleep("c", 60)))
+		start := time.Now()
+		got, err := withTools(t, model, toolset, &agent.Options{Parallelism: 2}).Run(ctx, human("go"))
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+			t.Errorf("error %v, want context.Canceled and its cause", err)
+		}
+		if d := time.Since(start); d != 2*time.Second {
+			t.Errorf("ended after %v, want 2s", d)
+		}
+		// A turn that is not complete is not part of the history.
+		if len(got.Messages) != 1 {
+			t.Errorf("history %q, want the question only", lines(got.Messages))
+		}
+	})
+}
+
+func TestLeavingTheRangeCancelsToolCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toolset, server := open(t, nil)
+		start := time.Now()
+		a := withTools(t, play(uses(sleep("a", 60), sleep("b", 60))), toolset, nil)
+		for e, err := range a.Events(t.Context(), human("go")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.(*agent.ToolStart); ok {
+				synctest.Wait()
+				break
+			}
+		}
+		synctest.Wait()
+		if n := server.running.Load(); n != 0 {
+			t.Errorf("%d calls still run at the server", n)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("waited %v for the calls", d)
+		}
+	})
+}
+
+// touchy panics when it has to send a tool call.
+type touchy struct{ mcpclient.Transport }
+
+type touchyConn struct{ mcpclient.Conn }
+
+func (t touchy) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := t.Transport.Dial(ctx)
+	return touchyConn{conn}, err
+}
+
+func (c touchyConn) Send(ctx context.Context, message []byte) error {
+	if strings.Contains(string(message), `"tools/call"`) {
+		panic("oh no")
+	}
+	return c.Conn.Send(ctx, message)
+}
+
+func TestPanicInATransportEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toolset := openAll(t, &adapter.Options{Prefix: adapter.PrefixAlways},
+			adapter.Server{Name: "bad", Transport: touchy{newServer().connect(t)}},
+			adapter.Server{Name: "good", Transport: newServer().connect(t)})
+		model := play(uses(toolCall("1", "bad__echo", "{}"), toolCall("2", "good__sleep", `{"seconds":60}`)))
+		start := time.Now()
+		_, err := withTools(t, model, toolset, nil).Run(t.Context(), human("go"))
+		if err == nil || !strings.Contains(err.Error(), "tool call panicked: oh no") {
+			t.Errorf("error %v, want the panic", err)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("ended after %v, want at once", d)
+		}
+	})
+}
+
+func TestRunsSideBySide(t *testing.T) {
+	toolset, _ := open(t, nil)
+	echo, answer := uses(toolCall("1", "echo", "{}")), says("done")
+	a := withTools(t, instant{func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		if len(p.messages) == 1 {
+			return echo(ctx, p)
+		}
+		return answer(ctx, p)
+	}}, toolset, nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := a.Run(t.Context(), human("go"))
+			if err != nil || got.Answer != "done" || len(got.Messages) != 4 {
+				t.Errorf("answer %q with %d messages, error %v", got.Answer, len(got.Messages), err)
+			}
+		})
+	}
+	wg.Wait()
+}

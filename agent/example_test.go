@@ -1,0 +1,143 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// weather runs an MCP server in this process, whose tool asks for the city when
+// it is not told.
+func weather() mcpclient.Transport {
+	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1"}, nil)
+	type input struct {
+		City string `json:"city,omitempty"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Weather of a city"},
+		func(_ context.Context, r *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+			if answer, ok := r.Params.InputResponses["city"].(*mcp.ElicitResult); ok {
+				in.City = fmt.Sprint(answer.Content["city"])
+			}
+			if in.City != "" {
+				return text("Sunny in " + in.City + "."), nil, nil
+			}
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"city": &mcp.ElicitParams{
+				Message: "Which city?",
+				RequestedSchema: map[string]any{
+					"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}},
+				},
+			}}}, nil, nil
+		})
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	if _, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil); err != nil {
+		log.Fatal(err)
+	}
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+}
+
+func Example() {
+	ctx := context.Background()
+	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer toolset.Close()
+
+	// Any llms.Model will do; this one plays a script.
+	model := play(uses(toolCall("1", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
+	a, err := agent.New(model, toolset, &agent.Options{System: "Be brief."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := a.Run(ctx, []llms.MessageContent{
+		llms.TextParts(llms.ChatMessageTypeHuman, "What do I need in Oslo?"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Answer)
+	fmt.Println(result.Turns, "turns,", result.ToolCalls, "tool call")
+	// Output:
+	// Take sunglasses.
+	// 2 turns, 1 tool call
+}
+
+func ExampleAgent_Events() {
+	ctx := context.Background()
+	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer toolset.Close()
+	model := play(uses(toolCall("1", "forecast", `{"city":"Oslo"}`)), says("Take sunglasses."))
+	a, err := agent.New(model, toolset, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	history := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "What do I need in Oslo?")}
+	for event, err := range a.Events(ctx, history) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch e := event.(type) {
+		case *agent.ToolStart:
+			fmt.Printf("%s on %s: %s\n", e.Tool, e.Server, e.Arguments)
+		case *agent.ToolEnd:
+			fmt.Println("→", e.Result.Text)
+		case *agent.TurnEnd:
+			history = append(history, e.Messages...)
+		case *agent.Answer:
+			fmt.Println(e.Text)
+		}
+	}
+	fmt.Println(len(history), "messages")
+	// Output:
+	// forecast on weather: {"city":"Oslo"}
+	// → Sunny in Oslo.
+	// Take sunglasses.
+	// 4 messages
+}
+
+func ExampleElicitation() {
+	ctx := context.Background()
+	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, &adapter.Options{
+		Client: &mcpclient.Options{Elicitation: agent.Elicitation(nil)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer toolset.Close()
+
+	model := play(uses(toolCall("1", "forecast", `{}`)), says("Take sunglasses."))
+	a, err := agent.New(model, toolset, &agent.Options{
+		OnElicit: func(_ context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+			fmt.Printf("%s asks: %s\n", q.Server, q.Params.Message)
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"city": "Rome"}}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := a.Run(ctx, []llms.MessageContent{
+		llms.TextParts(llms.ChatMessageTypeHuman, "What do I need today?"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Messages[2].Parts[0].(llms.ToolCallResponse).Content)
+	fmt.Println(result.Answer)
+	// Output:
+	// weather asks: Which city?
+	// Sunny in Rome.
+	// Take sunglasses.
+}

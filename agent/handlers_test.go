@@ -1,0 +1,309 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// answering is a person who gives a name.
+func answering(name string) mcpclient.ElicitationFunc {
+	return func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": name}}, nil
+	}
+}
+
+func onElicit(name string) func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) {
+	return func(ctx context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+		return answering(name)(ctx, q.Params)
+	}
+}
+
+// eachEra runs the test with a toolset of each era.
+func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, toolset *adapter.Toolset)) {
+	for _, revision := range eras {
+		t.Run(revision, func(t *testing.T) {
+			client.Revision = revision
+			toolset, _ := open(t, &adapter.Options{Client: &client})
+			test(t, toolset)
+		})
+	}
+}
+
+func isQuestion(e agent.Event) bool {
+	switch e.(type) {
+	case *agent.ElicitationStart, *agent.ElicitationEnd, *agent.SamplingStart, *agent.SamplingEnd, *agent.ToolEnd:
+		return true
+	}
+	return false
+}
+
+func TestElicitation(t *testing.T) {
+	for name, test := range map[string]struct {
+		next     mcpclient.ElicitationHandler
+		onElicit func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error)
+		want     []string
+	}{
+		"callback": {
+			answering("next"), onElicit("Ann"),
+			[]string{"box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann"},
+		},
+		"next": {
+			answering("next"), nil,
+			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
+		},
+		"callback that leaves it to next": {
+			answering("next"),
+			func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) { return nil, nil },
+			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
+		},
+		"nobody": {
+			nil, nil,
+			[]string{"box was answered: decline map[]", "turn 1: tool ask (1) ends: decline <nil>"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(test.next)}, func(t *testing.T, toolset *adapter.Toolset) {
+				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: test.onElicit})
+				got := happenings(t, a, isQuestion)
+				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
+			})
+		})
+	}
+}
+
+func TestElicitationOutsideOfARun(t *testing.T) {
+	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(answering("next"))}, func(t *testing.T, toolset *adapter.Toolset) {
+		if got := toolset.Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {
+			t.Errorf("the tool says %q, want that next was asked", got)
+		}
+	})
+}
+
+// With two calls under way over one pipe, the legacy era does not tell which one
+// asks; the server and the run are known all the same.
+func TestElicitationInParallelCalls(t *testing.T) {
+	for revision, want := range map[string]string{
+		eras[0]: "box asks in an unknown call: who are you?",
+		eras[1]: "box asks in askLater: who are you?",
+	} {
+		t.Run(revision, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				s.addTool("askLater", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					time.Sleep(time.Second) // until both calls are here
+					return ask(ctx, r)
+				})
+				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Revision: revision, Elicitation: agent.Elicitation(nil)}},
+					adapter.Server{Name: "box", Transport: s.connect(t)})
+				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
+				a := withTools(t, model, toolset, &agent.Options{OnElicit: onElicit("Ann")})
+				got := happenings(t, a, func(e agent.Event) bool {
+					_, start := e.(*agent.ElicitationStart)
+					return start
+				})
+				diff(t, "questions", got, []string{want, want})
+			})
+		})
+	}
+}
+
+func TestSampling(t *testing.T) {
+	poet := mcpclient.SamplingFunc(func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return &mcpclient.CreateMessageResult{Model: "poet-1", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "roses"}}}, nil
+	})
+	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
+		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
+		diff(t, "events", happenings(t, a, isQuestion), []string{
+			"box samples in sample",
+			"box got a completion of poet-1",
+			"turn 1: tool sample (1) ends: roses",
+		})
+		if got := toolset.Call(t.Context(), toolCall("1", "sample", "{}")).Text; got != "roses" {
+			t.Errorf("outside of a run the tool says %q, want roses", got)
+		}
+	})
+}
+
+// While it answers one server, a handler calls a tool of another one, which asks
+// in turn: that question belongs to the run, but not to the first call.
+func TestQuestionDuringAnAnswer(t *testing.T) {
+	var toolset *adapter.Toolset
+	poet := mcpclient.SamplingFunc(func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		poem := toolset.Call(ctx, toolCall("x", "two__ask", "{}")).Text
+		return &mcpclient.CreateMessageResult{Model: "poet-1", Content: []mcpclient.Content{&mcpclient.TextContent{Text: poem}}}, nil
+	})
+	toolset = openAll(t, &adapter.Options{
+		Prefix: adapter.PrefixAlways,
+		Client: &mcpclient.Options{Sampling: agent.Sampling(poet), Elicitation: agent.Elicitation(nil)},
+	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
+	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{OnElicit: onElicit("Ann")})
+	diff(t, "events", happenings(t, a, isQuestion), []string{
+		"one samples in sample",
+		"two asks in an unknown call: who are you?",
+		"two was answered: accept map[name:Ann]",
+		"one got a completion of poet-1",
+		"turn 1: tool one__sample (1) ends: accept Ann",
+	})
+}
+
+func TestPanicInOnElicitIsAnError(t *testing.T) {
+	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
+		ask := func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) { panic("oh no") }
+		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: ask})
+		var failed error
+		for e, err := range a.Events(t.Context(), human("go")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e := e.(type) {
+			case *agent.ElicitationEnd:
+				failed = e.Err
+			case *agent.ToolEnd:
+				if !e.Result.IsError || strings.Contains(e.Result.Text, "goroutine") {
+					t.Errorf("the model is told %q, want an error without the stack", e.Result.Text)
+				}
+			}
+		}
+		if failed == nil || !strings.Contains(failed.Error(), "elicitation callback panicked: oh no") {
+			t.Errorf("event has error %v, want the panic", failed)
+		}
+	})
+}
+
+func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
+	poet := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		panic("oh no")
+	})
+	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
+		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
+		got := happenings(t, a, isQuestion)
+		if len(got) != 3 || !strings.Contains(got[1], "sampling handler panicked: oh no") || strings.Contains(got[2], "goroutine") {
+			t.Errorf("events %q, want the panic in the second and no stack in the third", got)
+		}
+	})
+}
+
+func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
+	for _, revision := range eras {
+		// Alone, the question belongs to its call; beside another call, the legacy
+		// era leaves open to which one.
+		for name, calls := range map[string][]llms.ToolCall{
+			"alone":  {toolCall("1", "ask", "{}")},
+			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
+		} {
+			t.Run(revision+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Revision: revision, Elicitation: agent.Elicitation(nil)}})
+					returned := false
+					slow := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
+						<-ctx.Done()
+						time.Sleep(time.Second)
+						returned = true
+						return nil, ctx.Err()
+					}
+					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{OnElicit: slow})
+					for e, err := range a.Events(t.Context(), human("go")) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						if _, ok := e.(*agent.ElicitationStart); ok {
+							synctest.Wait()
+							break
+						}
+					}
+					if !returned {
+						t.Error("the range was over before the callback returned")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server may ask, and answer its calls before it has an answer itself. Here
+// two calls are under way, so that the question is not bound to one of them.
+func TestQuestionThatOutlivesItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		asking := make(chan struct{})
+		s.addTool("hasty", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			time.Sleep(time.Second) // until both calls are here
+			go r.Session.Elicit(context.WithoutCancel(ctx), &mcp.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
+			<-asking
+			return text("never mind"), nil
+		})
+		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Revision: eras[0], Elicitation: agent.Elicitation(nil)}},
+			adapter.Server{Name: "box", Transport: s.connect(t)})
+		patient := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
+			close(asking)
+			<-ctx.Done()
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+		}
+		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
+		a := withTools(t, model, toolset, &agent.Options{OnElicit: patient})
+		got := happenings(t, a, func(e agent.Event) bool {
+			_, answer := e.(*agent.Answer)
+			return answer || isQuestion(e)
+		})
+		diff(t, "events", got, []string{
+			"box asks in an unknown call: who?",
+			"turn 1: tool hasty (1) ends: never mind",
+			"turn 1: tool sleep (2) ends: slept 5 s",
+			"box was answered: cancel map[]",
+			"answer: done (answer)",
+		})
+	})
+}
+
+type declaring struct {
+	mcpclient.ElicitationHandler
+	mcpclient.SamplingHandler
+}
+
+func (declaring) ElicitationCapability() mcpclient.ElicitationCapability {
+	return mcpclient.ElicitationCapability{URL: true}
+}
+
+func (declaring) SamplingCapability() mcpclient.SamplingCapability {
+	return mcpclient.SamplingCapability{Tools: true, Context: true}
+}
+
+func TestCapabilitiesAreThoseOfNext(t *testing.T) {
+	type elicits interface {
+		ElicitationCapability() mcpclient.ElicitationCapability
+	}
+	type samples interface {
+		SamplingCapability() mcpclient.SamplingCapability
+	}
+	got := []any{
+		agent.Elicitation(nil).(elicits).ElicitationCapability(),
+		agent.Elicitation(answering("x")).(elicits).ElicitationCapability(),
+		agent.Elicitation(declaring{}).(elicits).ElicitationCapability(),
+		agent.Sampling(mcpclient.SamplingFunc(nil)).(samples).SamplingCapability(),
+		agent.Sampling(declaring{}).(samples).SamplingCapability(),
+	}
+	want := []any{
+		mcpclient.ElicitationCapability{Form: true},
+		mcpclient.ElicitationCapability{Form: true},
+		mcpclient.ElicitationCapability{URL: true},
+		mcpclient.SamplingCapability{},
+		mcpclient.SamplingCapability{Tools: true, Context: true},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("capabilities (-want +got):\n%s", d)
+	}
+	if agent.Sampling(nil) != nil {
+		t.Error("Sampling(nil) is a handler, want nil")
+	}
+}

@@ -1,0 +1,109 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+// untilFinal asks for tools until it may not any more.
+func untilFinal(calls ...llms.ToolCall) step {
+	return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+		if strings.Contains(lines(p.messages)[len(p.messages)-1], "No more tool calls") {
+			return says("enough")(ctx, p)
+		}
+		return uses(calls...)(ctx, p)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	one := toolCall("", "x", "{}")
+	for name, test := range map[string]struct {
+		opts  agent.Options
+		calls []llms.ToolCall
+		want  agent.Result // counters and reason
+	}{
+		"turns": {
+			agent.Options{MaxTurns: 3}, []llms.ToolCall{one},
+			agent.Result{Turns: 4, ToolCalls: 3, StopReason: agent.StopMaxTurns},
+		},
+		"default turns": {
+			agent.Options{MaxConsecutiveFailures: 100}, []llms.ToolCall{one},
+			agent.Result{Turns: 21, ToolCalls: 20, StopReason: agent.StopMaxTurns},
+		},
+		"tool calls": {
+			agent.Options{MaxToolCalls: 3}, []llms.ToolCall{one, one},
+			agent.Result{Turns: 3, ToolCalls: 4, StopReason: agent.StopMaxToolCalls},
+		},
+		"failures": {
+			agent.Options{MaxConsecutiveFailures: 2}, []llms.ToolCall{one, one, one},
+			agent.Result{Turns: 3, ToolCalls: 6, StopReason: agent.StopMaxFailures},
+		},
+		"default failures": {
+			agent.Options{}, []llms.ToolCall{one},
+			agent.Result{Turns: 6, ToolCalls: 5, StopReason: agent.StopMaxFailures},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, newAgent(t, play(untilFinal(test.calls...)), &test.opts), human("go"))
+			if got.Answer != "enough" {
+				t.Errorf("answer %q, want that of the last call", got.Answer)
+			}
+			counters := agent.Result{Turns: got.Turns, ToolCalls: got.ToolCalls, StopReason: got.StopReason}
+			diff(t, "counters", counters, test.want)
+			for _, line := range lines(got.Messages) {
+				if strings.Contains(line, "No more tool calls") {
+					t.Errorf("the history has the words of the last call: %s", line)
+				}
+			}
+		})
+	}
+}
+
+func TestDefaultToolCalls(t *testing.T) {
+	calls := make([]llms.ToolCall, 101)
+	for i := range calls {
+		calls[i] = toolCall("", "x", "{}")
+	}
+	got := run(t, newAgent(t, play(untilFinal(calls...)), nil), human("go"))
+	if got.StopReason != agent.StopMaxToolCalls {
+		t.Errorf("stop reason %q, want %q", got.StopReason, agent.StopMaxToolCalls)
+	}
+	// Every call has its answer, the last one that it is one too many.
+	answers := got.Messages[2 : len(got.Messages)-1]
+	if len(answers) != len(calls) {
+		t.Fatalf("%d answers, want %d", len(answers), len(calls))
+	}
+	for i, m := range answers {
+		content := m.Parts[0].(llms.ToolCallResponse).Content
+		if refused := strings.Contains(content, "limit of 100 tool calls"); refused != (i == 100) {
+			t.Errorf("call %d: the model was told %q", i+1, content)
+		}
+	}
+}
+
+func TestStubbornModel(t *testing.T) {
+	// It asks for tools although it may not.
+	t.Run("with text", func(t *testing.T) {
+		model := play(func(context.Context, prompt) (*llms.ContentResponse, error) {
+			return choice(&llms.ContentChoice{Content: "hm", ToolCalls: []llms.ToolCall{toolCall("", "x", "{}")}}), nil
+		})
+		got := run(t, newAgent(t, model, &agent.Options{MaxTurns: 1}), human("go"))
+		if got.Answer != "hm" || got.StopReason != agent.StopMaxTurns || len(model.prompts()) != 2 {
+			t.Errorf("answer %q, reason %q after %d model calls", got.Answer, got.StopReason, len(model.prompts()))
+		}
+		diff(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
+	})
+	t.Run("without text", func(t *testing.T) {
+		model := play(uses(toolCall("", "x", "{}")))
+		_, err := newAgent(t, model, &agent.Options{MaxTurns: 1}).Run(t.Context(), human("go"))
+		if !errors.Is(err, agent.ErrNoAnswer) || !strings.Contains(err.Error(), "max_turns") {
+			t.Errorf("error %v, want ErrNoAnswer that names the limit", err)
+		}
+	})
+}

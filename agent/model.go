@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+// lastCall goes to the model after the history when it has to answer without
+// tools. It is not part of the history.
+const lastCall = "No more tool calls are possible. Answer now with what you have, and say what is missing."
+
+// ask calls the model once.
+func (r *run) ask(final bool) (*reply, error) {
+	a := r.agent
+	var tools []llms.Tool
+	if a.tools != nil {
+		tools = a.tools.Definitions()
+	}
+	messages := withSystem(a.opts.System, r.history)
+	if final && a.rules.humanAfterTools {
+		messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, lastCall))
+	}
+	if final && !a.rules.toolsAtEnd {
+		tools = nil
+	}
+	streams := a.streams()
+	options, model := r.callOptions(tools, streams, final)
+	if !r.emit(&ModelStart{Turn: r.turn, Model: model, Final: final, Messages: messages}) {
+		return nil, r.ended()
+	}
+
+	start := time.Now()
+	var response *llms.ContentResponse
+	err := guard("model", func() (err error) {
+		response, err = a.model.GenerateContent(r.ctx, a.rules.encode(messages), options...)
+		return err
+	})
+	switch {
+	case r.ctx.Err() != nil:
+		return nil, r.ended()
+	case err != nil:
+		return nil, fmt.Errorf("call model: %w", err)
+	}
+	reply := newReply(response, r.history)
+	if reply.model == "" {
+		reply.model = model
+	}
+	if !r.emit(reply.event(r.turn, streams, time.Since(start))) {
+		return nil, r.ended()
+	}
+	return reply, nil
+}
+
+// streams reports whether to stream the model's text.
+func (a *Agent) streams() bool {
+	switch a.opts.Stream {
+	case StreamAlways:
+		return true
+	case StreamNever:
+		return false
+	}
+	s, ok := a.model.(interface{ StreamsToolCalls() bool })
+	return ok && s.StreamsToolCalls()
+}
+
+// callOptions completes the caller's options and tells which model they ask
+// for. What the agent decides comes last.
+func (r *run) callOptions(tools []llms.Tool, streams, final bool) (options []llms.CallOption, model string) {
+	var asked llms.CallOptions
+	for _, set := range r.agent.opts.CallOptions {
+		set(&asked)
+	}
+	decide := func(o *llms.CallOptions) {
+		o.Tools, o.Functions = r.agent.rules.definitions(tools), nil
+		o.StreamingFunc, o.StreamingReasoningFunc = nil, nil
+		if streams {
+			o.StreamingFunc = r.streamer()
+		}
+		switch {
+		case len(tools) == 0:
+			o.ToolChoice = nil
+		case final:
+			o.ToolChoice = "none"
+		}
+		o.N, o.CandidateCount = min(o.N, 1), min(o.CandidateCount, 1)
+	}
+	return append(slices.Clip(r.agent.opts.CallOptions), decide), asked.Model
+}
+
+// streamer takes pieces of text from the model, on any goroutine.
+func (r *run) streamer() func(context.Context, []byte) error {
+	turn := r.turn
+	return func(_ context.Context, chunk []byte) error {
+		if len(chunk) > 0 && !r.emit(&TextDelta{Turn: turn, Text: string(chunk)}) {
+			return r.ended()
+		}
+		return nil
+	}
+}
+
+// withSystem puts the system prompt before the messages, joined with system
+// messages that they begin with: some providers take one only.
+func withSystem(system string, messages []llms.MessageContent) []llms.MessageContent {
+	if system == "" {
+		return slices.Clone(messages)
+	}
+	texts := []string{system}
+	for len(messages) > 0 && messages[0].Role == llms.ChatMessageTypeSystem {
+		for _, part := range messages[0].Parts {
+			if text, ok := part.(llms.TextContent); ok {
+				texts = append(texts, text.Text)
+			}
+		}
+		messages = messages[1:]
+	}
+	out := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeSystem, strings.Join(texts, "\n\n"))}
+	return append(out, messages...)
+}

@@ -1,0 +1,83 @@
+package openaimodel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+func TestErrors(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		is     func(error) bool
+		want   Error // the fields that count
+	}{
+		{"key", 401, `{"error":{"message":"Incorrect API key provided: ` + testKey + `","code":"invalid_api_key"}}`,
+			llms.IsAuthenticationError, Error{Status: 401, Code: "invalid_api_key"}},
+		{"rate", 429, `{"error":{"message":"slow down","type":"requests"}}`,
+			llms.IsRateLimitError, Error{Status: 429, Code: "requests", RetryAfter: 90 * time.Second, Retryable: true}},
+		{"quota", 429, `{"error":{"message":"pay","code":"insufficient_quota"}}`,
+			llms.IsQuotaExceededError, Error{Status: 429, Code: "insufficient_quota", RetryAfter: 90 * time.Second}},
+		{"length", 400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`,
+			llms.IsTokenLimitError, Error{Status: 400, Code: "context_length_exceeded"}},
+		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`,
+			llms.IsInvalidRequestError, Error{Status: 422}},
+		{"model", 404, `{"error":"model not found"}`,
+			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, Error{Status: 404}},
+		{"down", 503, ``, llms.IsProviderUnavailableError, Error{Status: 503, Retryable: true}},
+		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, Error{Status: 502, Retryable: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) {
+				if tt.status == http.StatusTooManyRequests {
+					w.Header().Set("Retry-After", "90")
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			}, &Options{Retries: -1})
+			_, err := m.GenerateContent(t.Context(), human("Hi"))
+			got, ok := errors.AsType[*Error](err)
+			if !ok {
+				t.Fatalf("got %T: %v, want an *Error", err, err)
+			}
+			if got.Status != tt.want.Status || got.Code != tt.want.Code || got.RetryAfter != tt.want.RetryAfter || got.Retryable != tt.want.Retryable {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+			if !tt.is(err) {
+				t.Errorf("%v: not the error of langchaingo that it should be", err)
+			}
+			if strings.Contains(err.Error(), testKey) {
+				t.Errorf("the key is in %v", err)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m, _ := newModel(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}, nil)
+	if _, err := m.GenerateContent(ctx, human("Hi")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestTruncatedStream(t *testing.T) {
+	m, _ := newModel(t, streaming(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`), nil)
+	_, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }))
+	got, ok := errors.AsType[*Error](err)
+	if !ok || got.Code != "truncated" {
+		t.Errorf("got %v, want an *Error with code truncated", err)
+	}
+}

@@ -1,0 +1,185 @@
+// Package openaimodel is a langchaingo model over the Chat Completions API of
+// OpenAI, or of a host that imitates it.
+//
+// It differs from langchaingo's own OpenAI provider where an agent with tools
+// depends on it: parallel tool calls survive streaming, the streaming function
+// gets text only, a stream that breaks off is an error, a temperature is sent
+// only when there is one, what the host says of the model, the tokens and its
+// failures is kept, and failures that may pass are tried again.
+package openaimodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Options configure a model. Nil and the zero value are valid.
+type Options struct {
+	// Temperature is for calls without [llms.WithTemperature], and for those with
+	// a temperature of 0, as langchaingo cannot tell the two apart. Default nil:
+	// the host's own.
+	Temperature *float64
+
+	// MaxTokens bounds the reply of calls without [llms.WithMaxTokens]. Default
+	// 0: the host's own bound.
+	MaxTokens int
+
+	// ReasoningEffort for reasoning models: "none", "minimal", "low", ….
+	// Default: the model's.
+	ReasoningEffort string
+
+	// Host names the kind of API behind the base URL: openai, azure, ollama,
+	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
+	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
+	Host string
+
+	// Extra are fields to add to every request, for what only one host knows.
+	Extra map[string]json.RawMessage
+
+	// Retries bounds the repetitions after failures that may pass: an unreachable
+	// host and the statuses 408, 429 and 5xx. Nothing is repeated once a stream
+	// has begun. Default 2, negative for none.
+	Retries int
+
+	// MaxRetryWait is the longest wait between two attempts. When the host asks
+	// for a longer one the call fails at once. Default 30 s.
+	MaxRetryWait time.Duration
+
+	// Timeout bounds one attempt, its whole answer included. Default 10 min.
+	Timeout time.Duration
+
+	// IdleTimeout bounds the silence within a stream. Default 2 min.
+	IdleTimeout time.Duration
+
+	// MaxReply bounds an answer of the host, in bytes. Default 32 MiB, at most
+	// 1 GiB.
+	MaxReply int64
+}
+
+// Model is an [llms.Model]. It may be used concurrently.
+type Model struct {
+	chat    *chat.Client
+	model   string
+	options Options
+}
+
+var _ llms.Model = (*Model)(nil)
+
+// New makes a model. It does not reach for the host.
+func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if model == "" {
+		return nil, errors.New("new model: no model named")
+	}
+	client, err := chat.New(cfg, &chat.Options{
+		Host: o.Host, Extra: o.Extra, Retries: o.Retries, MaxRetryWait: o.MaxRetryWait,
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new model: %w", err)
+	}
+	return &Model{chat: client, model: model, options: o}, nil
+}
+
+// GenerateContent asks the model. The response has one choice, with the text
+// and all tool calls, whose ids are never empty.
+//
+// Of the options, those without a counterpart in the API are ignored: TopK,
+// MinLength, MaxLength, RepetitionPenalty and Metadata. More than one candidate
+// is an error. A streaming function gets the text as it arrives, nothing else;
+// its error ends the call and is returned.
+//
+// A failure of the host is an [*Error], which is also an [*llms.Error], so that
+// functions like [llms.IsRateLimitError] know it.
+func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	var o llms.CallOptions
+	for _, option := range options {
+		option(&o)
+	}
+	r, err := m.request(messages, &o)
+	if err != nil {
+		return nil, fmt.Errorf("generate content: %w", err)
+	}
+	reply, err := m.ask(ctx, r, &o)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return response(reply), nil
+}
+
+// Call asks the model one question and returns the text of its answer.
+//
+// Deprecated: use [Model.GenerateContent].
+func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
+}
+
+func (m *Model) ask(ctx context.Context, r *chat.Request, o *llms.CallOptions) (*chat.Reply, error) {
+	if o.StreamingFunc == nil && o.StreamingReasoningFunc == nil {
+		return m.chat.Complete(ctx, r)
+	}
+	return m.chat.Stream(ctx, r, chat.Deltas{
+		Text: func(piece string) error {
+			var err error
+			if o.StreamingReasoningFunc != nil {
+				err = o.StreamingReasoningFunc(ctx, nil, []byte(piece))
+			}
+			if err == nil && o.StreamingFunc != nil {
+				err = o.StreamingFunc(ctx, []byte(piece))
+			}
+			return err
+		},
+		Reasoning: func(piece string) error {
+			if o.StreamingReasoningFunc == nil {
+				return nil
+			}
+			return o.StreamingReasoningFunc(ctx, []byte(piece), nil)
+		},
+	})
+}
+
+// response is the reply in langchaingo's terms.
+func response(r *chat.Reply) *llms.ContentResponse {
+	choice := &llms.ContentChoice{
+		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,
+		GenerationInfo: map[string]any{"Model": r.Model},
+	}
+	if r.Refusal != "" {
+		choice.GenerationInfo["Refusal"] = r.Refusal
+		if choice.Content == "" {
+			choice.Content = r.Refusal
+		}
+	}
+	if u := r.Usage; u != nil {
+		choice.GenerationInfo["PromptTokens"] = u.Prompt
+		choice.GenerationInfo["CompletionTokens"] = u.Completion
+		choice.GenerationInfo["TotalTokens"] = u.Total
+		choice.GenerationInfo["ReasoningTokens"] = u.Reasoning
+		choice.GenerationInfo["PromptCachedTokens"] = u.Cached
+	}
+	for _, call := range r.ToolCalls {
+		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
+			ID: call.ID, Type: "function",
+			FunctionCall: &llms.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+		})
+	}
+	if len(choice.ToolCalls) > 0 {
+		choice.FuncCall = choice.ToolCalls[0].FunctionCall
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
+}
+
+// StreamsToolCalls reports that streaming is safe when tools are offered:
+// parallel calls stay apart and the streaming function gets text only. Package
+// agent asks for it.
+func (m *Model) StreamsToolCalls() bool { return true }

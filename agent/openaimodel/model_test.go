@@ -1,0 +1,377 @@
+package openaimodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
+)
+
+const testKey = "sk-test-0123456789abcdef"
+
+// newModel makes a model whose host is h; sent returns the latest request.
+func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent func() string) {
+	t.Helper()
+	var mu sync.Mutex
+	var body []byte
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("read request: %v", err)
+		}
+		mu.Lock()
+		body = b
+		mu.Unlock()
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	cfg := openai.DefaultConfig(testKey)
+	cfg.HTTPClient = s.Client()
+	m, err := New(cfg, "gpt-4.1", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return string(body)
+	}
+}
+
+func answering(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, body)
+	}
+}
+
+func streaming(lines ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, line := range lines {
+			io.WriteString(w, "data: "+line+"\n\n")
+		}
+	}
+}
+
+const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},` +
+	`"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
+
+func human(text string) []llms.MessageContent {
+	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)}
+}
+
+func equalJSON(t testing.TB, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("got no JSON: %v: %s", err, got)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("want no JSON: %v: %s", err, want)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
+	}
+}
+
+func TestGenerateContent(t *testing.T) {
+	m, sent := newModel(t, answering(plainAnswer), nil)
+	got, err := m.GenerateContent(t.Context(), human("Hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
+		Content: "Hello", StopReason: "stop",
+		GenerationInfo: map[string]any{
+			"Model": "gpt-4.1-2025-04-14", "PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5,
+			"ReasoningTokens": 0, "PromptCachedTokens": 0,
+		},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("response (-want +got):\n%s", diff)
+	}
+	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
+}
+
+func TestCall(t *testing.T) {
+	m, _ := newModel(t, answering(plainAnswer), nil)
+	got, err := m.Call(t.Context(), "Hi")
+	if got != "Hello" || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, "Hello")
+	}
+}
+
+func TestStreaming(t *testing.T) {
+	m, sent := newModel(t, streaming(
+		`{"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"One "}}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"moment."}}]}`,
+		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}},{"index":1,"id":"b","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
+		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"type":"function","function":{"arguments":"{\"x\":2}"}}]}}]}`,
+		`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"arguments":"{\"x\":1}"}}]}}]}`,
+		`{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
+		`[DONE]`,
+	), nil)
+	var text, reasoning []string
+	got, err := m.GenerateContent(t.Context(), human("Hi"),
+		llms.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
+			text = append(text, string(chunk))
+			return nil
+		}),
+		llms.WithStreamingReasoningFunc(func(_ context.Context, r, _ []byte) error {
+			if len(r) > 0 {
+				reasoning = append(reasoning, string(r))
+			}
+			return nil
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(id, args string) llms.ToolCall {
+		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: args}}
+	}
+	want := []*llms.ContentChoice{{
+		Content: "One moment.", StopReason: "tool_calls", ReasoningContent: "Hm.",
+		ToolCalls:      []llms.ToolCall{call("a", `{"x":1}`), call("b", `{"x":2}`)},
+		FuncCall:       &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`},
+		GenerationInfo: map[string]any{"Model": "m"},
+	}}
+	if diff := cmp.Diff(want, got.Choices); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"One ", "moment."}, text); diff != "" {
+		t.Errorf("text chunks (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Hm."}, reasoning); diff != "" {
+		t.Errorf("reasoning chunks (-want +got):\n%s", diff)
+	}
+	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}`)
+}
+
+func TestStreamingFuncEndsTheCall(t *testing.T) {
+	m, _ := newModel(t, streaming(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`, `[DONE]`), nil)
+	enough := errors.New("enough")
+	_, err := m.GenerateContent(t.Context(), human("Hi"),
+		llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))
+	if !errors.Is(err, enough) {
+		t.Errorf("got %v, want %v", err, enough)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	zero := 0.0
+	schema := json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)
+	tool := llms.Tool{Type: "function", Function: &llms.FunctionDefinition{Name: "f", Description: "F", Parameters: schema}}
+	const wireTool = `{"type":"function","function":{"name":"f","description":"F","parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}}`
+	call := func(id string) llms.ToolCall {
+		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`}}
+	}
+	tests := []struct {
+		name     string
+		model    *Options
+		messages []llms.MessageContent
+		options  []llms.CallOption
+		want     string // without model, stream and, when the messages are human("Hi"), those
+	}{
+		{name: "temperature", options: []llms.CallOption{llms.WithTemperature(0.2)}, want: `{"temperature":0.2}`},
+		{name: "temperature 0 is none", options: []llms.CallOption{llms.WithTemperature(0)}, want: `{}`},
+		{name: "temperature 0 of the model", model: &Options{Temperature: &zero}, want: `{"temperature":0}`},
+		{name: "temperature of the call wins", model: &Options{Temperature: &zero},
+			options: []llms.CallOption{llms.WithTemperature(1)}, want: `{"temperature":1}`},
+		{name: "max tokens", options: []llms.CallOption{llms.WithMaxTokens(7)}, want: `{"max_completion_tokens":7}`},
+		{name: "max tokens of the model", model: &Options{MaxTokens: 9}, want: `{"max_completion_tokens":9}`},
+		{name: "stop words", options: []llms.CallOption{llms.WithStopWords([]string{"END", ""})}, want: `{"stop":["END"]}`},
+		{name: "seed, top p, penalties", options: []llms.CallOption{
+			llms.WithSeed(3), llms.WithTopP(0.5), llms.WithPresencePenalty(0.25), llms.WithFrequencyPenalty(-0.5)},
+			want: `{"seed":3,"top_p":0.5,"presence_penalty":0.25,"frequency_penalty":-0.5}`},
+		{name: "JSON mode", options: []llms.CallOption{llms.WithJSONMode()}, want: `{"response_format":{"type":"json_object"}}`},
+		{name: "JSON by MIME type", options: []llms.CallOption{llms.WithResponseMIMEType("application/json")},
+			want: `{"response_format":{"type":"json_object"}}`},
+		{name: "metadata stays here", options: []llms.CallOption{llms.WithMetadata(map[string]any{"a": 1})}, want: `{}`},
+		{name: "tools", options: []llms.CallOption{llms.WithTools([]llms.Tool{tool})}, want: `{"tools":[` + wireTool + `]}`},
+		{name: "functions", options: []llms.CallOption{llms.WithFunctions([]llms.FunctionDefinition{*tool.Function})},
+			want: `{"tools":[` + wireTool + `]}`},
+		{name: "tool without parameters", options: []llms.CallOption{
+			llms.WithTools([]llms.Tool{{Type: "function", Function: &llms.FunctionDefinition{Name: "g"}}})},
+			want: `{"tools":[{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}}}}]}`},
+		{name: "tool with a map", options: []llms.CallOption{
+			llms.WithTools([]llms.Tool{{Function: &llms.FunctionDefinition{Name: "g", Strict: true, Parameters: map[string]any{"type": "object"}}}})},
+			want: `{"tools":[{"type":"function","function":{"name":"g","strict":true,"parameters":{"type":"object"}}}]}`},
+		{name: "tool choice none", options: []llms.CallOption{llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice("none")},
+			want: `{"tools":[` + wireTool + `],"tool_choice":"none"}`},
+		{name: "tool choice without tools", options: []llms.CallOption{llms.WithToolChoice("auto")}, want: `{}`},
+		{name: "extra", model: &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage("4")}}, want: `{"top_k":4}`},
+		{name: "reasoning effort", model: &Options{ReasoningEffort: "low"}, want: `{"reasoning_effort":"low"}`},
+		{
+			name: "a conversation with tools",
+			messages: []llms.MessageContent{
+				llms.TextParts(llms.ChatMessageTypeSystem, "Be brief."),
+				llms.TextParts(llms.ChatMessageTypeHuman, "one", "two"),
+				{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.TextPart("Looking."), call("a"), call("b")}},
+				{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
+					llms.ToolCallResponse{ToolCallID: "a", Name: "f", Content: "1"}, llms.ToolCallResponse{ToolCallID: "b", Name: "f"}}},
+				llms.TextParts(llms.ChatMessageTypeAI, "Done."),
+				llms.TextParts(llms.ChatMessageTypeGeneric, "Thanks."),
+			},
+			want: `{"messages":[
+				{"role":"system","content":"Be brief."},
+				{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]},
+				{"role":"assistant","content":"Looking.","tool_calls":[
+					{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},
+					{"id":"b","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
+				{"role":"tool","tool_call_id":"a","content":"1"},
+				{"role":"tool","tool_call_id":"b","content":"(no output)"},
+				{"role":"assistant","content":"Done."},
+				{"role":"user","content":"Thanks."}]}`,
+		},
+		{
+			name: "media",
+			messages: []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
+				llms.TextPart("What?"),
+				llms.ImageURLWithDetailPart("https://example.com/a.png", "low"),
+				llms.BinaryPart("image/png", []byte("png")),
+				llms.BinaryPart("audio/mpeg", []byte("mp3")),
+				llms.WithCacheControl(llms.BinaryPart("text/plain", []byte("text")), nil),
+			}}},
+			want: `{"messages":[{"role":"user","content":[
+				{"type":"text","text":"What?"},
+				{"type":"image_url","image_url":{"url":"https://example.com/a.png","detail":"low"}},
+				{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},
+				{"type":"input_audio","input_audio":{"data":"bXAz","format":"mp3"}},
+				{"type":"text","text":"text"}]}]}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, sent := newModel(t, answering(plainAnswer), tt.model)
+			messages := tt.messages
+			if messages == nil {
+				messages = human("Hi")
+			}
+			if _, err := m.GenerateContent(t.Context(), messages, tt.options...); err != nil {
+				t.Fatal(err)
+			}
+			var got map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(sent()), &got); err != nil {
+				t.Fatal(err)
+			}
+			delete(got, "model")
+			delete(got, "stream")
+			if tt.messages == nil {
+				delete(got, "messages")
+			}
+			raw, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalJSON(t, string(raw), tt.want)
+		})
+	}
+}
+
+func TestToolChoiceRequired(t *testing.T) {
+	tool := llms.Tool{Type: "function", Function: &llms.FunctionDefinition{Name: "f"}}
+	for _, tt := range []struct {
+		choice any
+		want   string
+	}{
+		{"required", `"required"`},
+		{"any", `"required"`},
+		{llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: "f"}}, `{"type":"function","function":{"name":"f"}}`},
+		{&llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: "f"}}, `{"type":"function","function":{"name":"f"}}`},
+	} {
+		m, sent := newModel(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"","function":{"name":"f","arguments":""}}]},"finish_reason":"stop"}]}`), nil)
+		res, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice(tt.choice))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := res.Choices[0].ToolCalls[0]
+		if call.ID == "" || call.FunctionCall.Arguments != "{}" || res.Choices[0].StopReason != "tool_calls" {
+			t.Errorf("got call %+v with stop reason %q, want an id, arguments {} and tool_calls", call, res.Choices[0].StopReason)
+		}
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(sent()), &got); err != nil {
+			t.Fatal(err)
+		}
+		equalJSON(t, string(got["tool_choice"]), tt.want)
+	}
+}
+
+func TestRequestErrors(t *testing.T) {
+	f := &llms.FunctionDefinition{Name: "f"}
+	tests := []struct {
+		name     string
+		messages []llms.MessageContent
+		options  []llms.CallOption
+		want     string
+	}{
+		{"no messages", []llms.MessageContent{}, nil, "no messages"},
+		{"two candidates", nil, []llms.CallOption{llms.WithN(2)}, "more than one candidate"},
+		{"unknown role", []llms.MessageContent{{Role: "x"}}, nil, `role "x" is unknown`},
+		{"unknown choice", nil, []llms.CallOption{llms.WithToolChoice("sometimes")}, `tool choice "sometimes"`},
+		{"odd choice", nil, []llms.CallOption{llms.WithToolChoice(3)}, "tool choice of type int"},
+		{"choice of nothing", nil, []llms.CallOption{llms.WithToolChoice(llms.ToolChoice{})}, "names no function"},
+		{"required without tools", nil, []llms.CallOption{llms.WithToolChoice("required")}, "there are no tools"},
+		{"unknown tool chosen", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{Function: f}}),
+			llms.WithToolChoice(llms.ToolChoice{Function: &llms.FunctionReference{Name: "g"}})}, `names "g"`},
+		{"no function", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{Type: "web"}})}, "is not a function"},
+		{"schema is not JSON", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{
+			Function: &llms.FunctionDefinition{Name: "f", Parameters: json.RawMessage("{")}}})}, `tool "f": parameters`},
+		{"call without function", []llms.MessageContent{{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "a"}}}}, nil,
+			"without a function"},
+		{"human calls", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
+			llms.ToolCall{ID: "a", FunctionCall: &llms.FunctionCall{Name: "f"}}}}}, nil, "cannot call tools"},
+		{"tool talks", []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeTool, "x")}, nil, "nothing else"},
+		{"strange binary", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
+			llms.BinaryPart("video/mp4", nil)}}}, nil, `type "video/mp4"`},
+		{"assistant shows", []llms.MessageContent{{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{
+			llms.BinaryPart("image/png", []byte("x"))}}}, nil, "takes text only"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
+			messages := tt.messages
+			if messages == nil {
+				messages = human("Hi")
+			}
+			_, err := m.GenerateContent(t.Context(), messages, tt.options...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	good := openai.DefaultConfig(testKey)
+	bad := good
+	bad.BaseURL = "api.openai.com/v1?key=" + testKey
+	for _, tt := range []struct {
+		name, model string
+		cfg         openai.ClientConfig
+		opts        *Options
+		want        string
+	}{
+		{"no model", "", good, nil, "no model"},
+		{"unknown host", "m", good, &Options{Host: "acme"}, `host "acme"`},
+		{"base URL", "m", bad, nil, "base URL"},
+		{"extra", "m", good, &Options{Extra: map[string]json.RawMessage{"model": nil}}, `"model"`},
+	} {
+		_, err := New(tt.cfg, tt.model, tt.opts)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		} else if strings.Contains(err.Error(), testKey) {
+			t.Errorf("%s: the key is in %v", tt.name, err)
+		}
+	}
+}

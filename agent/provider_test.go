@@ -1,0 +1,124 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/anthropic"
+	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+// wire answers a provider's HTTP requests with prepared bodies, the last one
+// again and again, and keeps the requests.
+type wire struct {
+	replies  []string
+	requests []map[string]any
+}
+
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var request map[string]any
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	reply := w.replies[min(len(w.requests), len(w.replies)-1)]
+	w.requests = append(w.requests, request)
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Body:       io.NopCloser(bytes.NewReader([]byte(reply))),
+		Request:    r,
+	}, nil
+}
+
+const (
+	anthropicCalls = `{"id":"1","type":"message","role":"assistant","model":"claude","stop_reason":"tool_use",
+		"content":[{"type":"text","text":"Let me look."},
+			{"type":"tool_use","id":"t1","name":"a","input":{"x":1}},
+			{"type":"tool_use","id":"t2","name":"b","input":{}}],
+		"usage":{"input_tokens":10,"output_tokens":5}}`
+	anthropicAnswer = `{"id":"2","type":"message","role":"assistant","model":"claude","stop_reason":"end_turn",
+		"content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":20,"output_tokens":3,"cache_read_input_tokens":7}}`
+)
+
+func TestAnthropic(t *testing.T) {
+	w := &wire{replies: []string{anthropicCalls, anthropicAnswer}}
+	model, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, newAgent(t, model, nil), human("go"))
+	diff(t, "history", lines(got.Messages), []string{
+		`human: "go"`,
+		`ai: "Let me look." t1=a({"x":1}) t2=b({})`,
+		`tool: t1/a→"There is no tool \"a\"; there are no tools at all."`,
+		`tool: t2/b→"There is no tool \"b\"; there are no tools at all."`,
+		`ai: "Done."`,
+	})
+	// Every block repeats the usage of its message; it counts once.
+	diff(t, "usage", got.Usage, agent.Usage{InputTokens: 30, OutputTokens: 8, TotalTokens: 38, CachedTokens: 7})
+	if got.FinishReason != "end_turn" {
+		t.Errorf("finish reason %q, want end_turn", got.FinishReason)
+	}
+	diff(t, "second request", w.requests[1]["messages"], decode(t, `[
+		{"role":"user","content":[{"type":"text","text":"go"}]},
+		{"role":"assistant","content":[{"type":"text","text":"Let me look."}]},
+		{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{"x":1}}]},
+		{"role":"assistant","content":[{"type":"tool_use","id":"t2","name":"b","input":{}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"There is no tool \"a\"; there are no tools at all."}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"There is no tool \"b\"; there are no tools at all."}]}
+	]`))
+}
+
+const (
+	openaiCalls = `{"model":"gpt","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":"Let me look.",
+		"tool_calls":[{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
+			{"id":"t2","type":"function","function":{"name":"b","arguments":"{oops"}}]}}],
+		"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"completion_tokens_details":{"reasoning_tokens":2}}}`
+	openaiAnswer = `{"model":"gpt","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Done."}}],
+		"usage":{"prompt_tokens":20,"completion_tokens":3,"total_tokens":23}}`
+)
+
+func TestOpenAI(t *testing.T) {
+	w := &wire{replies: []string{openaiCalls, openaiAnswer}}
+	model, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, newAgent(t, model, nil), human("go"))
+	diff(t, "usage", got.Usage, agent.Usage{InputTokens: 30, OutputTokens: 8, TotalTokens: 38, ReasoningTokens: 2})
+	messages := w.requests[1]["messages"].([]any)
+	diff(t, "replayed calls", messages[1].(map[string]any)["tool_calls"], decode(t, `[
+		{"id":"t1","type":"function","function":{"name":"a","arguments":"{\"x\":1}"}},
+		{"id":"t2","type":"function","function":{"name":"b","arguments":"{}"}}
+	]`))
+	for i, id := range []string{"t1", "t2"} {
+		message := messages[2+i].(map[string]any)
+		if message["role"] != "tool" || message["tool_call_id"] != id {
+			t.Errorf("message %d is %v, want the tool message of %s", 2+i, message, id)
+		}
+	}
+	// The history keeps what the model wrote.
+	call := got.Messages[1].Parts[2].(llms.ToolCall)
+	if call.FunctionCall.Arguments != "{oops" {
+		t.Errorf("arguments in the history %q, want what the model wrote", call.FunctionCall.Arguments)
+	}
+}
+
+func decode(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

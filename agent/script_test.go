@@ -1,0 +1,145 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+// script is a model that plays one step for every call, the last one again and
+// again, and keeps what it was given.
+type script struct {
+	steps []step
+
+	mu   sync.Mutex
+	seen []prompt
+}
+
+type step func(ctx context.Context, p prompt) (*llms.ContentResponse, error)
+
+// prompt is what the model was given.
+type prompt struct {
+	messages []llms.MessageContent
+	options  llms.CallOptions
+}
+
+func play(steps ...step) *script { return &script{steps: steps} }
+
+func (s *script) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	p := prompt{messages: messages}
+	for _, set := range options {
+		set(&p.options)
+	}
+	s.mu.Lock()
+	i := min(len(s.seen), len(s.steps)-1)
+	s.seen = append(s.seen, p)
+	s.mu.Unlock()
+	return s.steps[i](ctx, p)
+}
+
+func (s *script) Call(context.Context, string, ...llms.CallOption) (string, error) {
+	return "", errors.New("not used")
+}
+
+func (s *script) prompts() []prompt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// streaming is a script that declares that it streams tool calls.
+type streaming struct{ *script }
+
+func (streaming) StreamsToolCalls() bool { return true }
+
+func choice(c *llms.ContentChoice) *llms.ContentResponse {
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{c}}
+}
+
+// says answers with text.
+func says(text string) step {
+	return func(context.Context, prompt) (*llms.ContentResponse, error) {
+		return choice(&llms.ContentChoice{Content: text, StopReason: "stop"}), nil
+	}
+}
+
+// uses asks for tools.
+func uses(calls ...llms.ToolCall) step {
+	return func(context.Context, prompt) (*llms.ContentResponse, error) {
+		return choice(&llms.ContentChoice{ToolCalls: calls, StopReason: "tool_calls"}), nil
+	}
+}
+
+// hangs waits for the end of the context.
+func hangs(started chan<- struct{}) step {
+	return func(ctx context.Context, _ prompt) (*llms.ContentResponse, error) {
+		close(started)
+		<-ctx.Done()
+		return nil, fmt.Errorf("request: %w", ctx.Err())
+	}
+}
+
+func toolCall(id, name, arguments string) llms.ToolCall {
+	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
+}
+
+func human(text string) []llms.MessageContent {
+	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)}
+}
+
+func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(model, nil, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func run(t testing.TB, a *agent.Agent, messages []llms.MessageContent) *agent.Result {
+	t.Helper()
+	result, err := a.Run(t.Context(), messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// lines are the messages in a form that is easy to compare: the role and the
+// parts of each.
+func lines(messages []llms.MessageContent) []string {
+	var out []string
+	for _, m := range messages {
+		line := string(m.Role) + ":"
+		for _, part := range m.Parts {
+			switch p := part.(type) {
+			case llms.TextContent:
+				line += fmt.Sprintf(" %q", p.Text)
+			case llms.ToolCall:
+				line += fmt.Sprintf(" %s=%s(%s)", p.ID, p.FunctionCall.Name, p.FunctionCall.Arguments)
+			case llms.ToolCallResponse:
+				line += fmt.Sprintf(" %s/%s→%q", p.ToolCallID, p.Name, p.Content)
+			case llms.BinaryContent:
+				line += fmt.Sprintf(" %s[%d]", p.MIMEType, len(p.Data))
+			default:
+				line += fmt.Sprintf(" %T", p)
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func diff(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}

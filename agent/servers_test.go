@@ -1,0 +1,193 @@
+package agent_test
+
+//lint:file-ignore SA1019 sampling is deprecated, but servers use it
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// The revisions that stand for the two eras.
+var eras = []string{"2025-11-25", "2026-07-28"}
+
+// server is an MCP server of the official SDK, in this process.
+type server struct {
+	*mcp.Server
+	hangUp func() // ends its connection
+
+	running, most atomic.Int32 // calls of "sleep" at the same time
+}
+
+// addTool adds a tool without a fixed shape of arguments.
+func (s *server) addTool(name string, handler mcp.ToolHandler) {
+	s.AddTool(&mcp.Tool{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, handler)
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// newServer has the tools that the tests use.
+func newServer() *server {
+	s := &server{Server: mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)}
+	s.addTool("echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return text(string(r.Params.Arguments)), nil
+	})
+	s.addTool("fail", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		out := text("disk full")
+		out.IsError = true
+		return out, nil
+	})
+	s.addTool("sleep", s.sleep)
+	s.addTool("count", count)
+	s.addTool("picture", picture)
+	s.addTool("ask", ask)
+	s.addTool("sample", sample)
+	s.addTool("die", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.hangUp()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	return s
+}
+
+// sleep takes as many seconds as it is told.
+func (s *server) sleep(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var args struct{ Seconds int }
+	if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
+		return nil, err
+	}
+	now := s.running.Add(1)
+	defer s.running.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	select {
+	case <-time.After(time.Duration(args.Seconds) * time.Second):
+		return text(fmt.Sprintf("slept %d s", args.Seconds)), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// count reports progress three times.
+func count(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	for i := 1; i <= 3; i++ {
+		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text("counted"), nil
+}
+
+func picture(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: "two pictures"},
+		&mcp.ImageContent{MIMEType: "image/png", Data: []byte("PNG")},
+		&mcp.ImageContent{MIMEType: "image/tiff", Data: []byte("TIFF")},
+	}}, nil
+}
+
+// ask asks the person for a name.
+func ask(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	switch answer := r.Params.InputResponses["name"].(type) {
+	case nil:
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"name": &mcp.ElicitParams{
+			Message:         "who are you?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+		}}}, nil
+	case *mcp.ElicitResult:
+		return text(fmt.Sprintf("%s %v", answer.Action, answer.Content["name"])), nil
+	default:
+		return nil, fmt.Errorf("answered with %T", answer)
+	}
+}
+
+// sample asks for a completion.
+func sample(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	switch answer := r.Params.InputResponses["poem"].(type) {
+	case nil:
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": &mcp.CreateMessageParams{
+			MaxTokens: 10,
+			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "a poem"}}},
+		}}}, nil
+	case *mcp.CreateMessageWithToolsResult:
+		return text(answer.Content[0].(*mcp.TextContent).Text), nil
+	default:
+		return nil, fmt.Errorf("answered with %T", answer)
+	}
+}
+
+// connect runs the server until the test ends, and returns the way to reach it.
+func (s *server) connect(t testing.TB) mcpclient.Transport {
+	t.Helper()
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	session, err := s.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.hangUp = func() { toClient.Close(); toServer.Close() }
+	t.Cleanup(func() { session.Close(); session.Wait() })
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+}
+
+// open makes a toolset of one server, called "box".
+func open(t testing.TB, opts *adapter.Options) (*adapter.Toolset, *server) {
+	t.Helper()
+	s := newServer()
+	return openAll(t, opts, adapter.Server{Name: "box", Transport: s.connect(t)}), s
+}
+
+func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *adapter.Toolset {
+	t.Helper()
+	toolset, err := adapter.Open(context.Background(), servers, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := toolset.Close(); err != nil && !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return toolset
+}
+
+func withTools(t testing.TB, model llms.Model, toolset *adapter.Toolset, opts *agent.Options) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(model, toolset, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// happenings are the events of a run that test wants, in words.
+func happenings(t testing.TB, a *agent.Agent, want func(agent.Event) bool) []string {
+	t.Helper()
+	var out []string
+	for e, err := range a.Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want(e) {
+			out = append(out, describe(e))
+		}
+	}
+	return out
+}
