@@ -1,0 +1,262 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
+)
+
+func TestOneLine(t *testing.T) {
+	converse(t, "What is 17 plus 25?\n", "-yes").check(t, "The result: 17 + 25 = 42.\n", 0,
+		"this is a demo model that follows fixed rules", "server demo: 7 tools", `→ demo add {"a":17,"b":25}`, "← demo add: 17 + 25 = 42")
+}
+
+func TestConversation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	converse(t, `What is 17 plus 25, and what 6 times 7?
+
+How is the weather in Berlin and Atlantis?
+Summarize: Go is a language. It is small.
+Book a table at Luigi
+Count to 2
+Show me a picture
+What did I ask before?
+`, "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30", "-answer", "people=4", "-answer", "seating=On the terrace", "-trace", path).check(t,
+		`The result: 17 + 25 = 42.
+The result: 6 × 7 = 42.
+The tool weather says: Berlin: 18 °C, light rain
+The tool weather says: Error: no weather for "Atlantis"; try one of Berlin, Lima, Lisbon, Nairobi, Oslo, Tokyo
+Summary: Go is a language.
+Booked: a table for 4 on the terrace at Luigi on 2030-05-01 at 19:30.
+The tool count says: counted to 2
+Here is the picture: a sunset over the sea.
+Before that you asked: Show me a picture
+`, 0, "count 1/2 counted to 1", "demo asked the model: user: Go is a language. It is small.", "answer to demo: accept")
+
+	var got []string
+	for _, r := range readTrace(t, path) {
+		if r["time"] == "" {
+			t.Errorf("no time: %v", r)
+		}
+		switch r["event"] {
+		case "tool_start":
+			got = append(got, "tool_start "+r["server"].(string)+" "+r["tool"].(string))
+		case "sampling":
+			got = append(got, "sampling "+r["server"].(string)+" "+r["tool"].(string)+": "+r["text"].(string))
+		case "elicitation":
+			got = append(got, "elicitation "+r["server"].(string)+" "+r["tool"].(string)+": "+r["action"].(string))
+		case "progress":
+			got = append(got, "progress "+r["message"].(string))
+		case "answer":
+			got = append(got, "answer")
+		}
+	}
+	want := []string{
+		"tool_start demo add", "tool_start demo multiply", "answer",
+		"tool_start demo weather", "tool_start demo weather", "answer",
+		"tool_start demo summarize", "sampling demo summarize: Go is a language.", "answer",
+		"tool_start demo book_table", "elicitation demo book_table: accept", "answer",
+		"tool_start demo count", "progress counted to 1", "progress counted to 2", "answer",
+		"tool_start demo picture", "answer", "answer",
+	}
+	if diff := cmp.Diff(want, inOrder(got)); diff != "" {
+		t.Errorf("trace: -want +got\n%s", diff)
+	}
+}
+
+// inOrder sorts the two sums, which run side by side.
+func inOrder(events []string) []string {
+	if len(events) > 1 && events[0] == "tool_start demo multiply" {
+		events[0], events[1] = events[1], events[0]
+	}
+	return events
+}
+
+func readTrace(t *testing.T, path string) []map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []map[string]any
+	for line := range strings.Lines(string(data)) {
+		var r map[string]any
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func TestTraceIsAppended(t *testing.T) {
+	path := write(t, "trace.jsonl", `{"event":"old"}`+"\n")
+	converse(t, "", "-trace", path, "-prompt", "hello")
+	records := readTrace(t, path)
+	if len(records) < 3 || records[0]["event"] != "old" || records[len(records)-1]["event"] != "answer" {
+		t.Errorf("got %v, want the old record, new ones, and the answer at the end", records)
+	}
+}
+
+func TestDenied(t *testing.T) {
+	converse(t, "What is 17 plus 25?\n").check(t,
+		"The result: The call was not run: the user denied it. Reason: there is no terminal to ask on; start with -yes to allow it.\n", 0,
+		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it")
+}
+
+func TestDeclinedForm(t *testing.T) {
+	converse(t, "Book a table\n", "-yes").check(t,
+		"No table was booked: the guest did not fill in the form (decline).\n", 0,
+		"declined demo: When should the table at Chez Démo be booked?: there is no terminal to ask on; give -answer key=value for the fields date, time, people, seating, children, note")
+}
+
+func TestPrompt(t *testing.T) {
+	converse(t, "ignored\n", "-yes", "-prompt", "What is 2 times 21?").check(t, "The result: 2 × 21 = 42.\n", 0)
+}
+
+func TestWrongUsage(t *testing.T) {
+	converse(t, "", "-nonsense").check(t, "", 2, "chatbot: flag provided but not defined: -nonsense; -help lists the flags\n")
+	if o := converse(t, "", "-help"); o.status != 0 || !strings.Contains(o.stdout, "-trace file") {
+		t.Errorf("help: got %+v", o)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\"comand\": \"x\"}\n  }\n}")
+	o := converse(t, "hello\n", "-config", path)
+	o.check(t, "", 1)
+	if want := "chatbot: " + path + `:3: mcpServers.files.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url` + "\n"; o.stderr != want {
+		t.Errorf("got %s\nwant %s", o.stderr, want)
+	}
+	converse(t, "", "-config", path+"x").check(t, "", 1, "chatbot: read server configuration: open "+path+"x: no such file or directory\n")
+	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "chatbot: open the trace: open ")
+}
+
+func TestServersThatDoNotStart(t *testing.T) {
+	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
+	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
+		"this is a demo model", "server good: 7 tools", `left out: server "broken"`, "exit status 3", "reading the settings\nno database at /var/db\n")
+
+	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
+	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
+	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 0,
+		`left out: server "gone"`, "no-such-program-here", "there are no tools")
+}
+
+func TestNoisyServer(t *testing.T) {
+	path := configure(t, map[string]string{"loud": "noise"})
+	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0)
+}
+
+func TestWarnings(t *testing.T) {
+	s := newScreen(t, "")
+	log := warnings(s.console, "loud")
+	log.Info("not shown")
+	for range maxWarnings + 5 {
+		log.Warn("odd", "text", "a\x1b[31m\nb")
+	}
+	want := strings.Repeat(`warning: msg=odd server=loud text="a\x1b[31m\nb"`+"\n", maxWarnings) + "warning: more of this is not shown\n"
+	s.check(t, want)
+}
+
+func TestHugeResult(t *testing.T) {
+	path := configure(t, map[string]string{"big": "huge"})
+	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", path).check(t,
+		"The tool huge says: Error: the tool ran, but its result is too large to be received\nThe result: 1 + 2 = 3.\n", 0,
+		"✗ big huge: ", "message too large")
+}
+
+func TestServerThatVanishes(t *testing.T) {
+	path := configure(t, map[string]string{"frail": "vanish"})
+	o := converse(t, "call vanish\ncall vanish\nhello\n", "-yes", "-config", path)
+	if o.status != 0 || strings.Count(o.stdout, "\n") < 3 {
+		t.Errorf("got status %d and %q, want answers to all three", o.status, o.stdout)
+	}
+	o.check(t, o.stdout, 0, "lost the server frail", "exit status 9", "out of memory")
+}
+
+func TestWrongArguments(t *testing.T) {
+	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
+	o.check(t, o.stdout, 0, "✗ demo add: ")
+	for _, want := range []string{`"b"`, `There is no tool "nothing".`, "1 + 2 = 3"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("the answers lack %s:\n%s", want, o.stdout)
+		}
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	server := httptest.NewServer(demomodel.Handler())
+	defer server.Close()
+	o := converse(t, "What is 1 plus 2?\n", "-yes", "-base-url", server.URL+"/v1/", "-model", "some-model")
+	o.check(t, "The result: 1 + 2 = 3.\n", 0, "model: some-model at "+server.URL+"/v1\n", "server demo: 7 tools")
+	if strings.Contains(o.stderr, "demo model") {
+		t.Errorf("the demo model is used although one was named:\n%s", o.stderr)
+	}
+}
+
+// A pipe goes on after a failed turn, and fails at the end.
+func TestEndpointThatRefuses(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	url := server.URL + "/v1"
+	server.Close()
+	o := converse(t, "one\ntwo\n", "-base-url", url, "-model", "m")
+	o.check(t, "", 1, "connection refused")
+	if got := errorLines(o.stderr); len(got) != 2 || !strings.Contains(got[0], strings.TrimPrefix(server.URL, "http://")) {
+		t.Errorf("got %q, want an error for each turn that names the endpoint", got)
+	}
+	converse(t, "", "-base-url", url, "-model", "m", "-prompt", "one").check(t, "", 1, "connection refused")
+}
+
+func errorLines(stderr string) []string {
+	var out []string
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "error: ") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func TestEndpointThatTalksGarbage(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"html": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>Welcome</html>") },
+		"half a stream": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Hel`)
+		},
+		"wrong key": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error": {"message": "Incorrect API key provided"}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			cmd := command(t, "-prompt", "hello", "-base-url", server.URL+"/v1?token=hunter2", "-model", "m")
+			cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-hunter2")
+			o := finish(t, cmd, "")
+			o.check(t, "", 1)
+			if got := errorLines(o.stderr); len(got) != 1 {
+				t.Errorf("got %q, want one line", got)
+			}
+			if strings.Contains(o.stderr, "hunter2") {
+				t.Errorf("a secret is shown:\n%s", o.stderr)
+			}
+		})
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	converse(t, strings.Repeat("x", maxLine+1)+"\nWhat is 1 plus 2?\n", "-yes").check(t, "The result: 1 + 2 = 3.\n", 1,
+		"error: a line of input has more than 1048576 bytes and was skipped")
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/lipgloss"
+)
+
+// console is what the person sees: answers on out, everything else on err.
+//
+// Events of a turn and questions of servers come from different goroutines, so
+// everything that is shown goes through here, one thing at a time.
+type console struct {
+	out, err    io.Writer
+	in          *input
+	interactive bool
+	style       styles
+
+	mu      sync.Mutex // guards the fields below and the screen; a dialog holds it until it is over
+	midway  bool       // an answer is being shown and its line is not ended
+	status  bool       // the last line is a progress notice, to be replaced
+	waiting bool       // the last line is the prompt, at which somebody may be typing
+}
+
+type styles struct {
+	person, model, tool, warn, fail, faint lipgloss.Style
+}
+
+// newConsole leaves in to be set, since reading begins later.
+func newConsole(out, err io.Writer, interactive bool) *console {
+	r := lipgloss.NewRenderer(err)
+	color := func(c string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(c)) }
+	return &console{
+		out: out, err: err, interactive: interactive,
+		style: styles{
+			person: color("6").Bold(true), model: color("2").Bold(true), tool: color("4"),
+			warn: color("3"), fail: color("1").Bold(true), faint: r.NewStyle().Faint(true),
+		},
+	}
+}
+
+// note shows a line on the side, and the prompt again if it is in the way.
+func (c *console) note(style lipgloss.Style, format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.waiting
+	c.noteLocked(style, format, args...)
+	if waiting {
+		c.promptLocked()
+	}
+}
+
+func (c *console) noteLocked(style lipgloss.Style, format string, args ...any) {
+	c.endLineLocked()
+	fmt.Fprintln(c.err, render(style, fmt.Sprintf(format, args...)))
+}
+
+// render styles each line alone: lipgloss pads several to the same width.
+func render(style lipgloss.Style, text string) string {
+	lines := strings.Split(clean(text), "\n")
+	for i := range lines {
+		lines[i] = style.Render(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// progress shows a line that the next one replaces, on a terminal.
+func (c *console) progress(format string, args ...any) {
+	text := oneLine(fmt.Sprintf(format, args...), 76)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.interactive {
+		fmt.Fprintln(c.err, text)
+		return
+	}
+	c.endLineLocked()
+	fmt.Fprint(c.err, c.style.faint.Render(text))
+	c.status = true
+}
+
+// say shows a piece of an answer as it comes.
+func (c *console) say(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.midway {
+		c.endLineLocked()
+		fmt.Fprint(c.err, c.style.model.Render("bot ›")+" ")
+		c.midway = true
+	}
+	fmt.Fprint(c.out, clean(text))
+}
+
+// prompt shows that it is the person's turn.
+func (c *console) prompt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.promptLocked()
+}
+
+func (c *console) promptLocked() {
+	c.endLineLocked()
+	fmt.Fprint(c.err, "\n"+c.style.person.Render("you ›")+" ")
+	c.waiting = true
+}
+
+// prompted says that the person has ended the line, by a line break or else.
+func (c *console) prompted(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.waiting = false
+	}
+	c.endLineLocked()
+}
+
+// endLine ends a line that is being shown.
+func (c *console) endLine() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLineLocked()
+}
+
+func (c *console) endLineLocked() {
+	switch {
+	case c.midway:
+		fmt.Fprintln(c.out)
+	case c.status:
+		fmt.Fprint(c.err, "\r\x1b[K")
+	case c.waiting:
+		fmt.Fprintln(c.err)
+	}
+	c.midway, c.status, c.waiting = false, false, false
+}
+
+// answer writes the answer of a turn, for a program to read.
+func (c *console) answer(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintln(c.out, clean(text))
+}
+
+// dialog has the screen and the keyboard for f alone. What was typed before is
+// dropped.
+func (c *console) dialog(ctx context.Context, f func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.in.forget()
+	c.endLineLocked()
+	return f()
+}
+
+// askLocked shows a question and waits for the line that answers it. Only a
+// dialog may call it.
+func (c *console) askLocked(ctx context.Context, style lipgloss.Style, question string) (string, error) {
+	for {
+		fmt.Fprint(c.err, render(style, question)+" ")
+		text, err := c.in.next(ctx)
+		if err == errLongLine {
+			c.noteLocked(c.style.warn, "%v", err)
+			continue
+		}
+		if err != nil {
+			fmt.Fprintln(c.err)
+		}
+		return strings.TrimSpace(text), err
+	}
+}
+
+// chooseLocked asks until the answer begins with one of the letters.
+func (c *console) chooseLocked(ctx context.Context, question, letters string) (byte, error) {
+	for {
+		text, err := c.askLocked(ctx, c.style.warn, question)
+		if err != nil {
+			return 0, err
+		}
+		if text = strings.ToLower(text); text != "" && strings.IndexByte(letters, text[0]) >= 0 {
+			return text[0], nil
+		}
+	}
+}
+
+// clean takes out what could move the cursor, change colours or reorder text:
+// servers and models must not draw on the screen.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// oneLine makes one line of at most n characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(clean(s)), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}

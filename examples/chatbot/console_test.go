@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// screen is a console in memory, with somebody who types a line whenever a
+// question is shown.
+type screen struct {
+	*console
+	buffer *typist
+}
+
+// typist takes what is shown. A text that ends with a space, as questions do,
+// makes it type the next line; after the last one it closes the input.
+type typist struct {
+	bytes.Buffer
+	script []string
+	lines  chan line
+}
+
+func (w *typist) Write(p []byte) (int, error) {
+	if bytes.HasSuffix(p, []byte(" ")) {
+		if len(w.script) == 0 {
+			close(w.lines)
+		} else {
+			w.lines <- line{text: w.script[0]}
+			w.script = w.script[1:]
+		}
+	}
+	return w.Buffer.Write(p)
+}
+
+func newScreen(t *testing.T, script ...string) *screen {
+	t.Helper()
+	w := &typist{script: script, lines: make(chan line, len(script)+1)}
+	s := &screen{console: newConsole(new(bytes.Buffer), w, true), buffer: w}
+	s.out = &w.Buffer
+	s.in = &input{lines: w.lines}
+	return s
+}
+
+func (s *screen) check(t *testing.T, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, s.buffer.String()); diff != "" {
+		t.Errorf("screen: -want +got\n%s", diff)
+	}
+}
+
+func TestScreen(t *testing.T) {
+	s := newScreen(t, "")
+	s.say("one ")
+	s.say("two")
+	s.progress("1/2")
+	s.progress("2/2")
+	s.note(s.style.tool, "a\nb")
+	s.check(t, "bot › one two\n1/2\r\x1b[K2/2\r\x1b[Ka\nb\n")
+}
+
+func TestNoteAtThePrompt(t *testing.T) {
+	s := newScreen(t, "", "")
+	s.prompt()
+	s.note(s.style.warn, "warning")
+	s.prompted(nil)
+	s.note(s.style.warn, "done")
+	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\ttext":                 "plain\n\ttext",
+		"\x1b[31mred\x1b[0m\a":          "[31mred[0m",
+		"a\rb\x00\x7f\u0085\u009b31mc":  "ab31mc",
+		"user\u202egnp.exe\u2066\u2069": "usergnp.exe",
+		"größe ✓":                       "größe ✓",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("clean(%q): got %q, want %q", in, got, want)
+		}
+	}
+	if got, want := oneLine(" a\n b\x1b ccc ", 5), "a b …"; got != want {
+		t.Errorf("oneLine: got %q, want %q", got, want)
+	}
+}
+
+func TestServersCannotDraw(t *testing.T) {
+	s := newScreen(t, "")
+	s.say("\x1b[2J")
+	s.note(s.style.warn, "%s", "\x1b]0;title\a")
+	s.progress("%s", "\x1b[1A")
+	if strings.Contains(strings.ReplaceAll(s.buffer.String(), "\r\x1b[K", ""), "\x1b") {
+		t.Errorf("got %q, want no escapes", s.buffer)
+	}
+}
+
+func TestDialogAfterItsContext(t *testing.T) {
+	s := newScreen(t, "y")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	if err := s.dialog(ctx, func() error { t.Error("asked"); return nil }); err != errInterrupted {
+		t.Errorf("got %v, want %v", err, errInterrupted)
+	}
+}

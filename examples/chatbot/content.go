@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// messagesText shows what a server wants to put to the model.
+func messagesText(messages []mcpclient.SamplingMessage) string {
+	var parts []string
+	for _, m := range messages {
+		parts = append(parts, m.Role+": "+contentText(m.Content))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// contentText shows content blocks: text as it is, others by what they are.
+func contentText(blocks []mcpclient.Content) string {
+	var parts []string
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcpclient.TextContent:
+			parts = append(parts, c.Text)
+		case *mcpclient.ImageContent:
+			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcpclient.AudioContent:
+			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data)))
+		case *mcpclient.ResourceLink:
+			parts = append(parts, fmt.Sprintf("[link to %s]", c.URI))
+		case *mcpclient.EmbeddedResource:
+			parts = append(parts, fmt.Sprintf("[resource %s] %s", c.Resource.URI, c.Resource.Text))
+		case *mcpclient.ToolUseContent:
+			parts = append(parts, fmt.Sprintf("[calls %s %s]", c.Name, c.Input))
+		case *mcpclient.ToolResultContent:
+			parts = append(parts, "[tool result] "+contentText(c.Content))
+		case *mcpclient.UnknownContent:
+			parts = append(parts, fmt.Sprintf("[%s]", c.Type))
+		}
+	}
+	return strings.Join(parts, "\n")
+}

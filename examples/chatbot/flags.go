@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+)
+
+const usage = `chatbot talks to a model that uses the tools of MCP servers.
+
+	chatbot [flags]
+
+On a terminal it is a conversation. From a pipe every line is one turn; answers
+go to standard output, everything else to standard error.
+
+Without flags it starts a demo server and a demo model that follows fixed rules,
+so it runs without a key, a configuration or a network.
+
+Flags:
+%s
+Environment: OPENAI_BASE_URL and OPENAI_MODEL stand for the flags, and
+OPENAI_API_KEY is the key of the endpoint. NO_COLOR turns colours off.
+
+Exit status: 0 at the end of the input; 1 when the program could not start or,
+on a pipe or with -prompt, a turn failed; 2 on wrong usage; 130 after Ctrl-C
+twice, or once with -prompt. The first Ctrl-C ends the turn.
+`
+
+// openAI is the endpoint for a model that is named without one.
+const openAI = "https://api.openai.com/v1"
+
+// options is what the flags and the environment say.
+type options struct {
+	baseURL, model, apiKey string // model is empty for the demo model
+	modelHint              string // why it is the demo model although something was set
+	config                 string
+	prompt                 string
+	oneShot                bool
+	yes                    bool
+	answers                answers
+	trace                  string
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ reason string }
+
+func (e *usageError) Error() string { return e.reason + "; -help lists the flags" }
+
+// parseFlags reads the command line. Its error is flag.ErrHelp, with the help
+// written to help, or a *usageError.
+func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
+	o := &options{answers: answers{}}
+	flags := flag.NewFlagSet("chatbot", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint, such as http://localhost:11434/v1")
+	flags.StringVar(&o.model, "model", getenv("OPENAI_MODEL"), "`name` of the model")
+	flags.StringVar(&o.config, "config", "", "`file` with the servers, in the mcpServers shape of mcp.json")
+	flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
+	flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
+	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form; may be repeated")
+	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
+	err := flags.Parse(args)
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(help, usage, flagList(flags))
+		return nil, err
+	case err != nil:
+		return nil, &usageError{err.Error()}
+	case flags.NArg() > 0:
+		return nil, &usageError{fmt.Sprintf("unexpected argument %q; a question goes into -prompt", flags.Arg(0))}
+	case given["prompt"] && strings.TrimSpace(o.prompt) == "":
+		return nil, &usageError{"-prompt is empty"}
+	}
+	o.oneShot = given["prompt"]
+	o.apiKey = getenv("OPENAI_API_KEY")
+	if err := o.checkModel(given["base-url"]); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// checkModel completes what is said about the model. An incomplete environment
+// means the demo model, an incomplete command line is a mistake.
+func (o *options) checkModel(baseURLGiven bool) error {
+	switch {
+	case o.model == "" && baseURLGiven:
+		return &usageError{"-base-url needs the name of a model, in -model or OPENAI_MODEL"}
+	case o.model == "" && o.baseURL != "":
+		o.modelHint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
+	case o.model == "" && o.apiKey != "":
+		o.modelHint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
+	case o.model == "":
+	case o.baseURL == "" && o.apiKey == "":
+		return &usageError{"a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + openAI}
+	case o.baseURL == "":
+		o.baseURL = openAI
+	}
+	if o.model == "" {
+		return nil
+	}
+	u, err := url.Parse(o.baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return &usageError{"the base URL is not a complete http or https URL"}
+	}
+	o.baseURL = strings.TrimRight(o.baseURL, "/")
+	return nil
+}
+
+// endpoint is the base URL without what may be secret in it.
+func (o *options) endpoint() string {
+	u, err := url.Parse(o.baseURL)
+	if err != nil {
+		return "the endpoint"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+func flagList(flags *flag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(&b, "  %-18s %s\n", strings.TrimSpace("-"+f.Name+" "+name), text)
+	})
+	return b.String()
+}
+
+// answers are given beforehand to the fields of forms.
+type answers map[string]string
+
+func (a answers) String() string { return "" }
+
+// Set reads key=value.
+func (a answers) Set(s string) error {
+	key, value, found := strings.Cut(s, "=")
+	if !found || key == "" {
+		return errors.New("want key=value")
+	}
+	if _, dup := a[key]; dup {
+		return fmt.Errorf("key %q is there twice", key)
+	}
+	a[key] = value
+	return nil
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// ElicitationCapability says that URLs can be shown on a terminal only.
+func (p *person) ElicitationCapability() mcpclient.ElicitationCapability {
+	return mcpclient.ElicitationCapability{Form: true, URL: p.con.interactive}
+}
+
+// Elicit asks the person what a server wants to know.
+func (p *person) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	source, _ := adapter.SourceFrom(ctx)
+	if params.Mode == mcpclient.ElicitURL {
+		return p.visit(ctx, source.Server, params)
+	}
+	fields, err := params.Fields()
+	if err != nil {
+		return nil, &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
+	}
+	form := &form{person: p, server: source.Server, message: params.Message, fields: fields, content: map[string]any{}}
+	form.fillIn(p.answers)
+	if p.con.interactive && duringTurn(ctx) {
+		return form.ask(ctx)
+	}
+	return form.unattended(), nil
+}
+
+// visit asks for consent to open a URL. The person opens it: this program must
+// not see what it leads to.
+func (p *person) visit(ctx context.Context, server string, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	u, err := url.Parse(params.URL)
+	if err != nil || !p.con.interactive || !duringTurn(ctx) {
+		p.con.note(p.con.style.warn, "declined %s: it asked to open a web page", server)
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	}
+	var choice byte
+	err = p.con.dialog(ctx, func() (err error) {
+		p.con.noteLocked(p.con.style.warn, "The server %s asks you to open a page of %s in your browser:", server, u.Host)
+		p.con.noteLocked(p.con.style.tool, "%s\n%s", indent(shown(params.Message)), indent(params.URL))
+		choice, err = p.con.chooseLocked(ctx, "Will you open it? [y]es, [d]ecline, [c]ancel:", "ydc")
+		return err
+	})
+	return action(choice, err, nil)
+}
+
+// form is a server's question to the person, and the answers so far.
+type form struct {
+	*person
+	server  string
+	message string
+	fields  []*mcpclient.Field
+	content map[string]any
+
+	answered int     // fields that -answer filled in
+	errs     []error // of what -answer gave
+}
+
+// fillIn takes the answers that were given beforehand.
+func (f *form) fillIn(given answers) {
+	for _, field := range f.fields {
+		text, ok := given[field.Name]
+		if !ok {
+			continue
+		}
+		value, err := field.Parse(text)
+		if err != nil {
+			f.errs = append(f.errs, fmt.Errorf("-answer: %w", err))
+			continue
+		}
+		f.answered++
+		if value != nil {
+			f.content[field.Name] = value
+		}
+	}
+}
+
+// unattended answers when nobody can be asked. Nothing is made up: a form is
+// accepted when what was given beforehand and the server's defaults complete it.
+func (f *form) unattended() *mcpclient.ElicitResult {
+	errs := f.errs
+	for _, field := range f.fields {
+		if _, ok := f.content[field.Name]; ok {
+			continue
+		}
+		value, err := field.Parse("")
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case value != nil:
+			f.content[field.Name] = value
+		}
+	}
+	if f.answered == 0 || len(errs) > 0 {
+		var keys []string
+		for _, field := range f.fields {
+			keys = append(keys, oneLine(field.Name, 60))
+		}
+		f.con.note(f.con.style.warn, "declined %s: %s: there is no terminal to ask on; give -answer key=value for the fields %s",
+			f.server, oneLine(f.message, 200), strings.Join(keys, ", "))
+		for _, err := range errs {
+			f.con.note(f.con.style.warn, "  %v", err)
+		}
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}
+	}
+	f.con.note(f.con.style.faint, "%s asks: %s\n%s", f.server, oneLine(f.message, 200), indent(f.summary()))
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: f.content}
+}
+
+var (
+	errDecline = errors.New("declined")
+	errCancel  = errors.New("cancelled")
+)
+
+// ask goes through the form on the terminal, as often as the person wants.
+func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
+	var choice byte
+	err := f.con.dialog(ctx, func() error {
+		f.con.noteLocked(f.con.style.warn, "The server %s asks:", f.server)
+		f.con.noteLocked(f.con.style.tool, "%s", indent(shown(f.message)))
+		f.con.noteLocked(f.con.style.faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
+		for _, err := range f.errs {
+			f.con.noteLocked(f.con.style.warn, "  %v", err)
+		}
+		for {
+			for _, field := range f.fields {
+				if err := f.askField(ctx, field); err != nil {
+					return err
+				}
+			}
+			f.con.noteLocked(f.con.style.tool, "%s", indent(f.summary()))
+			var err error
+			choice, err = f.con.chooseLocked(ctx, fmt.Sprintf("Send this to %s? [y]es, [e]dit, [d]ecline, [c]ancel:", f.server), "yedc")
+			if err != nil || choice != 'e' {
+				return err
+			}
+		}
+	})
+	return action(choice, err, f.content)
+}
+
+// action turns the end of a dialog into an answer. The end of the input is
+// nobody's no: it cancels.
+func action(choice byte, err error, content map[string]any) (*mcpclient.ElicitResult, error) {
+	switch {
+	case err == errDecline || err == nil && choice == 'd':
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	case err == errCancel || err == io.EOF || err == nil && choice == 'c':
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+	case err != nil:
+		return nil, err
+	}
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}
+
+// askField asks until the answer fits the field. Empty keeps what is there.
+func (f *form) askField(ctx context.Context, field *mcpclient.Field) error {
+	for {
+		text, err := f.con.askLocked(ctx, f.con.style.person, "  "+f.question(field))
+		switch {
+		case err != nil:
+			return err
+		case text == "!decline":
+			return errDecline
+		case text == "!cancel":
+			return errCancel
+		case text == "" && f.content[field.Name] != nil:
+			return nil
+		}
+		value, err := field.Parse(text)
+		if err != nil {
+			f.con.noteLocked(f.con.style.warn, "  %v", err)
+			continue
+		}
+		if value != nil {
+			f.content[field.Name] = value
+		}
+		return nil
+	}
+}
+
+// maxOptions bounds the options of a field that are shown.
+const maxOptions = 20
+
+// question words a field: its title, what it is for, its options, and what an
+// empty line takes.
+func (f *form) question(field *mcpclient.Field) string {
+	var b strings.Builder
+	b.WriteString(oneLine(field.Title, 80))
+	if field.Description != "" {
+		fmt.Fprintf(&b, " (%s)", oneLine(field.Description, 200))
+	}
+	if field.Kind == mcpclient.FieldBoolean {
+		b.WriteString(" (yes or no)")
+	}
+	for i, o := range field.Options[:min(len(field.Options), maxOptions)] {
+		fmt.Fprintf(&b, "\n    %d) %s", i+1, oneLine(o.Title, 80))
+	}
+	if more := len(field.Options) - maxOptions; more > 0 {
+		fmt.Fprintf(&b, "\n    and %d more", more)
+	}
+	if len(field.Options) > 0 {
+		b.WriteString("\n   ")
+	}
+	value := f.content[field.Name]
+	if value == nil {
+		value = field.Default
+	}
+	switch {
+	case value != nil:
+		fmt.Fprintf(&b, " [%s]", display(field, value))
+	case !field.Required:
+		b.WriteString(" [nothing]")
+	}
+	return b.String() + ":"
+}
+
+// summary lists the answers, a line each.
+func (f *form) summary() string {
+	var lines []string
+	for _, field := range f.fields {
+		if value, ok := f.content[field.Name]; ok {
+			lines = append(lines, oneLine(field.Title, 80)+": "+display(field, value))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// display shows a value in the person's words.
+func display(field *mcpclient.Field, value any) string {
+	switch v := value.(type) {
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case []string:
+		var titles []string
+		for _, s := range v {
+			titles = append(titles, title(field, s))
+		}
+		return strings.Join(titles, ", ")
+	case string:
+		return title(field, v)
+	}
+	return fmt.Sprint(value)
+}
+
+func title(field *mcpclient.Field, value string) string {
+	i := slices.IndexFunc(field.Options, func(o mcpclient.FieldOption) bool { return o.Value == value })
+	if i < 0 {
+		return oneLine(value, 500)
+	}
+	return oneLine(field.Options[i].Title, 80)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const tableForm = `{
+	"type": "object",
+	"properties": {
+		"date":    {"type": "string", "title": "Date", "format": "date", "description": "year-month-day"},
+		"people":  {"type": "integer", "title": "People", "minimum": 1, "maximum": 12},
+		"seating": {"type": "string", "title": "Seating", "default": "in", "oneOf": [{"const": "in", "title": "Inside"}, {"const": "out", "title": "Terrace"}]},
+		"wishes":  {"type": "array", "title": "Wishes", "items": {"type": "string", "enum": ["window", "quiet"]}},
+		"child":   {"type": "boolean", "title": "Child", "default": false},
+		"note":    {"type": "string"}
+	},
+	"required": ["date", "people"]
+}`
+
+func newForm(t *testing.T, s *screen, given answers) *form {
+	t.Helper()
+	params := &mcpclient.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
+	fields, err := params.Fields()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &form{person: newPerson(s.console), server: "demo", message: "When?", fields: fields, content: map[string]any{}}
+	f.fillIn(given)
+	return f
+}
+
+func TestForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		given answers
+		typed []string
+		want  *mcpclient.ElicitResult
+	}{
+		"all fields": {
+			nil, []string{"2030-05-01", "4", "2", "window, quiet", "yes", "hello", "y"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "out", "wishes": []string{"window", "quiet"}, "child": true, "note": "hello"}},
+		},
+		"defaults": {
+			nil, []string{"2030-05-01", "4", "", "", "", "", "y"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+		},
+		"mistakes": {
+			nil, []string{"tomorrow", "", "2030-05-01", "13", "4", "on the roof", "terrace", "", "", "", "y"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "out", "child": false}},
+		},
+		"edit": {
+			nil, []string{"2030-05-01", "4", "", "", "", "", "e", "", "5", "", "", "", "", "y"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(5), "seating": "in", "child": false}},
+		},
+		"given": {
+			answers{"date": "2030-05-01", "people": "4"}, []string{"", "", "", "", "", "", "y"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+		},
+		"declined at once": {nil, []string{"!decline"}, &mcpclient.ElicitResult{Action: "decline"}},
+		"cancelled late":   {nil, []string{"2030-05-01", "!cancel"}, &mcpclient.ElicitResult{Action: "cancel"}},
+		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "d"}, &mcpclient.ElicitResult{Action: "decline"}},
+		"end of input":     {nil, []string{"2030-05-01"}, &mcpclient.ElicitResult{Action: "cancel"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t, tt.typed...)
+			got, err := newForm(t, s, tt.given).ask(inTurn(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s\n%s", diff, s.buffer)
+			}
+		})
+	}
+}
+
+func TestFormOnScreen(t *testing.T) {
+	s := newScreen(t, "soon", "2030-05-01", "4", "terrace", "", "y", "", "y")
+	if _, err := newForm(t, s, nil).ask(inTurn(t)); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, `The server demo asks:
+  When?
+  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.
+  Date (year-month-day):   field "date": want a date like 2006-01-02
+  Date (year-month-day):   People:   Seating
+    1) Inside
+    2) Terrace
+    [Inside]:   Wishes
+    1) window
+    2) quiet
+    [nothing]:   Child (yes or no) [no]:   note [nothing]:   Date: 2030-05-01
+  People: 4
+  Seating: Terrace
+  Child: yes
+Send this to demo? [y]es, [e]dit, [d]ecline, [c]ancel: `)
+}
+
+func TestUnattendedForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		given answers
+		want  *mcpclient.ElicitResult
+		shown string
+	}{
+		"complete": {
+			answers{"date": "2030-05-01", "people": "4", "other": "x"},
+			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
+			"demo asks: When?\n  Date: 2030-05-01\n  People: 4\n  Seating: Inside\n  Child: no\n",
+		},
+		"nothing": {
+			nil, &mcpclient.ElicitResult{Action: "decline"},
+			"give -answer key=value for the fields date, people, seating, wishes, child, note\n" +
+				"  field \"date\": an answer is required: a date like 2006-01-02\n" +
+				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
+		},
+		"wrong": {
+			answers{"date": "2030-05-01", "people": "many"}, &mcpclient.ElicitResult{Action: "decline"},
+			"-answer: field \"people\": want a whole number, at least 1, at most 12\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t)
+			s.interactive = false
+			got := newForm(t, s, tt.given).unattended()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if !strings.Contains(s.buffer.String(), tt.shown) {
+				t.Errorf("got %q, want %q in it", s.buffer, tt.shown)
+			}
+		})
+	}
+}
+
+// A form of optional fields only is not accepted when nothing in it was given.
+func TestUnattendedFormOfDefaults(t *testing.T) {
+	s := newScreen(t)
+	s.interactive = false
+	got, err := newPerson(s.console).Elicit(t.Context(), &mcpclient.ElicitParams{
+		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"share": {"type": "boolean", "default": true}}}`)})
+	if err != nil || got.Action != "decline" {
+		t.Errorf("got %+v, %v; want decline", got, err)
+	}
+}
+
+func TestBadForm(t *testing.T) {
+	_, err := newPerson(newScreen(t).console).Elicit(inTurn(t), &mcpclient.ElicitParams{
+		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"deep": {"type": "object"}}}`)})
+	if rpc, ok := err.(*mcpclient.RPCError); !ok || rpc.Code != mcpclient.CodeInvalidParams || !strings.Contains(rpc.Message, `field "deep"`) {
+		t.Errorf("got %v, want invalid params that name the field", err)
+	}
+}
+
+func TestURL(t *testing.T) {
+	params := &mcpclient.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
+	for typed, want := range map[string]string{"y": "accept", "d": "decline", "c": "cancel"} {
+		s := newScreen(t, typed)
+		got, err := newPerson(s.console).Elicit(inTurn(t), params)
+		if err != nil || got.Action != want || got.Content != nil {
+			t.Errorf("%s: got %+v, %v; want %s", typed, got, err, want)
+		}
+		s.check(t, "The server  asks you to open a page of example.com in your browser:\n"+
+			"  Log in\n  https://example.com/login?x=1\nWill you open it? [y]es, [d]ecline, [c]ancel: ")
+	}
+	s := newScreen(t)
+	s.interactive = false
+	p := newPerson(s.console)
+	if got, err := p.Elicit(inTurn(t), params); err != nil || got.Action != "decline" {
+		t.Errorf("without a terminal: got %+v, %v; want decline", got, err)
+	}
+	if p.ElicitationCapability().URL {
+		t.Error("URLs are offered without a terminal")
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	maxLine      = 1 << 20 // bytes of one line of input, with its line break
+	maxTypeAhead = 256     // lines typed while nobody reads
+)
+
+// errLongLine says that a line was skipped.
+var errLongLine = fmt.Errorf("a line of input has more than %d bytes and was skipped", maxLine)
+
+// input reads lines from a goroutine of its own, so that waiting for one can
+// be given up. On a terminal it always reads: what was typed before a question
+// was asked must not answer it.
+type input struct {
+	lines chan line
+}
+
+type line struct {
+	text string
+	err  error // errLongLine, or why no line follows
+}
+
+// newInput starts to read. The goroutine ends with the reader or with the
+// context; a Read that is under way then is left behind.
+func newInput(ctx context.Context, r io.Reader, interactive bool) *input {
+	in := &input{lines: make(chan line)}
+	if interactive {
+		in.lines = make(chan line, maxTypeAhead)
+	}
+	go in.read(ctx, bufio.NewReader(r), interactive)
+	return in
+}
+
+func (in *input) read(ctx context.Context, r *bufio.Reader, interactive bool) {
+	defer close(in.lines)
+	for {
+		l := readLine(r)
+		last := l.err != nil && !errors.Is(l.err, errLongLine)
+		if interactive && !last {
+			select {
+			case in.lines <- l:
+			default: // dropped: nobody reads, and too much is typed ahead
+			}
+			continue
+		}
+		select {
+		case in.lines <- l:
+		case <-ctx.Done():
+			return
+		}
+		if last {
+			return
+		}
+	}
+}
+
+// readLine reads up to a line break, which it removes.
+func readLine(r *bufio.Reader) line {
+	var text []byte
+	tooLong := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if tooLong = tooLong || len(text)+len(part) > maxLine; !tooLong {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(text) == 0 || !errors.Is(err, io.EOF)):
+			return line{err: err}
+		case tooLong:
+			return line{err: errLongLine}
+		}
+		return line{text: strings.TrimRight(string(text), "\r\n")}
+	}
+}
+
+// next waits for a line. The error is io.EOF at the end, errLongLine for a
+// line that was skipped, or the context's.
+func (in *input) next(ctx context.Context) (string, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	select {
+	case l, ok := <-in.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// forget drops what was typed ahead.
+func (in *input) forget() {
+	for {
+		select {
+		case l, ok := <-in.lines:
+			if !ok || l.err != nil && !errors.Is(l.err, errLongLine) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", maxLine-1) // and a line break
+	in := newInput(t.Context(), strings.NewReader("a\r\n\n"+long+"\n"+long+"x\nb"), false)
+	for i, want := range []struct {
+		text string
+		err  error
+	}{{"a", nil}, {"", nil}, {long, nil}, {"", errLongLine}, {"b", nil}, {"", io.EOF}, {"", io.EOF}} {
+		text, err := in.next(t.Context())
+		if text != want.text || !errors.Is(err, want.err) {
+			t.Errorf("line %d: got %.20q, %v; want %.20q, %v", i, text, err, want.text, want.err)
+		}
+	}
+}
+
+func TestReadErrorIsReported(t *testing.T) {
+	broken := errors.New("broken")
+	in := newInput(t.Context(), io.MultiReader(strings.NewReader("a\nb"), &failing{broken}), false)
+	if text, err := in.next(t.Context()); text != "a" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if _, err := in.next(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}
+
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestNextGivesUp(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	in := newInput(t.Context(), r, true)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	if _, err := in.next(ctx); !errors.Is(err, errInterrupted) {
+		t.Errorf("got %v, want %v", err, errInterrupted)
+	}
+}
+
+// What was typed before a question must not answer it, however much it is.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		in := newInput(t.Context(), r, true)
+		if _, err := io.WriteString(w, strings.Repeat("y\n", 2*maxTypeAhead)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		in.forget()
+		go io.WriteString(w, "n\n")
+		if text, err := in.next(t.Context()); text != "n" || err != nil {
+			t.Errorf("got %q, %v; want n", text, err)
+		}
+		w.Close()
+		if _, err := in.next(t.Context()); err != io.EOF {
+			t.Errorf("got %v, want EOF", err)
+		}
+	})
+}

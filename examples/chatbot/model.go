@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
+)
+
+// endpoint is where the model is.
+type endpoint struct {
+	config openai.ClientConfig
+	model  string
+	close  func() error
+}
+
+// openModel uses the endpoint of the options or, without one, starts the demo
+// model.
+func openModel(o *options, con *console) (*endpoint, error) {
+	if o.model != "" {
+		con.note(con.style.faint, "model: %s at %s", o.model, o.endpoint())
+		cfg := openai.DefaultConfig(o.apiKey)
+		cfg.BaseURL = o.baseURL
+		return &endpoint{config: cfg, model: o.model, close: func() error { return nil }}, nil
+	}
+	if o.modelHint != "" {
+		con.note(con.style.warn, "%s: the demo model is used", o.modelHint)
+	}
+	demo, err := demomodel.Start()
+	if err != nil {
+		return nil, err
+	}
+	con.note(con.style.faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
+	cfg := openai.DefaultConfig("")
+	cfg.BaseURL = demo.BaseURL
+	return &endpoint{config: cfg, model: demomodel.Name, close: demo.Close}, nil
+}

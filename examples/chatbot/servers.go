@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// demoServerArg makes this program be the demo server instead of the chatbot.
+const demoServerArg = "demo-server"
+
+// maxWarnings bounds what is shown of a server's breaches of the protocol.
+const maxWarnings = 20
+
+// listServers gives the servers of the configuration or, without one, the demo
+// server: this program once more, as a child process.
+func listServers(o *options) ([]adapter.Server, error) {
+	if o.config == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find this program, to start the demo server: %w", err)
+		}
+		return []adapter.Server{{
+			Name:      "demo",
+			Transport: &mcpclient.Command{Path: self, Args: []string{demoServerArg}},
+		}}, nil
+	}
+	cfg, err := config.Load(o.config)
+	if err != nil {
+		return nil, err
+	}
+	var servers []adapter.Server
+	for _, s := range cfg.Servers {
+		if !s.Disabled {
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+		}
+	}
+	return servers, nil
+}
+
+// openServers connects to the servers that can be reached and reports the
+// others.
+func openServers(ctx context.Context, servers []adapter.Server, con *console, p *person, lent mcpclient.SamplingHandler, t *trace) (*adapter.Toolset, error) {
+	for i := range servers {
+		servers[i].Options = &mcpclient.Options{
+			Sampling:    agent.Sampling(lent),
+			Elicitation: agent.Elicitation(p),
+			Logger:      warnings(con, servers[i].Name),
+		}
+	}
+	toolset, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range toolset.Servers() {
+		t.write(record{Event: "server", Server: s.Name, Error: errorText(s.Err)})
+		if s.Err != nil {
+			con.note(con.style.fail, "left out: %v", s.Err)
+			continue
+		}
+		con.note(con.style.faint, "server %s: %d tools, protocol revision %s", s.Name, len(s.Tools), s.Client.Server().Revision)
+		for _, tool := range s.Skipped {
+			con.note(con.style.warn, "left out: tool %s of server %s: %v", oneLine(tool.Name, 100), s.Name, tool.Err)
+		}
+	}
+	if len(toolset.Tools()) == 0 {
+		con.note(con.style.warn, "there are no tools; the model answers alone")
+	}
+	return toolset, nil
+}
+
+// instructions tells the model how the servers want to be used. They are the
+// servers' words, so they are short and say whose they are.
+func instructions(toolset *adapter.Toolset) string {
+	var b strings.Builder
+	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
+	for _, s := range toolset.Servers() {
+		if s.Err == nil && s.Client.Server().Instructions != "" {
+			fmt.Fprintf(&b, "\n\nThe server %q describes its tools: %s", s.Name, oneLine(s.Client.Server().Instructions, 2000))
+		}
+	}
+	return b.String()
+}
+
+// warnings shows a server's breaches of the protocol, as many as are bearable.
+func warnings(con *console, server string) *slog.Logger {
+	w := &noteWriter{con: con}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})).With("server", server)
+}
+
+type noteWriter struct {
+	con   *console
+	count atomic.Int64
+}
+
+func (w *noteWriter) Write(line []byte) (int, error) {
+	switch n := w.count.Add(1); {
+	case n <= maxWarnings:
+		w.con.note(w.con.style.warn, "warning: %s", oneLine(string(line), 500))
+	case n == maxWarnings+1:
+		w.con.note(w.con.style.warn, "warning: more of this is not shown")
+	}
+	return len(line), nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+)
+
+// pidFile names, in the environment, the file that a server writes its process
+// id to.
+const pidFile = "CHATBOT_TEST_PID"
+
+// serveBadly is a server that does not start, does not stop, or says what it
+// should not.
+func serveBadly(how string) {
+	if path := os.Getenv(pidFile); path != "" {
+		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	s := demoserver.New()
+	switch how {
+	case "good":
+	case "crash":
+		fmt.Fprintln(os.Stderr, "reading the settings\nno database at /var/db")
+		os.Exit(3)
+	case "mute": // reads, and never answers
+		for in := bufio.NewReader(os.Stdin); ; {
+			if _, err := in.ReadByte(); err != nil {
+				return
+			}
+		}
+	case "noise":
+		fmt.Println("Server listening. Welcome!")
+	case "stubborn": // must be killed
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+		defer func() {
+			for range signals {
+			}
+		}()
+	case "huge":
+		mcp.AddTool(s, &mcp.Tool{Name: "huge"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			text := strings.Repeat("x", 33<<20)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		})
+	case "vanish":
+		mcp.AddTool(s, &mcp.Tool{Name: "vanish"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			fmt.Fprintln(os.Stderr, "out of memory")
+			os.Exit(9)
+			return nil, nil, nil
+		})
+	}
+	_ = s.Run(context.Background(), &mcp.StdioTransport{}) // ends with the input
+}

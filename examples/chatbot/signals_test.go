@@ -1,0 +1,112 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+func (p *program) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// startCounting runs the program until a tool call of the server is under way,
+// and gives the process id of that server.
+func startCounting(t *testing.T, server string) (p *program, pid int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pid")
+	p = start(t, "-yes", "-config", configure(t, map[string]string{"one": server}, pidFile, file))
+	p.say("Count to 1000")
+	p.await(p.stderr, "count 1/1000")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err = strconv.Atoi(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Fatalf("the server does not run: %v", err)
+	}
+	return p, pid
+}
+
+// ended checks the exit status, and that the server ended before the program.
+func (p *program) ended(want, pid int) {
+	p.t.Helper()
+	if got := p.wait(); got != want {
+		p.t.Errorf("status: got %d, want %d", got, want)
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		p.t.Errorf("the server survived: %v", err)
+	}
+}
+
+func TestInterruptEndsTheTurn(t *testing.T) {
+	p, pid := startCounting(t, "good")
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted; Ctrl-C again leaves")
+	p.say("What is 1 plus 2?")
+	p.await(p.stdout, "The result: 1 + 2 = 3.")
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.ended(0, pid)
+}
+
+func TestInterruptTwiceEndsTheProgram(t *testing.T) {
+	p, pid := startCounting(t, "good")
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted")
+	p.signal(os.Interrupt)
+	p.ended(130, pid)
+}
+
+func TestStubbornServerIsKilled(t *testing.T) {
+	p, pid := startCounting(t, "stubborn")
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted")
+	p.signal(os.Interrupt)
+	p.ended(130, pid)
+}
+
+func TestTermEndsTheProgram(t *testing.T) {
+	p, pid := startCounting(t, "good")
+	p.signal(syscall.SIGTERM)
+	p.ended(143, pid)
+}
+
+func TestInterruptOfPrompt(t *testing.T) {
+	p := start(t, "-yes", "-prompt", "Count to 1000")
+	p.await(p.stderr, "count 1/1000")
+	p.signal(os.Interrupt)
+	if got := p.wait(); got != 130 {
+		t.Errorf("status: got %d, want 130", got)
+	}
+}
+
+// A server that does not answer must not keep the program from ending.
+func TestInterruptWhileStarting(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "-config", configure(t, map[string]string{"mute": "mute"}, pidFile, file))
+	text, err := os.ReadFile(file) // waits for the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGTERM)
+	p.ended(143, pid)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is the program on a pseudo-terminal, and what it has shown.
+type terminal struct {
+	t      *testing.T
+	file   *os.File // the person's side
+	shown  chan string
+	screen string
+	status chan int
+}
+
+func openTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { person.Close() })
+	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	cmd := command(t, args...)
+	cmd.Env = append(cmd.Env, "NO_COLOR=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, file: person, shown: make(chan string, 100), status: make(chan int, 1)}
+	go term.watch()
+	go func() {
+		_ = cmd.Wait() // the state tells
+		term.status <- cmd.ProcessState.ExitCode()
+	}()
+	return term
+}
+
+func (m *terminal) watch() {
+	defer close(m.shown)
+	for {
+		b := make([]byte, 4096)
+		n, err := m.file.Read(b)
+		m.shown <- string(b[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+// await returns when the text is shown, and forgets what was shown up to it.
+func (m *terminal) await(text string) {
+	m.t.Helper()
+	deadline := time.After(patience)
+	for !strings.Contains(m.screen, text) {
+		select {
+		case piece, ok := <-m.shown:
+			if !ok {
+				m.t.Fatalf("the terminal closed without %q: %q", text, m.screen)
+			}
+			m.screen += piece
+		case <-deadline:
+			m.t.Fatalf("no %q on the terminal: %q", text, m.screen)
+		}
+	}
+	_, m.screen, _ = strings.Cut(m.screen, text)
+}
+
+// enter types when the text is shown.
+func (m *terminal) enter(when, typed string) {
+	m.t.Helper()
+	m.await(when)
+	if _, err := io.WriteString(m.file, typed); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *terminal) ended(want int) {
+	m.t.Helper()
+	select {
+	case got := <-m.status:
+		if got != want {
+			m.t.Errorf("status: got %d, want %d", got, want)
+		}
+	case <-time.After(patience):
+		m.t.Fatalf("the program does not end: %q", m.screen)
+	}
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+)
+
+func TestTerminal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	m := openTerminal(t, "-trace", path)
+	m.enter("you › ", "What is 17 plus 25?\n")
+	m.enter("Allow it? [y]es, [n]o, [a]lways: ", "n\n")
+	m.await("bot › The result: The call was not run: the user denied it.")
+
+	m.enter("you › ", "Summarize: Go is small. It is fun.\n")
+	m.await(`wants to run summarize on the server demo`)
+	m.enter("[a]lways: ", "y\n")
+	m.await("The server demo wants to put this to the model demo")
+	m.enter("[a]lways for this server: ", "y\n")
+	m.await("The server demo would get this reply of the model:")
+	m.enter("[a]lways for this server: ", "a\n")
+	m.await("bot › Summary: Go is small.")
+
+	m.enter("you › ", "Book a table\n")
+	m.enter("[a]lways: ", "a\n")
+	m.await("The server demo asks:")
+	m.enter("Date (year-month-day): ", "2030-05-01\n")
+	m.enter("19:30): ", "20:00\n")
+	m.enter("Number of people: ", "3\n")
+	m.enter("[Inside]: ", "3\n")
+	m.enter("[no]: ", "\n")
+	m.enter("[nothing]: ", "\n")
+	m.enter("Send this to demo? [y]es, [e]dit, [d]ecline, [c]ancel: ", "y\n")
+	m.await("bot › Booked: a table for 3 at the bar at Chez Démo on 2030-05-01 at 20:00.")
+
+	m.enter("you › ", "/read demo://menu\n")
+	m.await("Lemon tart")
+	m.enter("you › ", "/prompt evening city=Oslo\n")
+	m.enter("wants to run weather on the server demo", ctrlC)
+	m.await("interrupted; Ctrl-C again leaves")
+	m.enter("you › ", ctrlD)
+	m.ended(0)
+
+	actions := map[string]string{}
+	for _, r := range readTrace(t, path) {
+		if action, ok := r["action"].(string); ok {
+			actions[r["event"].(string)+" "+r["tool"].(string)] = action
+		}
+	}
+	for what, want := range map[string]string{"approval add": "deny", "approval summarize": "allow", "elicitation book_table": "accept"} {
+		if actions[what] != want {
+			t.Errorf("trace: %s: got %q, want %q", what, actions[what], want)
+		}
+	}
+}
+
+// Lines that were typed while the model worked must not approve anything.
+func TestTypeAheadApprovesNothing(t *testing.T) {
+	m := openTerminal(t)
+	m.enter("you › ", "Count to 5\ny\ny\ny\n")
+	m.await("Allow it? [y]es, [n]o, [a]lways: ")
+	m.enter("", ctrlC)
+	m.await("interrupted")
+	if strings.Contains(m.screen, "→ demo count") {
+		t.Errorf("the call was approved by type-ahead: %q", m.screen)
+	}
+	m.enter("you › ", ctrlC)
+	m.ended(130)
+}
+
+func TestInterruptsOnATerminal(t *testing.T) {
+	m := openTerminal(t, "-yes")
+	m.enter("you › ", "Count to 1000\n")
+	m.enter("count 3/1000", ctrlC)
+	m.enter("interrupted; Ctrl-C again leaves", ctrlC)
+	m.ended(130)
+
+	m = openTerminal(t)
+	m.enter("you › ", ctrlC)
+	m.enter("press Ctrl-C again, or Ctrl-D, to leave", ctrlC)
+	m.ended(130)
+}

@@ -1,0 +1,208 @@
+package demomodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// reply is what the model says: text, or tool calls.
+type reply struct {
+	text  string
+	calls []openai.ToolCall
+}
+
+// rule turns a part of a question into calls of one tool.
+type rule struct {
+	tool    string // by its own name; a host may have put a prefix before it
+	pattern *regexp.Regexp
+	args    func(match []string) []map[string]any // one per call
+	example string
+}
+
+// rules has summarize first, because its text may look like other questions.
+var rules = []rule{
+	{"summarize", regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:give (?:me )?a )?summar(?:ize|ise|y)(?:\s+of)?` +
+		`(?:\s+(?:this|the following|text))*\s*:?\s+(.+)`), passage, "Summarize: <a text>"},
+	{"add", regexp.MustCompile(`(?i)(-?\d+(?:\.\d+)?)\s*(?:\+|plus)\s*(-?\d+(?:\.\d+)?)`), numbers, "What is 17 plus 25?"},
+	{"add", regexp.MustCompile(`(?i)\b(?:add|sum of)\s+(-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(-?\d+(?:\.\d+)?)`), numbers, ""},
+	{"multiply", regexp.MustCompile(`(?i)(-?\d+(?:\.\d+)?)\s*(?:\*|×|times)\s*(-?\d+(?:\.\d+)?)`), numbers, "What is 6 times 7?"},
+	{"weather", regexp.MustCompile(`(?i:\bweather\s+(?:in|for|at))\s+` +
+		`(\p{L}[\p{L}'-]*(?:\s+and\s+\p{Lu}[\p{L}'-]*|\s+\p{Lu}[\p{L}'-]*)*)`), places, "How is the weather in Berlin?"},
+	{"book_table", regexp.MustCompile(`(?i:\b(?:book|reserve)\b[^.?!]*\btable\b)` +
+		`(?:[^.?!]*?\bat\s+(\p{Lu}[\p{L}'’-]*(?:\s+\p{Lu}[\p{L}'’-]*)*))?`), restaurant, "Book a table at Luigi"},
+	{"count", regexp.MustCompile(`(?i)\bcount\s+(?:up\s+)?to\s+(\d{1,6})`), goal, "Count to 5"},
+	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), nothing, "Show me a picture"},
+}
+
+// maxCalls bounds the calls that one rule makes of a question.
+const maxCalls = 8
+
+// direct lets a person call any tool: call NAME {"its": "arguments"}.
+var direct = regexp.MustCompile(`(?is)^\s*call\s+([\w.-]+)\s*(\{.*\})?\s*$`)
+
+// earlier asks for the question before.
+var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|question|before)`)
+
+// answer says what the model replies to a request.
+func answer(req *openai.ChatCompletionRequest) reply {
+	if results := toolResults(req.Messages); len(results) > 0 {
+		return reply{text: sayResults(results)}
+	}
+	questions := userTexts(req.Messages)
+	question := ""
+	if len(questions) > 0 {
+		question = questions[len(questions)-1]
+	}
+	names := toolNames(req)
+	if len(names) == 0 {
+		return reply{text: plainAnswer(req, question)}
+	}
+	if m := direct.FindStringSubmatch(question); m != nil {
+		arguments := m[2]
+		if arguments == "" {
+			arguments = "{}"
+		}
+		return reply{calls: []openai.ToolCall{call(len(req.Messages), 0, m[1], arguments)}}
+	}
+	if calls := matchRules(question, names, len(req.Messages)); len(calls) > 0 {
+		return reply{calls: calls}
+	}
+	if earlier.MatchString(question) && len(questions) > 1 {
+		return reply{text: "Before that you asked: " + questions[len(questions)-2]}
+	}
+	return reply{text: abilities(names)}
+}
+
+// matchRules applies every rule that fits, in the order of the question.
+func matchRules(question string, names []string, messages int) []openai.ToolCall {
+	type hit struct {
+		at   int
+		name string
+		args map[string]any
+	}
+	var hits []hit
+	for _, r := range rules {
+		name := find(names, r.tool)
+		if name == "" {
+			continue
+		}
+		for _, at := range r.pattern.FindAllStringSubmatchIndex(question, maxCalls) {
+			match := make([]string, len(at)/2)
+			for i := range match {
+				if at[2*i] >= 0 {
+					match[i] = question[at[2*i]:at[2*i+1]]
+				}
+			}
+			for _, args := range r.args(match) {
+				hits = append(hits, hit{at[0], name, args})
+			}
+		}
+		if r.tool == "summarize" && len(hits) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.at - b.at })
+	var calls []openai.ToolCall
+	for i, h := range hits {
+		calls = append(calls, call(messages, i, h.name, encode(h.args)))
+	}
+	return calls
+}
+
+func numbers(m []string) []map[string]any {
+	a, _ := strconv.ParseFloat(m[1], 64)
+	b, _ := strconv.ParseFloat(m[2], 64)
+	return []map[string]any{{"a": a, "b": b}}
+}
+
+var and = regexp.MustCompile(`\s+and\s+`)
+
+func places(m []string) []map[string]any {
+	var out []map[string]any
+	for _, city := range and.Split(m[1], maxCalls) {
+		out = append(out, map[string]any{"city": strings.TrimSpace(city)})
+	}
+	return out
+}
+
+func passage(m []string) []map[string]any { return []map[string]any{{"text": m[1]}} }
+
+func restaurant(m []string) []map[string]any {
+	if m[1] == "" {
+		return nothing(m)
+	}
+	return []map[string]any{{"restaurant": m[1]}}
+}
+
+func goal(m []string) []map[string]any {
+	to, _ := strconv.Atoi(m[1])
+	return []map[string]any{{"to": to}}
+}
+
+func nothing([]string) []map[string]any { return []map[string]any{{}} }
+
+func encode(args map[string]any) string {
+	data, err := json.Marshal(args)
+	if err != nil {
+		return "{}"
+	}
+	return string(data)
+}
+
+// call makes a tool call with an id that is not taken in this conversation,
+// whose messages only grow.
+func call(messages, i int, name, arguments string) openai.ToolCall {
+	return openai.ToolCall{
+		ID: fmt.Sprintf("call_demo_%d_%d", messages, i), Type: openai.ToolTypeFunction,
+		Function: openai.FunctionCall{Name: name, Arguments: arguments},
+	}
+}
+
+func toolNames(req *openai.ChatCompletionRequest) []string {
+	if choice, ok := req.ToolChoice.(string); ok && choice == "none" {
+		return nil
+	}
+	var names []string
+	for _, t := range req.Tools {
+		if t.Function != nil {
+			names = append(names, t.Function.Name)
+		}
+	}
+	return names
+}
+
+// find returns the tool called want, or the first one called so after a prefix.
+func find(names []string, want string) string {
+	if slices.Contains(names, want) {
+		return want
+	}
+	for _, n := range names {
+		if strings.HasSuffix(n, "_"+want) || strings.HasSuffix(n, "-"+want) || strings.HasSuffix(n, "."+want) {
+			return n
+		}
+	}
+	return ""
+}
+
+// abilities says what can be asked.
+func abilities(names []string) string {
+	var b strings.Builder
+	b.WriteString("I am a demo model that follows fixed rules. Try one of these:\n")
+	for _, r := range rules {
+		if r.example != "" && find(names, r.tool) != "" {
+			b.WriteString("- " + r.example + "\n")
+		}
+	}
+	shown := names[:min(len(names), 30)]
+	fmt.Fprintf(&b, "- call TOOL {\"argument\": \"value\"}, with one of the tools %s", strings.Join(shown, ", "))
+	if more := len(names) - len(shown); more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
+}

@@ -1,0 +1,178 @@
+// Package demomodel is a stand-in for a language model: an OpenAI-compatible
+// endpoint that answers by fixed rules. It lets a program that needs a model
+// run without one, and its tests know what to expect.
+package demomodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// Name is the name of the model.
+const Name = "demo"
+
+// maxBody bounds a request in bytes.
+const maxBody = 16 << 20
+
+// Server is the model, listening.
+type Server struct {
+	// BaseURL is what OPENAI_BASE_URL would be for a real model.
+	BaseURL string
+
+	http http.Server
+	wg   sync.WaitGroup
+}
+
+// Start listens on a free port of the loopback interface.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the demo model: %w", err)
+	}
+	s := &Server{BaseURL: "http://" + listener.Addr().String() + "/v1"}
+	s.http.Handler = Handler()
+	s.http.ReadHeaderTimeout = 10 * time.Second
+	s.http.MaxHeaderBytes = 64 << 10
+	s.wg.Go(func() { s.http.Serve(listener) })
+	return s, nil
+}
+
+// Close ends all requests and stops listening.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.wg.Wait()
+	return err
+}
+
+// Handler serves /v1/chat/completions, with and without streaming, and
+// /v1/models.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", complete)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{
+			"object": "list",
+			"data":   []any{map[string]any{"id": Name, "object": "model", "owned_by": "mcpchain"}},
+		})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, fmt.Sprintf("no such endpoint: %s %.100q", r.Method, r.URL.Path))
+	})
+	return mux
+}
+
+func complete(w http.ResponseWriter, r *http.Request) {
+	var req openai.ChatCompletionRequest
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&req)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		writeError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes", maxBody))
+		return
+	}
+	switch {
+	case err != nil:
+		writeError(w, http.StatusBadRequest, "the request is not JSON of the expected shape: "+err.Error())
+		return
+	case len(req.Messages) == 0:
+		writeError(w, http.StatusBadRequest, "messages is empty")
+		return
+	}
+	a := answer(&req)
+	if req.Stream {
+		stream(r.Context(), w, &req, a)
+		return
+	}
+	finish := openai.FinishReasonStop
+	if len(a.calls) > 0 {
+		finish = openai.FinishReasonToolCalls
+	}
+	writeJSON(w, http.StatusOK, openai.ChatCompletionResponse{
+		ID: "chatcmpl-demo", Object: "chat.completion", Created: time.Now().Unix(), Model: Name,
+		Choices: []openai.ChatCompletionChoice{{
+			Message:      openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: a.text, ToolCalls: a.calls},
+			FinishReason: finish,
+		}},
+		Usage: usage(&req, a),
+	})
+}
+
+// usage counts four bytes as a token.
+func usage(req *openai.ChatCompletionRequest, a reply) openai.Usage {
+	prompt, completion := 0, len(a.text)
+	for _, m := range req.Messages {
+		prompt += len(messageText(m))
+	}
+	for _, c := range a.calls {
+		completion += len(c.Function.Name) + len(c.Function.Arguments)
+	}
+	u := openai.Usage{PromptTokens: prompt/4 + 1, CompletionTokens: completion/4 + 1}
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	return u
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An error here means that the client is gone.
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// writeError answers in the shape of OpenAI's errors.
+func writeError(w http.ResponseWriter, status int, message string) {
+	writeJSON(w, status, map[string]any{
+		"error": map[string]any{"message": message, "type": "invalid_request_error"},
+	})
+}
+
+// stream sends the reply as server-sent events: text word by word, then each
+// tool call with its arguments in two pieces.
+func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompletionRequest, a reply) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	send := func(choices []openai.ChatCompletionStreamChoice, u *openai.Usage) {
+		if ctx.Err() != nil {
+			return
+		}
+		data, err := json.Marshal(openai.ChatCompletionStreamResponse{
+			ID: "chatcmpl-demo", Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: Name,
+			Choices: choices, Usage: u,
+		})
+		if err == nil {
+			fmt.Fprintf(w, "data: %s\n\n", data)
+			_ = control.Flush()
+		}
+	}
+	delta := func(d openai.ChatCompletionStreamChoiceDelta) {
+		send([]openai.ChatCompletionStreamChoice{{Delta: d}}, nil)
+	}
+
+	delta(openai.ChatCompletionStreamChoiceDelta{Role: openai.ChatMessageRoleAssistant})
+	for _, word := range words(a.text) {
+		delta(openai.ChatCompletionStreamChoiceDelta{Content: word})
+	}
+	finish := openai.FinishReasonStop
+	for i, c := range a.calls {
+		finish = openai.FinishReasonToolCalls
+		half := len(c.Function.Arguments) / 2
+		head, tail := c, openai.ToolCall{}
+		head.Index, tail.Index = &i, &i
+		head.Function.Arguments, tail.Function.Arguments = c.Function.Arguments[:half], c.Function.Arguments[half:]
+		delta(openai.ChatCompletionStreamChoiceDelta{ToolCalls: []openai.ToolCall{head}})
+		delta(openai.ChatCompletionStreamChoiceDelta{ToolCalls: []openai.ToolCall{tail}})
+	}
+	send([]openai.ChatCompletionStreamChoice{{FinishReason: finish}}, nil)
+	if o := req.StreamOptions; o != nil && o.IncludeUsage {
+		u := usage(req, a)
+		send([]openai.ChatCompletionStreamChoice{}, &u)
+	}
+	if ctx.Err() == nil {
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	}
+}

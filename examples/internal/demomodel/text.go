@@ -1,0 +1,139 @@
+package demomodel
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// messageText joins the text of a message.
+func messageText(m openai.ChatCompletionMessage) string {
+	if len(m.MultiContent) == 0 {
+		return m.Content
+	}
+	var parts []string
+	for _, p := range m.MultiContent {
+		if p.Type == openai.ChatMessagePartTypeText {
+			parts = append(parts, p.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// carriesMedia reports whether a message brings images, as one does that
+// follows the results of tools.
+func carriesMedia(m openai.ChatCompletionMessage) bool {
+	for _, p := range m.MultiContent {
+		if p.Type != openai.ChatMessagePartTypeText {
+			return true
+		}
+	}
+	return false
+}
+
+func userTexts(messages []openai.ChatCompletionMessage) []string {
+	var out []string
+	for _, m := range messages {
+		if m.Role == openai.ChatMessageRoleUser && !carriesMedia(m) {
+			out = append(out, strings.TrimSpace(messageText(m)))
+		}
+	}
+	return out
+}
+
+// result is what a tool answered.
+type result struct{ tool, text string }
+
+// toolResults are the results that end the conversation, if any do.
+func toolResults(messages []openai.ChatCompletionMessage) []result {
+	end := len(messages)
+	for end > 0 && messages[end-1].Role == openai.ChatMessageRoleUser && carriesMedia(messages[end-1]) {
+		end--
+	}
+	start := end
+	for start > 0 && messages[start-1].Role == openai.ChatMessageRoleTool {
+		start--
+	}
+	if start == 0 || start == end {
+		return nil
+	}
+	names := map[string]string{}
+	for _, c := range messages[start-1].ToolCalls {
+		names[c.ID] = c.Function.Name
+	}
+	var out []result
+	for _, m := range messages[start:end] {
+		name := names[m.ToolCallID]
+		if name == "" {
+			name = m.Name
+		}
+		out = append(out, result{name, strings.TrimSpace(messageText(m))})
+	}
+	return out
+}
+
+// maxResult bounds what is repeated of a result, in bytes.
+const maxResult = 4 << 10
+
+// sayResults makes a sentence of every result.
+func sayResults(results []result) string {
+	var lines []string
+	for _, r := range results {
+		text := cut(r.text, maxResult)
+		switch {
+		case find([]string{r.tool}, "add") != "" || find([]string{r.tool}, "multiply") != "":
+			lines = append(lines, "The result: "+text+".")
+		case find([]string{r.tool}, "picture") != "":
+			title, _, _ := strings.Cut(text, "\n")
+			lines = append(lines, "Here is the picture: "+title+".")
+		case strings.HasSuffix(text, "."):
+			lines = append(lines, text)
+		default:
+			lines = append(lines, fmt.Sprintf("The tool %s says: %s", r.tool, text))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?](?:\s|$)`)
+
+// plainAnswer replies to a request without tools, such as one of a server that
+// borrows the model.
+func plainAnswer(req *openai.ChatCompletionRequest, question string) string {
+	for _, m := range req.Messages {
+		if strings.Contains(strings.ToLower(messageText(m)), "summar") {
+			return summary(question)
+		}
+	}
+	return "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."
+}
+
+// summary is the first sentence, of at most 160 bytes.
+func summary(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if at := sentenceEnd.FindStringIndex(text); at != nil {
+		text = strings.TrimSpace(text[:at[1]])
+	}
+	return cut(text, 160)
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// words splits a text after its spaces.
+func words(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.SplitAfter(s, " ")
+}

@@ -1,0 +1,162 @@
+//lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, which works all the same
+
+package demoserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool that needs an answer in the middle of a call returns the question and
+// is called again with the answer. For clients of revisions before 2026-07-28,
+// which are asked by requests of the server's own, the SDK does the same.
+func addAskingTools(s *mcp.Server) {
+	mcp.AddTool(s, &mcp.Tool{
+		Name: "summarize", Title: "Summarize a text", Annotations: readOnly(),
+		Description: "Summarizes a text with the help of the client's own model.",
+	}, summarize)
+	mcp.AddTool(s, &mcp.Tool{
+		Name: "book_table", Title: "Book a table",
+		Description: "Books a table at a restaurant. It asks the guest for date, time and number of people itself.",
+	}, bookTable)
+}
+
+// maxText bounds what summarize takes, in bytes.
+const maxText = 64 << 10
+
+type passage struct {
+	Text string `json:"text" jsonschema:"the text to summarize"`
+}
+
+func summarize(_ context.Context, req *mcp.CallToolRequest, in passage) (*mcp.CallToolResult, any, error) {
+	switch {
+	case strings.TrimSpace(in.Text) == "":
+		return nil, nil, errors.New("there is no text to summarize")
+	case len(in.Text) > maxText:
+		return nil, nil, fmt.Errorf("the text has %d bytes, more than %d", len(in.Text), maxText)
+	}
+	if c := req.ClientCapabilities(); c == nil || c.Sampling == nil {
+		return nil, nil, errors.New("this tool needs a client that lends its model (sampling), which yours does not")
+	}
+	answer, asked := req.Params.InputResponses["summary"]
+	if !asked {
+		return ask("summary", &mcp.CreateMessageParams{
+			SystemPrompt: "Summarize the text of the user in one short sentence.",
+			Messages:     []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
+			MaxTokens:    200,
+		}), nil, nil
+	}
+	message, ok := answer.(*mcp.CreateMessageWithToolsResult)
+	if !ok {
+		return nil, nil, fmt.Errorf("the client answered a request for a message with a %T", answer)
+	}
+	var parts []string
+	for _, c := range message.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, nil, errors.New("the client's model answered without a text")
+	}
+	return text("Summary: " + strings.Join(parts, "\n")), nil, nil
+}
+
+// bookingForm is raw JSON because the order of its fields is that of the form.
+const bookingForm = `{
+	"type": "object",
+	"properties": {
+		"date":     {"type": "string", "title": "Date", "format": "date", "description": "year-month-day"},
+		"time":     {"type": "string", "title": "Time", "minLength": 5, "maxLength": 5, "description": "hours:minutes, such as 19:30"},
+		"people":   {"type": "integer", "title": "Number of people", "minimum": 1, "maximum": 12},
+		"seating":  {"type": "string", "title": "Where to sit", "default": "inside", "oneOf": [
+			{"const": "inside", "title": "Inside"},
+			{"const": "terrace", "title": "On the terrace"},
+			{"const": "bar", "title": "At the bar"}]},
+		"children": {"type": "boolean", "title": "With children", "default": false},
+		"note":     {"type": "string", "title": "Note to the kitchen", "maxLength": 200}
+	},
+	"required": ["date", "time", "people"]
+}`
+
+type restaurant struct {
+	Restaurant string `json:"restaurant,omitempty" jsonschema:"the name of the restaurant; default: the demo's own"`
+}
+
+func bookTable(_ context.Context, req *mcp.CallToolRequest, in restaurant) (*mcp.CallToolResult, any, error) {
+	name := strings.TrimSpace(in.Restaurant)
+	if name == "" {
+		name = "Chez Démo"
+	}
+	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
+		return nil, nil, errors.New("this tool needs a client that shows forms (elicitation), which yours does not")
+	}
+	answer, asked := req.Params.InputResponses["booking"]
+	if !asked {
+		return ask("booking", &mcp.ElicitParams{
+			Mode:            "form",
+			Message:         fmt.Sprintf("When should the table at %.60s be booked?", name),
+			RequestedSchema: json.RawMessage(bookingForm),
+		}), nil, nil
+	}
+	form, ok := answer.(*mcp.ElicitResult)
+	if !ok {
+		return nil, nil, fmt.Errorf("the client answered a form with a %T", answer)
+	}
+	if form.Action != "accept" {
+		return text("No table was booked: the guest did not fill in the form (" + form.Action + ")."), nil, nil
+	}
+	sentence, err := confirm(name, form.Content)
+	if err != nil {
+		return nil, nil, err
+	}
+	return text(sentence), nil, nil
+}
+
+// confirm checks what the client let through and says what was booked.
+func confirm(name string, content map[string]any) (string, error) {
+	var b struct {
+		Date     string
+		Time     string
+		People   float64
+		Seating  string
+		Children bool
+		Note     string
+	}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return "", fmt.Errorf("read the form: %w", err)
+	}
+	if _, err := time.Parse(time.DateOnly, b.Date); err != nil {
+		return "", fmt.Errorf("date %.20q is not of the form 2006-01-02", b.Date)
+	}
+	if _, err := time.Parse("15:04", b.Time); err != nil {
+		return "", fmt.Errorf("time %.20q is not of the form 15:04", b.Time)
+	}
+	where := map[string]string{"": "inside", "inside": "inside", "terrace": "on the terrace", "bar": "at the bar"}[b.Seating]
+	if where == "" {
+		return "", fmt.Errorf("there is no seating %.20q", b.Seating)
+	}
+	s := fmt.Sprintf("Booked: a table for %v %s at %.60s on %s at %s", b.People, where, name, b.Date, b.Time)
+	if b.Children {
+		s += ", with children"
+	}
+	if b.Note != "" {
+		s += fmt.Sprintf("; note: %.200s", b.Note)
+	}
+	return s + ".", nil
+}
+
+// ask interrupts the call with one question.
+func ask(key string, question mcp.InputRequest) *mcp.CallToolResult {
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: question}}
+}

@@ -1,0 +1,36 @@
+package demoserver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const menu = `# Menu
+
+- Soup of the day
+- Risotto with mushrooms
+- Grilled fish
+- Lemon tart
+`
+
+// addOffers adds what is not a tool: a resource and a prompt.
+func addOffers(s *mcp.Server) {
+	s.AddResource(&mcp.Resource{
+		URI: "demo://menu", Name: "menu", Title: "Menu of the restaurant", MIMEType: "text/markdown",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+			{URI: "demo://menu", MIMEType: "text/markdown", Text: menu},
+		}}, nil
+	})
+	s.AddPrompt(&mcp.Prompt{
+		Name: "evening", Title: "Plan an evening", Description: "Looks at the weather and books a table.",
+		Arguments: []*mcp.PromptArgument{{Name: "city", Description: "where to go out", Required: true}},
+	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		question := fmt.Sprintf("What is the weather in %.60s? Then book a table.", req.Params.Arguments["city"])
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+			{Role: "user", Content: &mcp.TextContent{Text: question}},
+		}}, nil
+	})
+}

@@ -1,0 +1,41 @@
+// Package demoserver is an MCP server to try a client with. It is built on the
+// official Go SDK and offers one of each thing that a server can do: plain
+// tools, one that asks the client's model, one that asks the person, one that
+// reports progress, one that returns an image, a resource and a prompt.
+package demoserver
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const instructions = "Tools for trying things out: sums, products, the weather of a few cities, " +
+	"summaries, table bookings, counting, and a picture."
+
+// New makes the server. It keeps no state between calls.
+func New() *mcp.Server {
+	s := mcp.NewServer(
+		&mcp.Implementation{Name: "demo", Title: "Demo server", Version: "1.0.0"},
+		&mcp.ServerOptions{Instructions: instructions},
+	)
+	addPlainTools(s)
+	addAskingTools(s)
+	addOffers(s)
+	return s
+}
+
+// Run serves over standard input and output until the input ends.
+func Run(ctx context.Context) error {
+	return New().Run(ctx, &mcp.StdioTransport{})
+}
+
+// readOnly marks a tool that changes nothing anywhere.
+func readOnly() *mcp.ToolAnnotations {
+	closed := false
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
