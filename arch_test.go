@@ -26,7 +26,7 @@ var layers = []struct {
 	{"internal/backoff", nil},
 	{"internal/memhttp", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "github.com/kaptinlin/jsonschema"}},
-	{"internal/chat", []string{"internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
+	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/backoff", "github.com/yosida95/uritemplate/v3"}},
@@ -35,7 +35,7 @@ var layers = []struct {
 	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
-	{"agent/openaimodel", []string{"internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
+	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "github.com", "golang.org"}},
 	{"evals", []string{"", "github.com", "golang.org"}},
