@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 deprecated features are tested as long as servers use them
+
 package interop
 
 import (

@@ -1,0 +1,82 @@
+package mcpchain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFeatures holds docs/features.md against the tree: every row is there, and
+// each is either open or names tests that exist.
+func TestFeatures(t *testing.T) {
+	data, err := os.ReadFile("docs/features.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, line := range strings.Split(string(data), "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		id := strings.TrimSpace(cells[0])
+		if !regexp.MustCompile(`^[A-H]\d+$`).MatchString(id) {
+			continue
+		}
+		got = append(got, id)
+		if len(cells) != 4 {
+			t.Errorf("row %s has %d cells, want 4", id, len(cells))
+			continue
+		}
+		checkProof(t, id, strings.TrimSpace(cells[3]))
+	}
+	for _, chapter := range []struct {
+		letter string
+		rows   int
+	}{{"A", 25}, {"B", 17}, {"C", 6}, {"D", 12}, {"E", 16}, {"F", 8}, {"G", 12}, {"H", 4}} {
+		for i := range chapter.rows {
+			want = append(want, fmt.Sprintf("%s%d", chapter.letter, i+1))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got rows %v, want %v", got, want)
+	}
+}
+
+// checkProof checks a cell of the form "open", "open: what is missing", or
+// "folder: TestA, TestB; folder: TestC".
+func checkProof(t *testing.T, id, proof string) {
+	if proof == "open" || strings.HasPrefix(proof, "open: ") {
+		return
+	}
+	for _, part := range strings.Split(proof, ";") {
+		folder, names, ok := strings.Cut(strings.TrimSpace(part), ": ")
+		if !ok {
+			t.Errorf("row %s: %q is neither open nor a list of tests", id, part)
+			continue
+		}
+		for _, name := range strings.Split(names, ",") {
+			if name = strings.TrimSpace(name); !definesTest(t, folder, name) {
+				t.Errorf("row %s: no test %s in %s", id, name, folder)
+			}
+		}
+	}
+}
+
+func definesTest(t *testing.T, folder, name string) bool {
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
