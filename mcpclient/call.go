@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -17,7 +16,8 @@ type request struct {
 	method string
 	target string // the tool, prompt or resource that the request names
 	params []byte // a JSON object without _meta, or nil
-	round  []byte // members that answer an input round: `"inputResponses":{…}`, …
+	round  []byte // members that answer an input round, each with a comma after it
+	rounds int    // input rounds so far
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -56,6 +56,9 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		*result = raw
 		return nil
 	default:
+		if raw[0] != '{' {
+			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, quote(raw))
+		}
 		if err := json.Unmarshal(raw, result); err != nil {
 			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
 		}
@@ -65,21 +68,16 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 
 // settled repeats a request until the server has all the input it asks for.
 func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-	for round := 0; ; round++ {
+	for {
 		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
 		if err != nil {
 			return nil, err
 		}
-		answers, err := c.current().settle(ctx, c, r, raw)
-		if err != nil || answers == nil {
+		again, err := c.current().settle(ctx, c, r, raw)
+		if err != nil || again == nil {
 			return raw, err
 		}
-		if round == c.opts.MaxRounds {
-			return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, round+1)
-		}
-		next := *r
-		next.round = answers
-		r = &next
+		r = again
 	}
 }
 
@@ -132,6 +130,45 @@ func encodeParams(v any) ([]byte, error) {
 	return raw, nil
 }
 
+// customRequest makes a request of params that may hold members which the era
+// writes too, so that each stands in the message once.
+func customRequest(method string, params any) (*request, []CallOption, error) {
+	encoded, err := encodeParams(params)
+	r := &request{method: method, params: encoded}
+	if err != nil || encoded == nil {
+		return r, nil, err
+	}
+	names := targetMember(method)
+	var meta map[string]json.RawMessage
+	var metaErr error
+	rest := []byte{'{'}
+	err = jsonrpc.Members(encoded, func(key, value []byte) {
+		switch string(key) {
+		case "_meta":
+			metaErr = json.Unmarshal(value, &meta)
+		case "inputResponses", "requestState":
+			r.round = appendMember(r.round, string(key), value)
+		case names:
+			_ = json.Unmarshal(value, &r.target) // what is no string is the server's to refuse
+			fallthrough
+		default:
+			rest = appendMember(rest, string(key), value)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case metaErr != nil:
+		return nil, nil, fmt.Errorf("_meta: %w", metaErr)
+	}
+	r.params = closeObject(rest)
+	var opts []CallOption
+	for key, value := range meta {
+		opts = append(opts, WithMeta(key, value))
+	}
+	return r, opts, nil
+}
+
 // encodeArguments makes the params of a request that names something and hands
 // it arguments.
 func encodeArguments(name string, args any) ([]byte, error) {
@@ -147,8 +184,23 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendMembers appends the members of the object to, without its braces, and
-// a comma where one is needed.
+// appendMember appends one member and a comma.
+func appendMember(b []byte, key string, value []byte) []byte {
+	b = append(jsonrpc.AppendString(b, key), ':')
+	return append(append(b, value...), ',')
+}
+
+// closeObject ends an object whose members each have a comma after them.
+func closeObject(b []byte) []byte {
+	if b[len(b)-1] == ',' {
+		b[len(b)-1] = '}'
+		return b
+	}
+	return append(b, '}')
+}
+
+// appendMembers appends the members of object, without its braces, and a comma
+// where there are any.
 func appendMembers(b []byte, object []byte) []byte {
 	if len(object) < 2 {
 		return b
@@ -167,30 +219,4 @@ func ended(ctx context.Context) error {
 		return cause
 	}
 	return fmt.Errorf("%v: %w", cause, err)
-}
-
-// tellTimeout bounds a message that nobody waits for, and maxTelling how many
-// of them may be under way.
-const (
-	tellTimeout = 5 * time.Second
-	maxTelling  = 16
-)
-
-// tell runs a small task of ours that nobody waits for. When too many are under
-// way it is dropped, as it is only ever a courtesy.
-func (c *Client) tell(what string, task func(ctx context.Context) error) {
-	select {
-	case c.telling <- struct{}{}:
-	default:
-		c.log.Warn("dropped a message to the server: too many are waiting to be sent", "message", what)
-		return
-	}
-	c.start(&c.own, func() {
-		defer func() { <-c.telling }()
-		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
-		defer cancel()
-		if err := task(ctx); err != nil && c.ctx.Err() == nil {
-			c.log.Warn("message to the server lost", "message", what, "error", err)
-		}
-	})
 }

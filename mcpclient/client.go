@@ -27,15 +27,19 @@ type Client struct {
 	server atomic.Pointer[Server]
 	ready  atomic.Bool // Connect has succeeded
 
+	offers  offers
 	serving chan struct{} // a slot for each server request that is being answered
-	telling chan struct{} // a slot for each message that nobody waits for
+	teller  teller
 	notices notifier
 
-	mu     sync.Mutex
-	roots  []Root
-	closed bool
-	err    error
-	done   chan struct{}
+	mu      sync.Mutex
+	roots   []Root
+	leaving bool // Close has been called
+	closed  bool
+	err     error
+
+	done chan struct{}
+	left chan struct{} // closed when the farewell is over
 
 	own      sync.WaitGroup // goroutines that run only our code
 	handlers sync.WaitGroup // goroutines that run handlers and callbacks
@@ -45,9 +49,10 @@ type eraBox struct{ era }
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only.
-func Connect(ctx context.Context, t Transport, opts *Options) (_ *Client, err error) {
+func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
-	if err := o.check(); err != nil {
+	offers := o.offers()
+	if err := errors.Join(o.check(), offers.check()); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &Client{
@@ -55,31 +60,37 @@ func Connect(ctx context.Context, t Transport, opts *Options) (_ *Client, err er
 		log:       o.Logger,
 		transport: t,
 		roots:     o.Roots,
+		offers:    offers,
 		serving:   make(chan struct{}, o.MaxServerRequests),
-		telling:   make(chan struct{}, maxTelling),
 		done:      make(chan struct{}),
+		left:      make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	c.notices.max = o.MaxNotifications
-	defer func() {
-		if err != nil {
-			c.shut(err)
-		}
-	}()
-	if err := c.dial(ctx); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	if err := c.negotiate(ctx); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	if err := c.current().started(ctx, c); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	c.ready.Store(true)
-	if err := c.link.Load().dead(); err != nil {
+	if err := c.open(ctx); err != nil {
+		c.shut(ErrClosed)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return c, nil
+}
+
+// open dials and does all that precedes the first call.
+func (c *Client) open(ctx context.Context) error {
+	first, err := c.firstEra()
+	if err != nil {
+		return err
+	}
+	c.era.Store(&eraBox{first}) // before anything can be received
+	if err := c.dial(ctx); err != nil {
+		return err
+	}
+	if err := c.negotiate(ctx); err != nil {
+		return err
+	}
+	if err := c.current().started(ctx, c); err != nil {
+		return err
+	}
+	c.ready.Store(true)
+	return c.link.Load().dead()
 }
 
 // start runs a goroutine that Close waits for, unless the client is closed.
@@ -96,31 +107,32 @@ func (c *Client) start(wg *sync.WaitGroup, fn func()) bool {
 func (c *Client) current() era { return c.era.Load().era }
 
 // Close ends the connection and returns when nothing of it runs any more. Calls
-// under way end with [ErrClosed], handlers have their contexts ended; one that
-// goes on nevertheless is waited for up to [Options.CloseTimeout]. The same
-// holds for a handler or callback that calls Close itself. It may be called
-// more than once.
+// under way end with [ErrClosed] at once, handlers have their contexts ended;
+// one that goes on nevertheless is waited for up to [Options.CloseTimeout]. A
+// handler or callback that calls Close itself is such a one: let it say
+// "go client.Close()". Close may be called more than once.
 func (c *Client) Close() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
-	defer cancel()
-	c.farewell(ctx)
+	c.mu.Lock()
+	first := !c.leaving
+	c.leaving = true
+	c.mu.Unlock()
+	if first {
+		c.farewell()
+	}
+	<-c.left
 	c.shut(ErrClosed)
 	return nil
 }
 
 // farewell ends the session on the server where the transport has one.
-func (c *Client) farewell(ctx context.Context) {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
-		return
-	}
-	if l := c.link.Load(); l != nil {
-		l.calls.Close(ErrClosed)
-		if l.exchange != nil {
-			l.exchange.endSession(ctx, c.current().header(nil))
-		}
+func (c *Client) farewell() {
+	defer close(c.left)
+	l := c.link.Load()
+	l.calls.Close(ErrClosed)
+	if l.exchange != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
+		defer cancel()
+		l.exchange.endSession(ctx, c.current().header(nil))
 	}
 }
 
@@ -189,14 +201,15 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 }
 
 // Call sends any request and returns its result as received. params is nil, a
-// [json.RawMessage] or a value that marshals to a JSON object.
+// [json.RawMessage] or a value that marshals to a JSON object. Entries of its
+// _meta are sent as those of [WithMeta], which win, and are refused like them.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
-	encoded, err := encodeParams(params)
+	r, meta, err := customRequest(method, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	var raw json.RawMessage
-	if err := c.call(ctx, &request{method: method, params: encoded}, &raw, opts); err != nil {
+	if err := c.call(ctx, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil
@@ -231,19 +244,4 @@ func moduleVersion() string {
 		}
 	}
 	return "(devel)"
-}
-
-// check reports what no client can work with.
-func (o *Options) check() error {
-	if o.Revision != "" && !isLegacy(o.Revision) && !isModern(o.Revision) {
-		return fmt.Errorf("Options.Revision %q: want one of %v", o.Revision, revisions())
-	}
-	if o.LogLevel != "" && !o.LogLevel.known() {
-		return fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel)
-	}
-	var errs []error
-	for _, r := range o.Roots {
-		errs = append(errs, r.check())
-	}
-	return errors.Join(errs...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -81,23 +80,23 @@ type ElicitResult struct {
 
 // elicit answers an elicitation.
 func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if c.opts.Elicitation == nil {
-		return nil, &RPCError{Code: CodeMethodNotFound, Message: "elicitation is not available"}
+	if c.offers.elicitation == nil {
+		return nil, refuse(CodeMethodNotFound, "elicitation is not available")
 	}
 	params := new(ElicitParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: "elicitation: " + cut(err.Error())}
+		return nil, refuse(CodeInvalidParams, "elicitation: %s", cut(err.Error()))
 	}
 	if params.Mode == "" {
 		params.Mode = ElicitForm // "clients MUST treat missing mode as form"
 	}
-	offered := elicitationCapability(c.opts.Elicitation)
+	offered := c.offers.elicitation
 	if (params.Mode != ElicitForm || !offered.Form) && (params.Mode != ElicitURL || !offered.URL) {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: fmt.Sprintf("elicitation: mode %q was not declared by the client", cut(params.Mode))}
+		return nil, refuse(CodeInvalidParams, "elicitation: mode %q was not declared by the client", cut(params.Mode))
 	}
 	if params.Mode == ElicitForm {
 		if _, err := params.Fields(); err != nil {
-			return nil, &RPCError{Code: CodeInvalidParams, Message: "elicitation: " + err.Error()}
+			return nil, refuse(CodeInvalidParams, "elicitation: %v", err)
 		}
 	}
 	result, err := c.opts.Elicitation.Elicit(ctx, params)

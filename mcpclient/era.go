@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -40,15 +41,16 @@ type era interface {
 	started(ctx context.Context, c *Client) error
 
 	// encode makes the message of a request.
-	encode(c *Client, id int64, r *request, o *callOptions) []byte
+	encode(id int64, r *request, o *callOptions) []byte
 
 	// header makes the HTTP header of a request, or of a message that has no
 	// response when r is nil.
 	header(r *request) http.Header
 
-	// settle looks at a result. answers is nil when the call is done; otherwise
-	// the request is repeated with these members added.
-	settle(ctx context.Context, c *Client, r *request, result json.RawMessage) (answers []byte, err error)
+	// settle looks at a result. again is nil when the call is done; otherwise it
+	// is the request to go on with, which has the answers to what the server
+	// asked.
+	settle(ctx context.Context, c *Client, r *request, result json.RawMessage) (again *request, err error)
 
 	// cancel tells the server that nobody waits for a request any more.
 	cancel(c *Client, l *link, id int64, reason string)
@@ -58,25 +60,50 @@ type era interface {
 	severalBlocks() bool // a sampling result may have several blocks
 }
 
-// clientCapabilities declares what the installed handlers can do.
-func (o *Options) clientCapabilities(roots any) map[string]any {
-	out := map[string]any{}
+// offers is what the installed handlers can do, as they said when the client
+// connected. Nil is not offered.
+type offers struct {
+	sampling    *SamplingCapability
+	elicitation *ElicitationCapability
+	roots       bool
+}
+
+func (o *Options) offers() offers {
+	out := offers{roots: o.Roots != nil}
 	if o.Sampling != nil {
-		offered := map[string]any{}
-		if c := samplingCapability(o.Sampling); c.Tools || c.Context {
-			setIf(offered, "tools", c.Tools)
-			setIf(offered, "context", c.Context)
-		}
-		out["sampling"] = offered
+		c := samplingCapability(o.Sampling)
+		out.sampling = &c
 	}
 	if o.Elicitation != nil {
-		offered := map[string]any{}
 		c := elicitationCapability(o.Elicitation)
-		setIf(offered, "form", c.Form)
-		setIf(offered, "url", c.URL)
+		out.elicitation = &c
+	}
+	return out
+}
+
+func (f *offers) check() error {
+	if f.elicitation != nil && !f.elicitation.Form && !f.elicitation.URL {
+		return errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
+	}
+	return nil
+}
+
+// capabilities declares what is offered. roots is the declaration of roots.
+func (f *offers) capabilities(roots any) map[string]any {
+	out := map[string]any{}
+	if f.sampling != nil {
+		offered := map[string]any{}
+		setIf(offered, "tools", f.sampling.Tools)
+		setIf(offered, "context", f.sampling.Context)
+		out["sampling"] = offered
+	}
+	if f.elicitation != nil {
+		offered := map[string]any{}
+		setIf(offered, "form", f.elicitation.Form)
+		setIf(offered, "url", f.elicitation.URL)
 		out["elicitation"] = offered
 	}
-	if o.Roots != nil {
+	if f.roots {
 		out["roots"] = roots
 	}
 	return out
@@ -102,9 +129,7 @@ func tellCancelled(c *Client, l *link, id int64, reason string) {
 	if err != nil {
 		return
 	}
-	c.tell("notifications/cancelled", func(ctx context.Context) error {
-		return l.notify(ctx, c, "notifications/cancelled", params)
-	})
+	c.tell(l, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
 }
 
 // appendMeta appends the entries of _meta that a caller asked for, each with a
@@ -115,8 +140,7 @@ func appendMeta(b []byte, id int64, o *callOptions) []byte {
 		b = append(appendInt(append(b, ':'), id), ',')
 	}
 	for key, value := range o.meta {
-		b = append(jsonrpc.AppendString(b, key), ':')
-		b = append(append(b, value...), ',')
+		b = appendMember(b, key, value)
 	}
 	return b
 }

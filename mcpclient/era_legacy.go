@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -29,7 +30,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		ProtocolVersion string         `json:"protocolVersion"`
 		Capabilities    map[string]any `json:"capabilities"`
 		ClientInfo      Implementation `json:"clientInfo"`
-	}{e.revision, c.opts.clientCapabilities(map[string]any{"listChanged": true}), c.opts.Client})
+	}{e.revision, c.offers.capabilities(map[string]any{"listChanged": true}), c.opts.Client})
 	if err != nil {
 		return nil, err
 	}
@@ -74,17 +75,25 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 	if c.opts.LogLevel == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	return c.SetLogLevel(ctx, c.opts.LogLevel)
+	err := c.SetLogLevel(ctx, c.opts.LogLevel)
+	if _, refused := errors.AsType[*RPCError](err); refused {
+		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
+		return nil
+	}
+	return err
 }
 
-func (e *legacyEra) encode(_ *Client, id int64, r *request, o *callOptions) []byte {
-	meta := appendMeta(nil, id, o)
+func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {
+	meta := appendMeta([]byte(`"_meta":{`), id, o)
+	hasMeta := meta[len(meta)-1] == ','
 	params := r.params
-	if len(meta) > 0 {
+	if hasMeta || len(r.round) > 0 {
 		params = appendMembers([]byte{'{'}, r.params)
-		params = append(params, `"_meta":{`...)
-		params = append(params, meta[:len(meta)-1]...)
-		params = append(params, `}}`...)
+		params = append(params, r.round...)
+		if hasMeta {
+			params = append(params, closeObject(meta)...)
+		}
+		params = closeObject(params)
 	}
 	return jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(r.method)+48), id, r.method, params)
 }
@@ -96,7 +105,7 @@ func (e *legacyEra) header(*request) http.Header {
 	return http.Header{"Mcp-Protocol-Version": {e.revision}}
 }
 
-func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) ([]byte, error) {
+func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) (*request, error) {
 	return nil, nil
 }
 

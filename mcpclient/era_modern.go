@@ -22,21 +22,20 @@ type modernEra struct {
 
 const metaPrefix = "io.modelcontextprotocol/"
 
-func newModernEra(revision string, o *Options) (*modernEra, error) {
+func newModernEra(revision string, c *Client) (*modernEra, error) {
 	b := []byte(`"` + metaPrefix + `protocolVersion":"` + revision + `",`)
 	for _, entry := range []struct {
 		key   string
 		value any
 	}{
-		{"clientInfo", o.Client},
-		{"clientCapabilities", o.clientCapabilities(struct{}{})},
+		{"clientInfo", c.opts.Client},
+		{"clientCapabilities", c.offers.capabilities(struct{}{})},
 	} {
 		raw, err := jsonrpc.Marshal(entry.value)
 		if err != nil {
 			return nil, err
 		}
-		b = append(b, `"`+metaPrefix+entry.key+`":`...)
-		b = append(append(b, raw...), ',')
+		b = appendMember(b, metaPrefix+entry.key, raw)
 	}
 	return &modernEra{revision: revision, meta: b}, nil
 }
@@ -83,7 +82,7 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 
 func (e *modernEra) started(context.Context, *Client) error { return nil }
 
-func (e *modernEra) encode(_ *Client, id int64, r *request, o *callOptions) []byte {
+func (e *modernEra) encode(id int64, r *request, o *callOptions) []byte {
 	p := make([]byte, 0, len(r.params)+len(r.round)+len(e.meta)+64)
 	p = appendMembers(append(p, '{'), r.params)
 	p = append(p, r.round...)
@@ -93,8 +92,7 @@ func (e *modernEra) encode(_ *Client, id int64, r *request, o *callOptions) []by
 		p = append(p, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
 	p = appendMeta(p, id, o)
-	p[len(p)-1] = '}' // the last comma
-	p = append(p, '}')
+	p = append(closeObject(p), '}')
 	return jsonrpc.AppendRequest(make([]byte, 0, len(p)+len(r.method)+48), id, r.method, p)
 }
 
@@ -104,7 +102,7 @@ func (e *modernEra) header(r *request) http.Header {
 		return h
 	}
 	h["Mcp-Method"] = []string{r.method}
-	if r.target != "" {
+	if targetMember(r.method) != "" {
 		h["Mcp-Name"] = []string{headerValue(r.target)}
 	}
 	return h
@@ -117,7 +115,7 @@ type inputRequest struct {
 }
 
 // settle looks at resultType, which decides what the rest of a result means.
-func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) ([]byte, error) {
+func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) (*request, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
@@ -150,17 +148,23 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 	return c.nextRound(ctx, r, questions, state)
 }
 
-// shedDelay is the wait before a request is repeated for a server that asked
+// A request is repeated after a wait, which doubles, for a server that asked
 // nothing but to be asked again.
-const shedDelay = 250 * time.Millisecond
+const (
+	againDelay    = 250 * time.Millisecond
+	maxAgainDelay = 8 * time.Second
+)
 
-// nextRound answers the questions of one round and makes the members that the
-// repeated request has beside its own. The state is echoed as it came: "clients
-// MUST NOT inspect, parse, modify, or make any assumptions about" it.
-func (c *Client) nextRound(ctx context.Context, r *request, questions, state json.RawMessage) ([]byte, error) {
-	var b []byte
+// nextRound answers the questions of one round. The state is echoed as it came:
+// "clients MUST NOT inspect, parse, modify, or make any assumptions about" it.
+func (c *Client) nextRound(ctx context.Context, r *request, questions, state json.RawMessage) (*request, error) {
+	next := *r
+	next.round = nil
+	if next.rounds++; next.rounds > c.opts.MaxRounds {
+		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
+	}
 	if questions == nil {
-		if err := sleep(ctx, shedDelay); err != nil {
+		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
 			return nil, err
 		}
 	} else {
@@ -180,12 +184,12 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 		if err != nil {
 			return nil, err
 		}
-		b = append(append(append(b, `"inputResponses":`...), raw...), ',')
+		next.round = appendMember(next.round, "inputResponses", raw)
 	}
 	if state != nil {
-		b = append(append(append(b, `"requestState":`...), state...), ',')
+		next.round = appendMember(next.round, "requestState", state)
 	}
-	return b, nil
+	return &next, nil
 }
 
 // cancel sends a notice on shared connections; over HTTP the end of the

@@ -70,6 +70,11 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("server error %d: %s", e.Code, cut(e.Message))
 }
 
+// modern reports a code that only servers of the modern era give.
+func (e *RPCError) modern() bool {
+	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
+}
+
 // ToolError is a tool's own failure: the call went well, the tool did not.
 type ToolError struct {
 	Tool   string
@@ -85,7 +90,10 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("tool %q failed: %s", e.Tool, cut(text))
 }
 
-// HTTPError is an answer over HTTP that carried no JSON-RPC message.
+// HTTPError is an answer over HTTP whose status is the failure: one that carried
+// no JSON-RPC message, or one about authorization (401, 403), load (408, 429)
+// or the server's state (5xx). Where such a response carried a JSON-RPC error
+// too, that is the [*RPCError] that the HTTPError wraps.
 type HTTPError struct {
 	Method     string // of the HTTP request
 	URL        string // without user info and query
@@ -93,7 +101,16 @@ type HTTPError struct {
 	Body       string        // the first KiB
 	RetryAfter time.Duration // zero when the server named none
 
-	raw []byte // the body, up to 64 KiB
+	raw []byte    // the body, up to 64 KiB
+	rpc *RPCError // in the body, or nil
+}
+
+// Unwrap returns the JSON-RPC error that the response carried, if any.
+func (e *HTTPError) Unwrap() error {
+	if e.rpc == nil {
+		return nil
+	}
+	return e.rpc
 }
 
 func (e *HTTPError) Error() string {

@@ -5,6 +5,20 @@ import (
 	"strings"
 )
 
+// targetMember is the member of params that says what a request is about, which
+// the Mcp-Name header repeats; "" where there is none.
+func targetMember(method string) string {
+	switch method {
+	case "tools/call", "prompts/get":
+		return "name"
+	case "resources/read":
+		return "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return "taskId"
+	}
+	return ""
+}
+
 // headerValue encodes a value for the Mcp-Name and Mcp-Param headers: as it is
 // when it is plain ASCII, else in Base64 between markers (2026-07-28
 // streamable-http, "Value Encoding").

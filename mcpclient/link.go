@@ -41,6 +41,8 @@ type exchanger interface {
 	// ctx ends or the server has none.
 	listen(ctx context.Context, header http.Header, deliver func([]byte)) error
 
+	// endSession ends all exchanges, then the session on the server, if there
+	// is one.
 	endSession(ctx context.Context, header http.Header)
 	sessionID() string
 }
@@ -91,112 +93,33 @@ func (l *link) read(c *Client) {
 		case errors.As(err, &bad):
 			l.unreadable(c, bad)
 		default:
-			if errors.Is(err, io.EOF) {
-				err = errors.New("the server closed the connection")
-			}
-			err = fmt.Errorf("%w: %w", ErrClosed, err)
-			l.calls.Close(err)
-			l.mu.Lock()
-			l.err = err
-			l.mu.Unlock()
-			c.lost(l, err)
+			l.died(c, err)
 			return
 		}
 	}
 }
 
-// unreadable fails the call that a message was meant for, when that can be told.
-func (l *link) unreadable(c *Client, bad *MessageError) {
-	c.log.Warn("unreadable message from the server", "error", bad.Err)
-	if raw, ok := jsonrpc.FindID(bad.Prefix); ok {
-		m := jsonrpc.Message{ID: raw}
-		if id, _, ok := m.IntID(); ok && l.calls.Fail(id, bad.Err) {
-			return
-		}
+// died records that the connection ended by itself, and fails its calls.
+func (l *link) died(c *Client, err error) {
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the server closed the connection")
 	}
-	if pending := l.calls.Pending(); len(pending) == 1 {
-		l.calls.Fail(pending[0].ID, bad.Err)
+	if !errors.Is(err, ErrClosed) {
+		err = fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-}
-
-// maxBatch bounds the messages of one batch.
-const maxBatch = 1000
-
-// receive takes one message apart and brings it to where it belongs. from is
-// the call in whose response it came, nil on a shared connection. It reports
-// whether from has its response.
-func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bool) {
-	m, err := jsonrpc.Parse(data)
-	if errors.Is(err, jsonrpc.ErrBatch) {
-		batch, err := jsonrpc.Batch(data, maxBatch)
-		if err != nil {
-			l.unreadable(c, &MessageError{Prefix: data, Err: fmt.Errorf("%w: %v", ErrInvalidResult, err)})
-			return false
-		}
-		for _, data := range batch {
-			if len(data) > 0 && data[0] == '{' && l.receive(c, data, from) {
-				satisfied = true
-			}
-		}
-		return satisfied
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: message of the server: %v: %s", ErrInvalidResult, err, quote(data))
-		if from != nil {
-			return l.calls.Fail(from.ID, err)
-		}
-		l.unreadable(c, &MessageError{Prefix: data, Err: err})
-		return false
-	}
-	switch {
-	case m.IsResponse():
-		return l.respond(c, m, from)
-	case m.IsRequest():
-		l.serve(c, m, from)
-	default:
-		l.notified(c, m, from)
-	}
-	return false
-}
-
-// respond brings a response to its call.
-func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
-	if !m.HasID() {
-		if from != nil { // an error without id belongs to the exchange it came in
-			return l.calls.Resolve(from.ID, m)
-		}
-		c.log.Warn("error of the server that belongs to no request", "error", quote(m.Error))
-		return false
-	}
-	id, quoted, ok := m.IntID()
-	if quoted {
-		c.log.Warn("the server turned the number of an id into a string", "id", string(m.ID))
-	}
-	if from != nil && id != from.ID {
-		c.log.Warn("response with the id of another request", "id", quote(m.ID), "want", from.ID)
-		return false
-	}
-	if !ok || !l.calls.Resolve(id, m) {
-		c.log.Debug("response that nobody waits for", "id", quote(m.ID))
-		return false
-	}
-	return true
-}
-
-// notified brings a notification to the call it speaks of and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
-	switch m.Method {
-	case "notifications/progress":
-		l.progressed(m.Params)
-	case "notifications/cancelled":
-		l.cancelled(m.Params)
-	}
-	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params})
+	l.mu.Lock()
+	l.err = err
+	l.mu.Unlock()
+	l.calls.Close(err)
+	c.lost(l, err)
 }
 
 // roundTrip sends a request once and returns the result of its response.
 func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
-	era := c.current()
+	if ctx.Err() != nil {
+		return nil, ended(ctx)
+	}
+	e := c.current()
 	maxNotes := 0
 	if o.progress != nil {
 		maxNotes = c.opts.MaxNotifications
@@ -206,58 +129,69 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	if err != nil {
 		return nil, err
 	}
-	defer l.finish(call)
-	out := &outgoing{body: era.encode(c, call.ID, r, o), opensSession: r.method == "initialize"}
+	defer func() { l.finish(call, ctx.Err() != nil) }()
+	out := &outgoing{body: e.encode(call.ID, r, o)}
 	if l.exchange != nil {
-		out.header = era.header(r)
+		out.header, out.opensSession = e.header(r), r.method == "initialize"
 	}
-	m, err := l.send(ctx, c, call, out, o)
-	if err != nil {
-		if ctx.Err() != nil {
-			if c.ready.Load() { // "The initialize request MUST NOT be cancelled by clients"
-				era.cancel(c, l, call.ID, ended(ctx).Error())
-			}
-			return nil, ended(ctx)
+	sent, m, err := l.send(ctx, c, call, out, o)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		if sent && c.ready.Load() { // "The initialize request MUST NOT be cancelled by clients"
+			e.cancel(c, l, call.ID, ended(ctx).Error())
 		}
+		return nil, ended(ctx)
+	case err != nil:
 		return nil, err
-	}
-	if m.Error != nil {
+	case m.Error != nil:
 		return nil, rpcError(m.Error)
 	}
 	return m.Result, nil
 }
 
-// send hands a request to the connection and waits for its response.
-func (l *link) send(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (jsonrpc.Message, error) {
+// send hands a request to the connection and waits for its response. sent says
+// that the server may have got it.
+func (l *link) send(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
 	note := func(params json.RawMessage) { tellProgress(o.progress, params) }
 	if l.exchange == nil {
 		if err := l.conn.Send(ctx, m.body); err != nil {
-			return jsonrpc.Message{}, err
+			return false, jsonrpc.Message{}, err
 		}
-		return call.Wait(ctx, note)
+		response, err := call.Wait(ctx, note)
+		return true, response, err
 	}
+	answered := false
 	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
-		satisfied := l.receive(c, data, call)
+		answered = l.receive(c, data, call)
 		call.Notes(note)
-		return satisfied
+		return answered
 	})
-	call.Notes(note)
-	if response, callErr, ok := call.Response(); ok {
-		return response, callErr
+	for {
+		call.Notes(note)
+		response, callErr, ok := call.Response()
+		switch {
+		case ok:
+			return true, response, callErr
+		case answered: // a notice came meanwhile over the standalone stream
+			continue
+		case c.ctx.Err() != nil:
+			err = ErrClosed
+		case err == nil:
+			err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
+		}
+		return true, jsonrpc.Message{}, err
 	}
-	if err == nil {
-		err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
-	}
-	return jsonrpc.Message{}, err
 }
 
-// finish forgets a call and ends what its server requests still run.
-func (l *link) finish(call *jsonrpc.Call) {
+// finish forgets a call and ends what is still being answered for it. A server
+// request that is only thought to belong to it goes on, unless the caller gave
+// the call up.
+func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.asking {
-		if a.call == call {
+		if a.call == call && (a.certain || gaveUp) {
 			a.cancel()
 		}
 	}
@@ -265,8 +199,7 @@ func (l *link) finish(call *jsonrpc.Call) {
 
 // notify sends a notification.
 func (l *link) notify(ctx context.Context, c *Client, method string, params []byte) error {
-	body := jsonrpc.AppendNotification(nil, method, params)
-	return l.post(ctx, c, body)
+	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params))
 }
 
 // post sends a message that has no response.
@@ -275,13 +208,4 @@ func (l *link) post(ctx context.Context, c *Client, body []byte) error {
 		return l.conn.Send(ctx, body)
 	}
 	return l.exchange.post(ctx, &outgoing{body: body, header: c.current().header(nil)})
-}
-
-// rpcError reads the error of a response.
-func rpcError(raw json.RawMessage) error {
-	e := new(RPCError)
-	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote(raw))
-	}
-	return e
 }

@@ -1,39 +1,46 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 )
+
+// firstEra is the one that the client begins with.
+func (c *Client) firstEra() (era, error) {
+	if isLegacy(c.opts.Revision) {
+		return &legacyEra{revision: c.opts.Revision}, nil
+	}
+	return newModernEra(cmp.Or(c.opts.Revision, modernRevisions[0]), c)
+}
 
 // negotiate finds the server's era and revision. A modern server is recognised
 // by its answer to server/discover; every other answer, and none at all, is a
 // legacy server's, which gets initialize.
 func (c *Client) negotiate(ctx context.Context) error {
-	switch revision := c.opts.Revision; {
-	case isLegacy(revision):
-		return c.initialize(ctx, revision)
-	case isModern(revision):
-		return c.discover(ctx, revision)
+	if c.opts.Revision != "" {
+		return c.adopt(ctx, c.current())
 	}
-	err := c.probe(ctx)
-	if err == nil {
+	probeErr := c.probe(ctx)
+	if probeErr == nil {
 		return nil
 	}
-	fallback, legacy := c.fallback(ctx, err)
-	if !legacy {
+	revision, redial, err := c.fallback(ctx, probeErr)
+	if err != nil {
 		return err
 	}
-	c.log.Debug("no modern server, falling back to initialize", "because", err)
-	if l := c.link.Load(); l.dead() != nil { // some servers die of a request before initialize
+	c.log.Debug("no modern server, falling back to initialize", "because", probeErr)
+	if l := c.link.Load(); redial || l.dead() != nil { // some servers die of a request before initialize
 		l.end(ErrClosed)
-		if dialErr := c.dial(ctx); dialErr != nil {
-			return fmt.Errorf("%w (it ended on server/discover: %w)", dialErr, err)
+		if err := c.dial(ctx); err != nil {
+			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}
 	}
-	return c.initialize(ctx, fallback)
+	return c.adopt(ctx, &legacyEra{revision: revision})
 }
 
 // probe asks for the modern era. When the server names other revisions it is
@@ -41,29 +48,23 @@ func (c *Client) negotiate(ctx context.Context) error {
 func (c *Client) probe(ctx context.Context) error {
 	probe, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
 	defer cancel()
-	err := c.discover(probe, modernRevisions[0])
-	if named, ok := namedRevisions(err); ok {
-		if i := slices.IndexFunc(modernRevisions[:], func(r string) bool { return slices.Contains(named, r) }); i >= 0 {
-			return c.discover(probe, modernRevisions[i])
-		}
-	}
-	return err
-}
-
-// discover does the modern handshake.
-func (c *Client) discover(ctx context.Context, revision string) error {
-	e, err := newModernEra(revision, c.opts)
-	if err != nil {
+	err := c.adopt(probe, c.current())
+	named, ok := namedRevisions(err)
+	if !ok {
 		return err
 	}
-	return c.adopt(ctx, e)
+	revision, ok := mutual(modernRevisions[:], named)
+	if !ok {
+		return err
+	}
+	e, eraErr := newModernEra(revision, c)
+	if eraErr != nil {
+		return eraErr
+	}
+	return c.adopt(probe, e)
 }
 
-// initialize does the legacy handshake.
-func (c *Client) initialize(ctx context.Context, revision string) error {
-	return c.adopt(ctx, &legacyEra{revision: revision})
-}
-
+// adopt makes e the era of the client and does its handshake.
 func (c *Client) adopt(ctx context.Context, e era) error {
 	c.era.Store(&eraBox{e})
 	server, err := e.handshake(ctx, c)
@@ -75,33 +76,51 @@ func (c *Client) adopt(ctx context.Context, e era) error {
 }
 
 // fallback decides what the failure of the probe means: the legacy revision to
-// go on with, or that the failure stands.
-func (c *Client) fallback(ctx context.Context, err error) (revision string, legacy bool) {
+// go on with, and whether that takes a new connection; or that the failure
+// stands.
+func (c *Client) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
 	newest := legacyRevisions[0]
 	if ctx.Err() != nil {
-		return "", false
+		return "", false, probeErr
 	}
-	if named, ok := namedRevisions(err); ok {
-		for _, r := range legacyRevisions {
-			if slices.Contains(named, r) {
-				return r, true
-			}
+	if named, ok := namedRevisions(probeErr); ok {
+		if _, modern := mutual(modernRevisions[:], named); modern {
+			return "", false, probeErr
 		}
-		return "", false
+		if revision, ok := mutual(legacyRevisions[:], named); ok {
+			return revision, false, nil
+		}
+		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: revisions(), Server: named})
 	}
 	var rpc *RPCError
 	var status *HTTPError
 	switch {
-	case errors.As(err, &rpc):
-		return newest, rpc.Code != CodeHeaderMismatch && rpc.Code != CodeMissingCapability && rpc.Code != CodeUnsupportedRevision
-	case errors.As(err, &status):
-		return newest, !status.transient() && status.Status != 401 && status.Status != 403
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrInvalidResult):
-		return newest, true
+	case errors.As(probeErr, &status):
+		if status.transient() || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+			return "", false, probeErr
+		}
+		return newest, false, nil
+	case errors.As(probeErr, &rpc):
+		if rpc.modern() {
+			return "", false, probeErr
+		}
+		return newest, false, nil
+	case errors.Is(probeErr, context.DeadlineExceeded), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):
+		return newest, false, nil
+	case c.link.Load().exchange != nil:
+		return "", false, probeErr // a broken exchange says nothing about the server
 	}
-	// The connection broke. Over HTTP that says nothing about the server; a
-	// process may have died of a request that it did not know.
-	return newest, c.link.Load().exchange == nil
+	return newest, true, nil
+}
+
+// mutual picks the first of ours that is among theirs.
+func mutual(ours, theirs []string) (string, bool) {
+	for _, r := range ours {
+		if slices.Contains(theirs, r) {
+			return r, true
+		}
+	}
+	return "", false
 }
 
 // namedRevisions returns the revisions that the server says it speaks.

@@ -12,31 +12,49 @@ type Notification struct {
 	Params json.RawMessage // nil when absent
 }
 
+// maxNoticeBytes bounds the memory of the notifications that wait. One is kept
+// whatever its size.
+const maxNoticeBytes = defaultMaxMessage
+
 // notifier hands notifications to the observer, in the order of arrival. It has
 // a goroutine only while there is something to hand over.
 type notifier struct {
 	mu      sync.Mutex
-	max     int
-	queue   []*Notification
+	queue   []notice
+	bytes   int
 	running bool
 	dropped int
 }
 
-// add queues a notification; beyond the bound the oldest is dropped.
-func (n *notifier) add(c *Client, note *Notification) {
+type notice struct {
+	note *Notification
+	size int // of the message that it came in
+}
+
+// add queues a notification; beyond the bounds the oldest is dropped.
+func (n *notifier) add(c *Client, note *Notification, size int) {
 	if c.opts.OnNotification == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.queue) == n.max {
-		n.queue = n.queue[1:]
+	n.queue = append(n.queue, notice{note, size})
+	n.bytes += size
+	for len(n.queue) > c.opts.MaxNotifications || n.bytes > maxNoticeBytes && len(n.queue) > 1 {
+		n.takeLocked()
 		n.dropped++
 	}
-	n.queue = append(n.queue, note)
 	if !n.running {
 		n.running = c.start(&c.handlers, func() { n.run(c) })
 	}
+}
+
+func (n *notifier) takeLocked() *Notification {
+	first := n.queue[0]
+	n.queue[0] = notice{} // the array behind the queue lives on
+	n.queue = n.queue[1:]
+	n.bytes -= first.size
+	return first.note
 }
 
 func (n *notifier) run(c *Client) {
@@ -59,12 +77,10 @@ func (n *notifier) next(c *Client) (note *Notification, dropped int) {
 	dropped, n.dropped = n.dropped, 0
 	if len(n.queue) == 0 || c.ctx.Err() != nil {
 		n.running = false
-		n.queue = nil
+		n.queue, n.bytes = nil, 0
 		return nil, dropped
 	}
-	note = n.queue[0]
-	n.queue = n.queue[1:]
-	return note, dropped
+	return n.takeLocked(), dropped
 }
 
 func observe(c *Client, note *Notification) {

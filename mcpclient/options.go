@@ -2,6 +2,8 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -95,6 +97,21 @@ func (o *Options) withDefaults() *Options {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &out
+}
+
+// check reports what no client can work with.
+func (o *Options) check() error {
+	var errs []error
+	if o.Revision != "" && !isLegacy(o.Revision) && !isModern(o.Revision) {
+		errs = append(errs, fmt.Errorf("Options.Revision %q: want one of %v", o.Revision, revisions()))
+	}
+	if o.LogLevel != "" && !o.LogLevel.known() {
+		errs = append(errs, fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel))
+	}
+	for _, r := range o.Roots {
+		errs = append(errs, r.check())
+	}
+	return errors.Join(errs...)
 }
 
 func setDefault[T int | time.Duration](p *T, v T) {

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -13,9 +14,17 @@ type Progress struct {
 	Message  string   `json:"message,omitempty"`
 }
 
+// maxProgress bounds the size of one progress notice for [WithProgress], as
+// many of them may wait.
+const maxProgress = 16 << 10
+
 // progressed brings a progress notice to its call. The token of a call is its
 // id; notices for other tokens are ignored, as the call may have ended.
-func (l *link) progressed(params json.RawMessage) {
+func (l *link) progressed(c *Client, params json.RawMessage) {
+	if len(params) > maxProgress {
+		c.log.Warn("ignored a progress notice that is too large", "bytes", len(params))
+		return
+	}
 	var p struct {
 		Token json.RawMessage `json:"progressToken"`
 	}
@@ -25,7 +34,7 @@ func (l *link) progressed(params json.RawMessage) {
 	m := jsonrpc.Message{ID: p.Token}
 	if id, _, ok := m.IntID(); ok {
 		if call, ok := l.calls.Find(id); ok {
-			call.Note(params)
+			call.Note(bytes.Clone(params)) // without the rest of the message
 		}
 	}
 }

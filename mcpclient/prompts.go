@@ -68,7 +68,7 @@ type GetPromptResult struct {
 // Prompts lists the server's prompts over all pages. Each range asks the
 // server anew; an error is the last pair.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*Prompt, error] {
-	return list[*Prompt](ctx, c, "prompts/list", "prompts", opts)
+	return list[Prompt](ctx, c, "prompts/list", "prompts", opts)
 }
 
 // GetPrompt fills in the prompt called name. args may be nil.

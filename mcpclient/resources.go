@@ -63,12 +63,12 @@ type ReadResourceResult struct {
 // Resources lists the server's resources over all pages. Each range asks the
 // server anew; an error is the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*Resource, error] {
-	return list[*Resource](ctx, c, "resources/list", "resources", opts)
+	return list[Resource](ctx, c, "resources/list", "resources", opts)
 }
 
 // ResourceTemplates lists the server's resource templates over all pages.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*ResourceTemplate, error] {
-	return list[*ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
+	return list[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
 }
 
 // ReadResource reads the resource at uri, which need not be listed.

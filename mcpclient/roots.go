@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -20,8 +21,7 @@ type Root struct {
 }
 
 func (r Root) check() error {
-	u, err := url.Parse(r.URI)
-	if err != nil || u.Scheme != "file" {
+	if _, err := url.Parse(r.URI); err != nil || !strings.HasPrefix(r.URI, "file://") {
 		return fmt.Errorf("root %q: the URI must start with file://", r.URI)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (r Root) check() error {
 // modern one asks when it wants to know. It needs a client whose
 // [Options.Roots] was set, empty or not.
 func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
-	if c.opts.Roots == nil {
+	if !c.offers.roots {
 		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
 	}
 	for _, r := range roots {
@@ -50,8 +50,8 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 
 // listRoots answers a request for the roots.
 func (c *Client) listRoots() (json.RawMessage, error) {
-	if c.opts.Roots == nil {
-		return nil, &RPCError{Code: CodeMethodNotFound, Message: "roots are not available"}
+	if !c.offers.roots {
+		return nil, refuse(CodeMethodNotFound, "roots are not available")
 	}
 	c.mu.Lock()
 	roots := slices.Clone(c.roots)

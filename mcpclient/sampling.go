@@ -161,7 +161,7 @@ func (r *CreateMessageResult) singleBlock() (*CreateMessageResult, error) {
 	for _, c := range r.Content {
 		t, ok := c.(*TextContent)
 		if !ok {
-			return nil, fmt.Errorf("the server's revision takes one content block, the model gave %d, among them a %T", len(r.Content), c)
+			return nil, fmt.Errorf("the server's revision takes one content block, the answer has %d, among them a %T", len(r.Content), c)
 		}
 		texts = append(texts, t.Text)
 	}
@@ -222,21 +222,21 @@ func (p *CreateMessageParams) CheckMessages() error {
 
 // createMessage answers a sampling request.
 func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if c.opts.Sampling == nil {
-		return nil, &RPCError{Code: CodeMethodNotFound, Message: "sampling is not available"}
+	if c.offers.sampling == nil {
+		return nil, refuse(CodeMethodNotFound, "sampling is not available")
 	}
 	params := new(CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: "sampling request: " + cut(err.Error())}
+		return nil, refuse(CodeInvalidParams, "sampling request: %s", cut(err.Error()))
 	}
-	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !samplingCapability(c.opts.Sampling).Tools {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: "sampling request: tools were not declared by the client"}
+	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !c.offers.sampling.Tools {
+		return nil, refuse(CodeInvalidParams, "sampling request: tools were not declared by the client")
 	}
 	if params.MaxTokens <= 0 {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: "sampling request: maxTokens must be positive"}
+		return nil, refuse(CodeInvalidParams, "sampling request: maxTokens must be positive")
 	}
 	if err := params.CheckMessages(); err != nil {
-		return nil, &RPCError{Code: CodeInvalidParams, Message: "sampling request: " + err.Error()}
+		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)
 	}
 	result, err := c.opts.Sampling.CreateMessage(ctx, params)
 	if err == nil && result == nil {

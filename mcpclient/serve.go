@@ -6,86 +6,49 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Origin tells a handler where a server's request comes from.
-type Origin struct {
-	Server Server
-
-	// Call is the client's call in which the server asks, nil when that cannot
-	// be known: on a shared connection of the legacy era with several calls
-	// under way, or none.
-	Call *CallInfo
-
-	ID   json.RawMessage // of the server's request; nil in the modern era
-	Meta json.RawMessage // _meta of the server's request
-}
-
-// CallInfo describes a call that is under way.
-type CallInfo struct {
-	Method string // "tools/call"
-	Name   string // of the tool or prompt, or the URI of the resource
-}
-
-type originKey struct{}
-
-// OriginFrom returns the origin of the request that a handler is answering.
-//
-// The handler's context has the values of the call's context too. Where the
-// server's request may belong to several calls, a value is there when all of
-// their contexts agree on it.
-func OriginFrom(ctx context.Context) (Origin, bool) {
-	o, ok := ctx.Value(originKey{}).(Origin)
-	return o, ok
-}
-
-// asked is a server request that is being answered.
-type asked struct {
-	call   *jsonrpc.Call // the call it belongs to, when that is known
-	cancel context.CancelFunc
-	silent bool // the server cancelled it: it wants no answer
-}
+const (
+	answerTimeout = 30 * time.Second // bounds the sending of a handler's answer
+	maxServerID   = 1 << 10          // bytes of the id of a server's request
+)
 
 // serve answers a server's request on a goroutine of its own.
 func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
-	if !c.current().answers() {
+	switch {
+	case !c.current().answers():
 		c.log.Warn("ignored a request of the server: its revision has none", "method", cut(m.Method))
 		return
-	}
-	if m.Method == "ping" {
-		c.tell("answer to ping", func(ctx context.Context) error {
-			return l.post(ctx, c, jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
-		})
+	case len(m.ID) > maxServerID:
+		c.log.Warn("ignored a request of the server: its id is too long", "method", cut(m.Method), "bytes", len(m.ID))
+		return
+	case m.Method == "ping":
+		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
 		return
 	}
 	select {
 	case c.serving <- struct{}{}:
 	default:
-		c.tell("refusal of "+cut(m.Method), func(ctx context.Context) error {
-			busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
-			return l.post(ctx, c, responseTo(m.ID, nil, busy))
-		})
+		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
+		c.tell(l, "refusal of "+cut(m.Method), responseTo(m.ID, nil, busy))
 		return
 	}
-	calls := l.calls.Pending()
-	if from != nil {
-		calls = []*jsonrpc.Call{from}
-	}
-	ctx, a := c.ask(calls)
+	ctx, a := c.ask(l, from)
 	l.mu.Lock()
 	l.asking[string(m.ID)] = a
 	l.mu.Unlock()
-	c.start(&c.handlers, func() {
-		defer func() { <-c.serving }()
-		l.answer(ctx, c, m, a)
-	})
+	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
+		a.cancel()
+		<-c.serving
+	}
 }
 
 // answer runs the handler and sends what it says.
 func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *asked) {
+	defer func() { <-c.serving }()
 	result, err := c.handle(ctx, m.Method, m.Params, m.ID, a.info())
 	l.mu.Lock()
 	if l.asking[string(m.ID)] == a {
@@ -100,7 +63,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	if err != nil {
 		c.log.Debug("server request failed", "method", cut(m.Method), "error", err)
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
 	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil {
 		c.log.Warn("answer to the server lost", "method", cut(m.Method), "error", err)
@@ -123,57 +86,15 @@ func (l *link) cancelled(params json.RawMessage) {
 	}
 }
 
-// ask prepares the context of a handler for a request that belongs to one of
-// calls. It ends with that call, where there is only one, and with the client.
-func (c *Client) ask(calls []*jsonrpc.Call) (context.Context, *asked) {
-	a := &asked{}
-	parent := context.Context(&sharedValues{Context: context.Background(), calls: calls})
-	if len(calls) == 1 {
-		a.call = calls[0]
-		parent = calls[0].Value.(*inFlight).ctx
-	}
-	ctx, cancel := context.WithCancel(parent)
-	stop := context.AfterFunc(c.ctx, cancel)
-	a.cancel = func() { stop(); cancel() }
-	return ctx, a
+// refusal is an answer that no handler gave: the server asked for what it may
+// not have, or in a way that is not allowed.
+type refusal struct{ *RPCError }
+
+func refuse(code int, format string, args ...any) error {
+	return &refusal{&RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-func (a *asked) info() *CallInfo {
-	if a.call == nil {
-		return nil
-	}
-	info := a.call.Value.(*inFlight).info
-	return &info
-}
-
-// sharedValues is a context with the values on which the contexts of several
-// calls agree.
-type sharedValues struct {
-	context.Context
-	calls []*jsonrpc.Call
-}
-
-func (s *sharedValues) Value(key any) any {
-	var shared any
-	for i, call := range s.calls {
-		v := call.Value.(*inFlight).ctx.Value(key)
-		if i > 0 && !same(v, shared) {
-			return nil
-		}
-		shared = v
-	}
-	return shared
-}
-
-// same reports whether a and b are equal; values that cannot be compared differ.
-func same(a, b any) (equal bool) {
-	defer func() {
-		if recover() != nil {
-			equal = false
-		}
-	}()
-	return a == b
-}
+func (r *refusal) Unwrap() error { return r.RPCError }
 
 // handle answers one question of the server. Both eras come here: id is nil in
 // the modern one. A panic of a handler becomes an error.
@@ -181,7 +102,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", cut(method), "panic", p, "stack", string(debug.Stack()))
-			err = &RPCError{Code: CodeInternalError, Message: "the handler panicked"}
+			err = errors.New("the handler panicked")
 		}
 	}()
 	var meta struct {
@@ -189,7 +110,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	}
 	if len(params) > 0 {
 		if err := json.Unmarshal(params, &meta); err != nil {
-			return nil, &RPCError{Code: CodeInvalidParams, Message: "params: " + err.Error()}
+			return nil, refuse(CodeInvalidParams, "params: %v", err)
 		}
 	}
 	ctx = context.WithValue(ctx, originKey{}, Origin{Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
@@ -201,7 +122,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	case "roots/list":
 		return c.listRoots()
 	}
-	return nil, &RPCError{Code: CodeMethodNotFound, Message: fmt.Sprintf("method %q is not available", cut(method))}
+	return nil, refuse(CodeMethodNotFound, "method %q is not available", cut(method))
 }
 
 // knownServer is what is known of the server, also before the handshake is done.
@@ -236,29 +157,90 @@ func responseTo(id json.RawMessage, result json.RawMessage, err error) []byte {
 	return jsonrpc.AppendError(nil, id, raw)
 }
 
-// gather answers several questions at once and returns the answers by key.
+// reply is the answer to one question of an input round.
+type reply struct {
+	key    string
+	answer json.RawMessage
+	err    error
+}
+
+// gather answers several questions at once and returns the answers by key. The
+// first failure ends it; handlers that go on then are the client's to wait for.
 func (c *Client) gather(ctx context.Context, questions map[string]inputRequest, call CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
-	answers := make(map[string]json.RawMessage, len(questions))
-	var mu sync.Mutex
-	var wg sync.WaitGroup
+	replies := make(chan reply, len(questions))
 	for key, q := range questions {
-		wg.Go(func() {
-			answer, err := c.handle(ctx, q.Method, q.Params, nil, &call)
-			if err != nil {
-				cancel(fmt.Errorf("%s of the server: %w", cut(q.Method), err))
-				return
-			}
-			mu.Lock()
-			answers[key] = answer
-			mu.Unlock()
-		})
+		if err := c.question(ctx, key, q, &call, replies); err != nil {
+			return nil, err
+		}
 	}
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
+	answers := make(map[string]json.RawMessage, len(questions))
+	for range questions {
+		select {
+		case r := <-replies:
+			switch {
+			case r.err == nil:
+				answers[r.key] = r.answer
+			case ctx.Err() != nil:
+				return nil, gathering(ctx)
+			default:
+				return nil, abandoned(questions[r.key].Method, r.err)
+			}
+		case <-ctx.Done():
+			return nil, gathering(ctx)
+		}
 	}
 	return answers, nil
+}
+
+// question has a handler answer one question. A handler whose own call led to
+// it has its place among those that run at the same time already.
+func (c *Client) question(ctx context.Context, key string, q inputRequest, call *CallInfo, replies chan<- reply) error {
+	_, nested := OriginFrom(ctx)
+	if !nested {
+		select {
+		case c.serving <- struct{}{}:
+		case <-ctx.Done():
+			return gathering(ctx)
+		}
+	}
+	leave := func() {
+		if !nested {
+			<-c.serving
+		}
+	}
+	started := c.start(&c.handlers, func() {
+		defer leave()
+		answer, err := c.handle(ctx, q.Method, q.Params, nil, call)
+		replies <- reply{key, answer, err}
+	})
+	if !started {
+		leave()
+		return ErrClosed
+	}
+	return nil
+}
+
+// gathering is the error of a round whose context ended.
+func gathering(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return ended(ctx)
+}
+
+// abandoned is the error of a call whose question has no answer: "no error
+// encoding exists". An RPCError here is not the server's answer to the call.
+func abandoned(method string, err error) error {
+	var r *refusal
+	var rpc *RPCError
+	switch {
+	case errors.As(err, &r):
+		return fmt.Errorf("%w: %s of the server: %s", ErrInvalidResult, cut(method), r.Message)
+	case errors.As(err, &rpc) && !errors.Is(err, ErrRejected):
+		return fmt.Errorf("%s of the server: %v", cut(method), err)
+	}
+	return fmt.Errorf("%s of the server: %w", cut(method), err)
 }

@@ -129,7 +129,7 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 // Tools lists the server's tools over all pages. Each range asks the server
 // anew; an error is the last pair.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
-	return list[*Tool](ctx, c, "tools/list", "tools", opts)
+	return list[Tool](ctx, c, "tools/list", "tools", opts)
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a

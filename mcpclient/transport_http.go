@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,9 +28,10 @@ import (
 type HTTP struct {
 	URL string
 
-	// Client makes the requests; it is used as it is, never changed or closed.
-	// Default: a client of its own that follows no redirect to another origin
-	// and keeps enough idle connections for many concurrent calls.
+	// Client makes the requests; it is never changed or closed. Without a
+	// CheckRedirect of its own, redirects to another origin are refused.
+	// Default: a client that keeps enough idle connections for many concurrent
+	// calls.
 	Client *http.Client
 
 	// Header is added to every request.
@@ -45,15 +47,21 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
 	}
-	c := &httpConn{url: t.URL, shown: redactURL(t.URL), client: t.Client, fixed: t.Header.Clone(), max: t.MaxMessage}
+	c := &httpConn{url: t.URL, shown: redactURL(t.URL), fixed: t.Header.Clone(), max: t.MaxMessage}
 	if c.max <= 0 {
 		c.max = defaultMaxMessage
 	}
-	if c.client == nil {
-		c.idle = http.DefaultTransport.(*http.Transport).Clone()
+	if t.Client != nil {
+		c.client = *t.Client
+	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
+		c.idle = base.Clone()
 		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, 1024
-		c.client = &http.Client{Transport: c.idle, CheckRedirect: sameOrigin}
+		c.client.Transport = c.idle
 	}
+	if c.client.CheckRedirect == nil {
+		c.client.CheckRedirect = sameOrigin
+	}
+	c.secrets = secretsOf(u, c.fixed)
 	c.draining = make(chan struct{}, maxDraining)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -73,19 +81,23 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // httpConn is an [exchanger].
 type httpConn struct {
-	url    string
-	shown  string // url without secrets
-	client *http.Client
-	idle   *http.Transport // of our own client
-	fixed  http.Header
-	max    int
+	url     string
+	shown   string // url without secrets
+	secrets []string
+	client  http.Client
+	idle    *http.Transport // of our own client
+	fixed   http.Header
+	max     int
 
 	session  atomic.Pointer[string]
-	draining chan struct{}
+	draining chan struct{} // a slot for each response that is being drained
 
-	ctx    context.Context
+	ctx    context.Context // ends when the connection is closed
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup // drains; none is added once closed is set
 }
 
 const (
@@ -95,49 +107,70 @@ const (
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	// The exchange outlives ctx a little when its answer has come, for the sake
-	// of the connection under it: see drain.
-	exchange, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
-	stopClose := context.AfterFunc(c.ctx, cancel)
-	finish := func() { stop(); stopClose(); cancel() }
-
-	resp, err := c.do(exchange, http.MethodPost, m.header, m.body)
+	x := c.exchange(ctx)
+	defer x.end()
+	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
-		finish()
 		return err
 	}
 	if id := resp.Header.Get("Mcp-Session-Id"); m.opensSession && id != "" {
 		c.session.Store(&id)
 	}
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode == http.StatusOK && media == mediaStream {
-		stream := &eventStream{conn: c, header: m.header}
-		err := stream.exchange(exchange, resp.Body, deliver)
-		if err == nil {
-			stop()
-			c.drain(resp.Body, finish)
-			return nil
-		}
-		_ = resp.Body.Close()
-		finish()
-		return err
+	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaStream {
+		defer func() { _ = resp.Body.Close() }()
+		return c.single(resp, deliver)
 	}
-	defer finish()
-	defer func() { _ = resp.Body.Close() }()
-	return c.single(resp, media, deliver)
+	stream := &eventStream{conn: c, header: m.header}
+	body, err := stream.exchange(x.ctx, resp.Body, deliver)
+	if err == nil {
+		c.drain(x, body)
+	}
+	return err
+}
+
+// exchange is the life of one HTTP request and its response. It ends with the
+// context of the caller, unless a drain has taken it over, and with the
+// connection.
+type exchange struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	stop    func() bool // detaches it from the caller
+	stopAll func() bool // detaches it from the connection
+	drained bool
+}
+
+func (c *httpConn) exchange(ctx context.Context) *exchange {
+	x := new(exchange)
+	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	x.stop = context.AfterFunc(ctx, x.cancel)
+	x.stopAll = context.AfterFunc(c.ctx, x.cancel)
+	return x
+}
+
+func (x *exchange) end() {
+	if !x.drained {
+		x.finish()
+	}
+}
+
+func (x *exchange) finish() {
+	x.stop()
+	x.stopAll()
+	x.cancel()
+}
+
+func mediaType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
 }
 
 // single handles a response that is one message, or none.
-func (c *httpConn) single(resp *http.Response, media string, deliver func([]byte) bool) error {
+func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
-		status := c.statusError(resp)
-		if m, err := jsonrpc.Parse(status.raw); err == nil && m.Error != nil && deliver(status.raw) {
-			return nil
-		}
-		return status
+		return c.refused(resp, deliver)
 	}
 	body, err := c.readBody(resp)
+	media := mediaType(resp)
 	switch {
 	case err != nil:
 		return err
@@ -145,26 +178,42 @@ func (c *httpConn) single(resp *http.Response, media string, deliver func([]byte
 		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown, resp.StatusCode)
 	case media != mediaJSON:
 		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
-			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote(body[:min(len(body), 200)]))
+			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(c.scrub(string(body[:min(len(body), 200)])))))
 	}
 	deliver(body)
 	return nil
 }
 
+// refused handles a failure status. A JSON-RPC error in the body is the
+// server's answer, unless the status is about more than this request.
+func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error {
+	failure := c.statusError(resp)
+	m, err := jsonrpc.Parse(failure.raw)
+	if err != nil || m.Error == nil {
+		return failure
+	}
+	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error))
+	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden
+	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
+		return nil
+	}
+	failure.rpc = rpc
+	return failure
+}
+
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	resp, err := c.do(ctx, http.MethodPost, m.header, m.body)
+	x := c.exchange(ctx)
+	defer x.end()
+	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
+		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
+	c.drain(x, resp.Body)
 	return nil
 }
 
@@ -182,6 +231,9 @@ func (c *httpConn) Recv() ([]byte, error) {
 
 // Close ends all exchanges.
 func (c *httpConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.cancel()
 	c.wg.Wait()
 	if c.idle != nil {
@@ -190,15 +242,13 @@ func (c *httpConn) Close() error {
 	return nil
 }
 
-// endSession tells the server that the session is over; whether it listens is
-// its own affair.
+// endSession implements [exchanger]. Whether the server listens is its own
+// affair.
 func (c *httpConn) endSession(ctx context.Context, header http.Header) {
+	c.cancel()
 	if c.session.Load() == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
 	if resp, err := c.do(ctx, http.MethodDelete, header, nil); err == nil {
 		_ = resp.Body.Close()
 	}
@@ -244,6 +294,34 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 	return resp, nil
 }
 
+// secretsOf lists what a server may echo and no error may show.
+func secretsOf(u *url.URL, header http.Header) []string {
+	password, _ := u.User.Password()
+	secrets := []string{u.RawQuery, password}
+	for _, values := range u.Query() {
+		secrets = append(secrets, values...)
+	}
+	for _, values := range header {
+		for _, v := range values {
+			_, credentials, _ := strings.Cut(v, " ") // behind the scheme of an Authorization
+			secrets = append(secrets, v, credentials)
+		}
+	}
+	const long = 6 // what is shorter hides nothing, and would spoil the text
+	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < long })
+}
+
+// scrub takes what is secret out of text that the server sent.
+func (c *httpConn) scrub(text string) string {
+	if id := c.sessionID(); id != "" {
+		text = strings.ReplaceAll(text, id, "[session]")
+	}
+	for _, secret := range c.secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
+	}
+	return text
+}
+
 // readBody reads a body within the bound of a message.
 func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
 	tooLarge := fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
@@ -272,7 +350,7 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 		Method:     resp.Request.Method,
 		URL:        c.shown,
 		Status:     resp.StatusCode,
-		Body:       cut(strings.TrimSpace(string(raw))),
+		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 		raw:        raw,
 	}
@@ -304,23 +382,36 @@ const (
 	drainTime   = time.Second
 )
 
-// drain reads the end of a stream whose answer has come, so that the connection
-// under it can be used again. It gives up when the server keeps the stream open
-// or says more.
-func (c *httpConn) drain(body io.ReadCloser, finish func()) {
+// drain reads the end of a response that is not needed any more, so that the
+// connection under it can be used again, and ends the exchange. It gives up
+// when the server keeps the response open or says more.
+func (c *httpConn) drain(x *exchange, body io.ReadCloser) {
+	if body == http.NoBody || !c.startDrain(x, body) {
+		_ = body.Close()
+	}
+}
+
+// startDrain drains on a goroutine, unless too many responses are being drained.
+func (c *httpConn) startDrain(x *exchange, body io.ReadCloser) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
 	select {
 	case c.draining <- struct{}{}:
 	default:
-		_ = body.Close()
-		finish()
-		return
+		return false
 	}
+	x.stop()
+	x.drained = true
 	c.wg.Go(func() {
 		defer func() { <-c.draining }()
-		defer finish()
+		defer x.finish()
 		defer func() { _ = body.Close() }()
-		timer := time.AfterFunc(drainTime, finish)
+		timer := time.AfterFunc(drainTime, x.finish)
 		defer timer.Stop()
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 	})
+	return true
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/sse"
@@ -19,35 +19,53 @@ type eventStream struct {
 	header http.Header
 	lastID string        // of the last event that had one
 	retry  time.Duration // what the server asks to wait before a reconnect
+	opened int           // connections so far
+	quiet  int           // connections in a row that brought nothing
 }
 
 const (
-	maxResumes     = 5
+	maxResumes     = 5 // connections in a row that bring nothing
 	resumeDelay    = time.Second
 	maxResumeDelay = 30 * time.Second
 )
 
-// exchange reads the response to a request until deliver is satisfied. A stream
-// that breaks after an event with an id is taken up again where it broke.
-func (s *eventStream) exchange(ctx context.Context, body io.Reader, deliver func([]byte) bool) error {
-	for attempt := 0; ; attempt++ {
-		satisfied, err := s.read(body, deliver)
+var errNoStream = errors.New("the response is no event stream")
+
+// exchange reads the response to a request until deliver is satisfied, and
+// returns what is left of it. A stream that ends before that, but after an event
+// with an id, is taken up again where it ended.
+func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver func([]byte) bool) (io.ReadCloser, error) {
+	s.opened, s.quiet = 1, 1
+	for {
+		satisfied, err := s.read(sse.NewReader(body, s.conn.max), deliver)
 		if satisfied {
-			return nil
+			return body, nil
 		}
+		_ = body.Close()
 		if err == nil {
 			err = errors.New("the event stream ended")
 		}
 		err = fmt.Errorf("the answer to the request did not come: %w", err)
-		if s.lastID == "" || s.modern() || attempt == maxResumes || ctx.Err() != nil {
-			return err
+		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || ctx.Err() != nil {
+			return nil, err
 		}
-		resp, resumeErr := s.resume(ctx, attempt)
-		if resumeErr != nil {
-			return fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
+		var resumeErr error
+		if body, resumeErr = s.resume(ctx); resumeErr != nil {
+			return nil, fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
 		}
-		defer func() { _ = resp.Body.Close() }()
-		body = resp.Body
+	}
+}
+
+// resume connects again until that succeeds or is refused for good.
+func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
+	for {
+		if s.quiet >= maxResumes {
+			return nil, fmt.Errorf("%d attempts brought nothing", s.quiet)
+		}
+		body, err := s.open(ctx)
+		if err == nil || ctx.Err() != nil || permanent(err) {
+			return body, err
+		}
 	}
 }
 
@@ -55,30 +73,35 @@ func (s *eventStream) exchange(ctx context.Context, body io.Reader, deliver func
 // cannot be resumed.
 func (s *eventStream) modern() bool { return s.header["Mcp-Method"] != nil }
 
-// read gives the messages of one connection to deliver until it ends.
-func (s *eventStream) read(body io.Reader, deliver func([]byte) bool) (satisfied bool, err error) {
-	r := sse.NewReader(body, s.conn.max)
+// read gives the messages of one connection to deliver until it is satisfied or
+// the connection ends.
+func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied bool, err error) {
 	for {
 		event, err := r.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return satisfied, nil
-		case err != nil:
-			return satisfied, eventError(err)
-		}
-		if event.HasID {
-			s.lastID = event.ID
+		if event.HasID && fitsHeader(event.ID) {
+			s.lastID, s.quiet = event.ID, 0
 		}
 		if event.HasRetry {
 			s.retry = event.Retry
 		}
-		if len(event.Data) == 0 || event.Type != "message" {
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, eventError(err)
+		case len(event.Data) == 0 || event.Type != "message":
 			continue // an event that only sets the id or the retry time, or one of another protocol
 		}
+		s.quiet = 0
 		if deliver(event.Data) {
 			return true, nil
 		}
 	}
+}
+
+// fitsHeader reports whether an event id can be sent back.
+func fitsHeader(id string) bool {
+	return strings.IndexFunc(id, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
 func eventError(err error) error {
@@ -89,16 +112,25 @@ func eventError(err error) error {
 	return fmt.Errorf("the event stream broke: %w", err)
 }
 
-// resume opens the stream again after the last event that was seen, having
-// waited as long as the server asked.
-func (s *eventStream) resume(ctx context.Context, attempt int) (*http.Response, error) {
-	wait := max(s.retry, min(resumeDelay<<min(attempt, 10), maxResumeDelay))
-	if attempt == 0 && s.retry == 0 {
-		wait = 0
+// wait is how long to wait before the next connection.
+func (s *eventStream) wait() time.Duration {
+	switch {
+	case s.opened == 0:
+		return 0
+	case s.opened == 1 && s.quiet == 0:
+		return s.retry
 	}
-	if err := sleep(ctx, wait); err != nil {
+	return max(s.retry, min(resumeDelay<<min(s.quiet, 10), maxResumeDelay))
+}
+
+// open opens the stream again after the last event that was seen, having waited
+// as long as the server asked.
+func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
+	if err := sleep(ctx, s.wait()); err != nil {
 		return nil, err
 	}
+	s.opened++
+	s.quiet++
 	header := s.header.Clone()
 	if header == nil {
 		header = http.Header{}
@@ -110,42 +142,54 @@ func (s *eventStream) resume(ctx context.Context, attempt int) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	media := mediaType(resp)
 	if resp.StatusCode == http.StatusOK && media == mediaStream {
-		return resp, nil
+		return resp.Body, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
 		return nil, s.conn.statusError(resp)
 	}
-	return nil, fmt.Errorf("GET %s: content type %q, want %s", s.conn.shown, cut(media), mediaStream)
+	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown, resp.StatusCode, cut(media))
+}
+
+// permanent reports whether there is no use in connecting again.
+func permanent(err error) bool {
+	status, ok := errors.AsType[*HTTPError](err)
+	return ok && !status.transient() || errors.Is(err, errNoStream)
 }
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while nothing comes over it.
 func (c *httpConn) listen(ctx context.Context, header http.Header, deliver func([]byte)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
+	x := c.exchange(ctx)
+	defer x.end()
 	s := &eventStream{conn: c, header: header}
-	for attempt := 0; ctx.Err() == nil; attempt++ {
-		resp, err := s.resume(ctx, attempt)
-		var status *HTTPError
+	for {
+		body, err := s.open(x.ctx)
 		switch {
-		case errors.As(err, &status) && !status.transient():
-			if status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound {
+		case x.ctx.Err() != nil:
+			return nil
+		case err == nil:
+			s.listen(body, deliver)
+		case permanent(err):
+			if status, ok := errors.AsType[*HTTPError](err); ok && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound) {
 				return nil // the server offers no stream, or not any more
 			}
 			return err
-		case err != nil:
-			continue
 		}
-		_, _ = s.read(resp.Body, func(data []byte) bool {
-			attempt = 0
-			deliver(data)
-			return false
-		})
-		_ = resp.Body.Close()
 	}
-	return nil
+}
+
+// listen reads one connection of the standalone stream. An event over the bound
+// is skipped, as no call waits for it.
+func (s *eventStream) listen(body io.ReadCloser, deliver func([]byte)) {
+	defer func() { _ = body.Close() }()
+	r := sse.NewReader(body, s.conn.max)
+	for {
+		_, err := s.read(r, func(data []byte) bool { deliver(data); return false })
+		if !errors.Is(err, ErrMessageTooLarge) {
+			return
+		}
+	}
 }

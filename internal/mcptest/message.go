@@ -1,0 +1,129 @@
+package mcptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// envelope is what a script needs to know of a message.
+type envelope struct {
+	ID     json.RawMessage            `json:"id"`
+	Method string                     `json:"method"`
+	Params map[string]json.RawMessage `json:"params"`
+}
+
+func (e *envelope) isRequest() bool { return e.Method != "" && e.ID != nil }
+
+// withoutMeta checks that a request has the members of the meta section and
+// takes them out.
+func (s *Script) withoutMeta(message []byte) ([]byte, error) {
+	var e envelope
+	if err := json.Unmarshal(message, &e); err != nil {
+		return nil, fmt.Errorf("the client sent something that is no message: %w: %q", err, message)
+	}
+	if s.meta == nil || !e.isRequest() {
+		return message, nil
+	}
+	var meta map[string]json.RawMessage
+	if err := json.Unmarshal(e.Params["_meta"], &meta); err != nil {
+		return nil, fmt.Errorf("_meta of the client's %s: %w", e.Method, err)
+	}
+	for key, want := range s.meta {
+		if diff := diffJSON(want, meta[key]); diff != "" {
+			s.t.Errorf("%s: _meta %q of the client's %s, got +, want -:\n%s", s.path, key, e.Method, diff)
+		}
+		delete(meta, key)
+	}
+	delete(e.Params, "_meta")
+	var out struct {
+		Version json.RawMessage            `json:"jsonrpc"`
+		ID      json.RawMessage            `json:"id"`
+		Method  string                     `json:"method"`
+		Params  map[string]json.RawMessage `json:"params,omitempty"`
+	}
+	if len(meta) > 0 {
+		e.Params["_meta"] = encode(meta)
+	}
+	if err := json.Unmarshal(message, &out); err != nil {
+		return nil, err
+	}
+	out.Params = e.Params
+	return encode(out), nil
+}
+
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // it was decoded before
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// diffJSON compares two JSON values, "" when they are equal. The string "*" in
+// want stands for any value.
+func diffJSON(want, got []byte) string {
+	var w, g any
+	if err := decode(want, &w); err != nil {
+		return fmt.Sprintf("want %q is not JSON: %v", want, err)
+	}
+	if err := decode(got, &g); err != nil {
+		return fmt.Sprintf("got %q is not JSON: %v", got, err)
+	}
+	return cmp.Diff(fill(w, g), g)
+}
+
+// fill puts values of got where want does not care.
+func fill(want, got any) any {
+	switch w := want.(type) {
+	case string:
+		if w == "*" {
+			return got
+		}
+	case map[string]any:
+		g, _ := got.(map[string]any)
+		for key, v := range w {
+			if value, ok := g[key]; ok {
+				w[key] = fill(v, value)
+			}
+		}
+	case []any:
+		g, _ := got.([]any)
+		for i := range min(len(w), len(g)) {
+			w[i] = fill(w[i], g[i])
+		}
+	}
+	return want
+}
+
+// decode keeps numbers as they are written.
+func decode(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(to)
+}
+
+// sortLike puts the messages of got at the places where want has them. What
+// want has not goes where there is room.
+func sortLike(got, want [][]byte) [][]byte {
+	out := make([][]byte, len(want))
+	rest := slices.Clone(got)
+	for i, w := range want {
+		j := slices.IndexFunc(rest, func(g []byte) bool { return diffJSON(w, g) == "" })
+		if j >= 0 {
+			out[i] = rest[j]
+			rest = slices.Delete(rest, j, j+1)
+		}
+	}
+	for i := range out {
+		if out[i] == nil {
+			out[i], rest = rest[0], rest[1:]
+		}
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+// Package mcptest plays written conversations to a client, as the server of
+// the conversation.
+//
+// A conversation is a txtar file: what stands before the first section says
+// what it is about, and each section is a step. A conversation of messages can
+// be played over a connection ([Script.Serve]) and over HTTP
+// ([Script.ServeHTTP]). Its sections are:
+//
+//	-- meta --               members of _meta that every request of the client
+//	                         has; its sections leave them out
+//	-- client --             JSON messages that the client sends, in this order
+//	-- client, any order --
+//	-- server --             JSON messages for the client
+//	-- server, raw --        one message for the client, which may be anything
+//	-- wait 5s --            the server is silent for a while
+//	-- close --              the server closes the connection
+//	-- dial --               the client opens the next connection
+//
+// A conversation that is about HTTP itself has these sections, whose names may
+// have a label after them that tells requests under way apart:
+//
+//	-- POST --      a request of the client (likewise GET, DELETE): headers, an
+//	                empty line, the message
+//	-- reply --     the response to it: status and content type, headers, an
+//	                empty line, the body
+//	-- stream --    the same, but the response goes on:
+//	-- more --      more of it
+//	-- end --       its regular end
+//	-- cut --       its end by a broken connection
+//	-- gone --      the client ends the exchange
+//
+// Of a request's headers, Mcp-*, Last-Event-ID and Authorization are compared.
+// Accept and Content-Type are checked on every request and not written down.
+//
+// The string "*" in a message of the client stands for any value. With the test
+// flag -update the client's sections that differ are rewritten to what it sent.
+package mcptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the client's half of the transcripts")
+
+// patience is how long a script waits for the client. In a bubble of
+// [testing/synctest] it passes at once when the client does nothing.
+const patience = time.Minute
+
+// Script is a conversation that is being played. It is played once.
+type Script struct {
+	// Stream makes every response over HTTP an event stream. Otherwise one that
+	// has nothing but the answer is JSON.
+	Stream bool
+
+	t       testing.TB
+	path    string
+	archive *txtar.Archive
+	meta    map[string]json.RawMessage
+
+	arrivals chan *arrival // from connections and HTTP handlers to the player
+	dials    chan Conn
+	stop     chan struct{} // closed at the end of the test
+	running  sync.WaitGroup
+
+	conn    Conn       // the connection that is being played to
+	pending []*arrival // HTTP requests that came before their step
+	labels  map[string]*arrival
+
+	mu   sync.Mutex
+	open []*arrival // requests that await a response over HTTP
+}
+
+// Read starts to play the file at path. At the end of the test, or of its
+// bubble, it reports what was not played and what the client said beyond it.
+func Read(t testing.TB, path string) *Script {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Script{
+		t:        t,
+		path:     path,
+		archive:  archive,
+		arrivals: make(chan *arrival),
+		dials:    make(chan Conn),
+		stop:     make(chan struct{}),
+		labels:   map[string]*arrival{},
+	}
+	played := make(chan bool, 1)
+	s.running.Go(func() { played <- s.play() })
+	t.Cleanup(func() {
+		close(s.stop)
+		if s.conn != nil {
+			_ = s.conn.Close()
+		}
+		s.running.Wait()
+		if *update && <-played {
+			s.rewrite()
+		}
+	})
+	return s
+}
+
+// rewrite stores what the client sent.
+func (s *Script) rewrite() {
+	if err := os.WriteFile(s.path, txtar.Format(s.archive), 0o644); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// play goes through the steps and reports whether all of them were played.
+func (s *Script) play() bool {
+	for i := range s.archive.Files {
+		section := &s.archive.Files[i]
+		if err := s.step(section); err != nil {
+			s.t.Errorf("%s: section %d (%s): %v", s.path, i+1, section.Name, err)
+			s.abandon()
+			return false
+		}
+	}
+	s.rest()
+	return true
+}
+
+// step plays one section.
+func (s *Script) step(section *txtar.File) error {
+	name, label, _ := strings.Cut(section.Name, " ")
+	switch name {
+	case "meta":
+		return json.Unmarshal(section.Data, &s.meta)
+	case "client", "client,":
+		return s.client(section, label == "any order")
+	case "server":
+		return s.server(section.Data)
+	case "server,":
+		return s.send(bytes.TrimSuffix(section.Data, []byte("\n")))
+	case "wait":
+		return s.silent(label)
+	case "close":
+		return s.conn.Close()
+	case "dial":
+		return s.dialed()
+	}
+	return s.exchange(section, name, label)
+}
+
+// silent lets time pass.
+func (s *Script) silent(label string) error {
+	d, err := time.ParseDuration(label)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-s.stop:
+		return errEarly
+	}
+}
+
+// server sends messages.
+func (s *Script) server(data []byte) error {
+	messages, err := values(data)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if err := s.send(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// client compares what the client sends.
+func (s *Script) client(section *txtar.File, anyOrder bool) error {
+	want, err := values(section.Data)
+	if err != nil && !*update {
+		return err
+	}
+	var got [][]byte
+	for range max(1, len(want)) {
+		a, err := s.next(func(a *arrival) bool { return a.request == nil })
+		if err != nil {
+			return err
+		}
+		body, err := s.withoutMeta(a.body)
+		if err != nil {
+			return err
+		}
+		got = append(got, body)
+	}
+	if anyOrder && len(want) > 0 {
+		got = sortLike(got, want)
+	}
+	for i := range got {
+		switch diff := diffJSON(at(want, i), got[i]); {
+		case diff == "":
+		case *update:
+			section.Data = append(bytes.Join(got, []byte("\n")), '\n')
+			return nil
+		default:
+			s.t.Errorf("%s (%s): message of the client, got +, want -:\n%s", s.path, section.Name, diff)
+		}
+	}
+	return nil
+}
+
+func at(list [][]byte, i int) []byte {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// values splits text into JSON values, each on one line.
+func values(data []byte) ([][]byte, error) {
+	var out [][]byte
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		var v json.RawMessage
+		switch err := d.Decode(&v); err {
+		case nil:
+		case io.EOF:
+			return out, nil
+		default:
+			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		var line bytes.Buffer
+		if err := json.Compact(&line, v); err != nil {
+			return nil, err
+		}
+		out = append(out, line.Bytes())
+	}
+}

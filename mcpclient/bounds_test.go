@@ -1,0 +1,263 @@
+package mcpclient_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// blocks installs a sampling handler that goes on until release is closed or
+// its context ends.
+func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, running *atomic.Int32) {
+	running = new(atomic.Int32)
+	return samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		running.Add(1)
+		defer running.Add(-1)
+		select {
+		case <-release:
+			return tea(), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}), running
+}
+
+func TestMaxServerRequests(t *testing.T) {
+	opts, running := blocks(legacy(), nil)
+	opts.MaxServerRequests = 2
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for i := range 3 {
+			p.ask(fmt.Sprint(i))
+		}
+		m := p.next()
+		if string(m.ID) != "2" || m.Error == nil || m.Error.Code != mcpclient.CodeInternalError || !strings.Contains(m.Error.Message, "busy: 2 requests") {
+			t.Errorf("got %+v, want a refusal of the third request", m)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("got %d handlers, want 2", n)
+		}
+		p.send(`{"method":"notifications/cancelled","params":{"requestId":0}}`)
+		synctest.Wait()
+		p.ask("3")
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("got %d handlers after one ended and one began, want 2", n)
+		}
+		p.quiet()
+	})
+}
+
+// A flood of requests costs neither goroutines nor the calls that are under way.
+func TestFloodOfRequests(t *testing.T) {
+	const flood = 10_000
+	opts, running := blocks(legacy(), nil)
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var call sync.WaitGroup
+		call.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		m := p.next()
+		before := runtime.NumGoroutine()
+		for i := range flood {
+			p.ask(fmt.Sprint(i))
+		}
+		p.answer(m)
+		call.Wait()
+		if n := runtime.NumGoroutine() - before; n > 100 {
+			t.Errorf("got %d more goroutines", n)
+		}
+		if n := running.Load(); n != 16 {
+			t.Errorf("got %d handlers, want 16", n)
+		}
+		synctest.Wait()
+		refused := 0
+		for len(p.inbox) > 0 {
+			if m := p.next(); m.Error == nil {
+				t.Errorf("got %+v, want a refusal", m)
+			}
+			refused++
+		}
+		if refused == 0 || refused > flood-16 {
+			t.Errorf("got %d refusals of %d requests", refused, flood)
+		}
+	})
+}
+
+// What nobody waits for is bounded also when the server does not read.
+func TestServerThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		go func() {
+			_, _ = conn.Recv()
+			_ = conn.Send(t.Context(), []byte(handshakeAnswer(message{ID: []byte("1"), Method: "initialize"})))
+			_, _ = conn.Recv()
+		}()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), transport, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := runtime.NumGoroutine()
+		for i := range 10_000 {
+			if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - before; n > 50 {
+			t.Errorf("got %d more goroutines", n)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := c.Ping(short); err == nil {
+			t.Error("got an answer")
+		}
+		within(t, "a call", start, time.Second)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, "the call and Close", start, time.Second)
+	})
+}
+
+func TestMaxNotifications(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	release := make(chan bool)
+	opts := legacy()
+	opts.MaxNotifications = 3
+	opts.OnNotification = func(n *mcpclient.Notification) {
+		<-release
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, string(n.Params))
+	}
+	for _, size := range []int{0, 12 << 20} {
+		got = nil
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			release = make(chan bool)
+			for i := range 6 {
+				p.send(`{"method":"n","params":{"i":%d}%s}`, i, strings.Repeat(" ", size))
+				synctest.Wait()
+			}
+			close(release)
+			synctest.Wait()
+			want := `[{"i":0} {"i":3} {"i":4} {"i":5}]`
+			if size > 0 {
+				want = `[{"i":0} {"i":4} {"i":5}]` // two of them are within the 32 MiB
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if fmt.Sprint(got) != want {
+				t.Errorf("messages of %d bytes: got %v, want %v", size, got, want)
+			}
+		})
+	}
+}
+
+func TestProgressIsBounded(t *testing.T) {
+	opts := legacy()
+	opts.MaxNotifications = 2
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var got []float64
+		release := make(chan bool)
+		var call sync.WaitGroup
+		call.Go(func() {
+			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcpclient.Progress) {
+				<-release
+				got = append(got, p.Progress)
+			}))
+		})
+		m := p.next()
+		p.send(`{"method":"notifications/progress","params":{"progressToken":%s,"progress":9,"message":%q}}`, m.ID, strings.Repeat("x", 20<<10))
+		for i := range 5 {
+			p.send(`{"method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i)
+			synctest.Wait()
+		}
+		p.answer(m)
+		close(release)
+		call.Wait()
+		if fmt.Sprint(got) != "[0 3 4]" {
+			t.Errorf("got progress %v, want the first and the last two", got)
+		}
+	})
+}
+
+func TestLongID(t *testing.T) {
+	inBubble(t, asks(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.ask(`"` + strings.Repeat("x", 2000) + `"`)
+		p.send(`{"method":"ping","id":"%s"}`, strings.Repeat("x", 2000))
+		p.quiet()
+	})
+}
+
+// The questions of all calls of a modern client share one bound. Those that are
+// too many wait; a handler's own calls do not.
+func TestQuestionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		opts, running := blocks(modern(), release)
+		opts.MaxServerRequests = 3
+		c, p, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		}
+		for range 3 {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, p.next().ID, samplingQuestion)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 3 {
+			t.Errorf("got %d handlers, want 3", n)
+		}
+		go p.echo()
+		close(release)
+		calls.Wait()
+	})
+}
+
+const samplingQuestion = `{"method":"sampling/createMessage","params":` + samplingParams + `}`
+
+// A handler may make a call that asks again, also when it has the only place.
+func TestQuestionWithinQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := modern()
+		opts.MaxServerRequests = 1
+		var client atomic.Pointer[mcpclient.Client]
+		depth := 0
+		opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			if depth++; depth < 3 {
+				callText(t, ctx, client.Load(), "a", "a")
+			}
+			return tea(), nil
+		})
+		c, p, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		client.Store(c)
+		go func() {
+			for range 3 {
+				p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+			}
+			p.echo()
+		}()
+		callText(t, t.Context(), c, "a", "a")
+		if depth != 3 {
+			t.Errorf("got %d questions, want 3", depth)
+		}
+	})
+}

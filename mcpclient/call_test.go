@@ -1,0 +1,133 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestProgress(t *testing.T) {
+	playAll(t, bothEras(conversation{name: "progress", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		var got []mcpclient.Progress
+		callText(t, ctx, c, "slow", "done", mcpclient.WithMeta("trace", json.RawMessage(`"t"`)),
+			mcpclient.WithProgress(func(p mcpclient.Progress) { got = append(got, p) }))
+		three := 3.0
+		want := []mcpclient.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		callText(t, ctx, c, "slow", "done")
+	}}))
+}
+
+func TestCustomMessages(t *testing.T) {
+	do := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		params := json.RawMessage(`{"x": [1], "_meta": {"a": 1, "b": 0}}`)
+		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcpclient.Progress) {}))
+		if err != nil || string(raw) != `{"y":1}` {
+			t.Errorf("got %s, %v", raw, err)
+		}
+		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo"} {
+			if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1"))); err == nil || !strings.Contains(err.Error(), key) {
+				t.Errorf("WithMeta(%q): got %v", key, err)
+			}
+			if _, err := c.Call(ctx, "acme/do", map[string]any{"_meta": map[string]any{key: 1}}); err == nil || !strings.Contains(err.Error(), key) {
+				t.Errorf("_meta with %q: got %v", key, err)
+			}
+		}
+		for name, params := range map[string]any{"_meta that is no object": map[string]any{"_meta": 1}, "array": []int{1}, "broken": json.RawMessage("{")} {
+			if _, err := c.Call(ctx, "acme/do", params); err == nil {
+				t.Errorf("%s: got no error", name)
+			}
+		}
+		if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta("a", json.RawMessage("{"))); err == nil {
+			t.Error("broken value of WithMeta: got no error")
+		}
+		if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithLogLevel("loud")); err == nil {
+			t.Error("unknown log level: got no error")
+		}
+	}
+	playAll(t, []conversation{
+		{name: "custom", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			do(t, ctx, c)
+			if raw, err := c.Call(ctx, "acme/do", nil); err != nil || string(raw) != "true" {
+				t.Errorf("got %s, %v", raw, err)
+			}
+			if err := c.Notify(ctx, "acme/happened", map[string]any{"z": nil}); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n"))); err != nil {
+				t.Error(err)
+			}
+		}},
+		{name: "custom_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			do(t, ctx, c)
+			_, err := c.Call(ctx, "tools/call", map[string]any{"name": "t", "requestState": "mine", "inputResponses": map[string]any{"k": struct{}{}}})
+			if err != nil {
+				t.Error(err)
+			}
+		}},
+	})
+}
+
+// giveUp cancels one call by its context and one by its time.
+func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	for i := range 2 {
+		short, cancel := context.WithCancel(ctx)
+		returned := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(short, "slow", nil, mcpclient.WithTimeout(3*time.Second*time.Duration(i)))
+			returned <- err
+		}()
+		want := context.DeadlineExceeded
+		if i == 0 {
+			synctest.Wait()
+			cancel()
+			want = context.Canceled
+		}
+		start := time.Now()
+		err := <-returned
+		if !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		if waited := time.Since(start); waited != time.Duration(i)*3*time.Second {
+			t.Errorf("the call returned after %v", waited)
+		}
+		cancel()
+		synctest.Wait()
+		if i == 0 {
+			time.Sleep(2 * time.Second)
+			callText(t, ctx, c, "next", "fine")
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "cancel_legacy", opts: legacy(), play: giveUp},
+		{name: "cancel_modern", way: "pipe", opts: modern(), play: giveUp},
+		{name: "cancel_modern_http", way: "json", opts: modern(), play: giveUp},
+		{name: "cancel_modern_http", way: "stream", opts: modern(), play: giveUp},
+	})
+}
+
+// A call whose context has ended sends nothing.
+func TestCancelledBefore(t *testing.T) {
+	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		over, cancel := context.WithCancelCause(ctx)
+		cause := errors.New("the user left")
+		cancel(cause)
+		_, err := c.Call(over, "acme/do", nil)
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), cause.Error()) {
+			t.Errorf("got %v", err)
+		}
+		ping(t, ctx, c)
+	}}})
+}

@@ -1,0 +1,113 @@
+// Package mcpclient is a client of the Model Context Protocol: it connects to a
+// server, uses its tools, resources and prompts, and answers what the server
+// asks in return.
+//
+//	                 ┌──────────── Client ────────────┐
+//	CallTool ──────▶ │ era ▸ link ▸ Conn of Transport │ ──────▶ server
+//	result   ◀────── │                                │ ◀──────
+//	                 │ serve ▸ SamplingHandler        │ ◀────── "which is nicer?"
+//	                 │         ElicitationHandler     │
+//	                 │         Roots                  │
+//	                 │ notify ▸ OnNotification        │ ◀────── "something changed"
+//	                 └────────────────────────────────┘
+//
+// [Connect] takes a [Transport] and returns a [Client] that is ready:
+//
+//	client, err := mcpclient.Connect(ctx, &mcpclient.Command{Path: "weather-server"}, nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer client.Close()
+//	for tool, err := range client.Tools(ctx) {
+//		…
+//	}
+//	result, err := client.CallTool(ctx, "forecast", map[string]any{"city": "Bern"})
+//
+// # Transports
+//
+// [Command] starts a process and speaks over its standard input and output,
+// [IO] speaks the same over any reader and writer, [HTTP] speaks Streamable
+// HTTP, and [Pipe] connects to a server in the same process. A Transport is a
+// recipe: it is dialed once for each connection. One Client has one connection
+// to one server.
+//
+// # Eras and revisions
+//
+// The revisions 2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25 are the legacy
+// era: a handshake (initialize), then requests in both directions. The revision
+// 2026-07-28 is the modern era: no handshake and no session, every request
+// stands alone, and a server that needs something answers input_required. All
+// five are spoken; the methods of Client are the same in both eras.
+//
+// Connect sends server/discover. A modern server answers it. Every other answer
+// is a legacy server's, and so is silence for [Options.ProbeTimeout]; those get
+// initialize. Failures that say nothing about the server (HTTP statuses 401,
+// 403, 408, 429 and 5xx, a network that fails) are returned. [Options.Revision]
+// skips all that.
+//
+// # What a server may ask
+//
+// A [SamplingHandler], an [ElicitationHandler] and [Options.Roots] are offered
+// to the server exactly when they are installed. They are called alike in both
+// eras; [OriginFrom] tells a handler which server asks, and for which call.
+//
+// # Errors
+//
+// Three failures are kept apart. The server answered with an error: an
+// [*RPCError]. A tool ran and failed: not an error of the call, but
+// [CallToolResult.Err] makes it a [*ToolError]. We could not ask: every other
+// error. Among those are [ErrClosed], [*HTTPError], [*ProcessError],
+// [*CapabilityError], and the error of the context: a call whose context ended
+// satisfies errors.Is(err, ctx.Err()).
+//
+// A message that is broken or too large fails the call that it was meant for,
+// and no other. A connection that ends fails all calls on it at once. No call
+// is ever repeated by the client.
+//
+// # Concurrency
+//
+// The methods of a Client may be called by any number of goroutines, also by
+// handlers and callbacks.
+//
+//   - A call returns at once when its context ends. Telling the server happens
+//     elsewhere and is bounded.
+//   - Progress callbacks run on the goroutine that made the call, in order, and
+//     before the call returns.
+//   - [Options.OnNotification] runs on one goroutine, in the order of arrival.
+//   - Handlers run concurrently, each on a goroutine of its own. Their contexts
+//     end when the client closes, when the server cancels, and when the call ends
+//     that they work for. A handler that is slow delays nothing else.
+//   - A panic in a handler or in OnNotification is logged and, where an answer is
+//     due, answered with an error. It ends nothing else.
+//
+// The client owns its goroutines: one reader for each connection that is shared,
+// one for each handler, one for notifications while there are any, and up to 16
+// that send what nobody waits for. Over HTTP there is no reader; there is one
+// goroutine for the server's standalone stream, and one for a response while
+// its rest is being drained. [Client.Close] ends and awaits all of them.
+//
+// # Bounds
+//
+// Whatever a server controls is bounded:
+//
+//	one message                             32 MiB     MaxMessage of the transport
+//	messages in one batch                   1,000
+//	requests of the server at one time      16         Options.MaxServerRequests
+//	questions in one input round            the same
+//	input rounds of one call                10         Options.MaxRounds
+//	pages of one list                       1,000      Options.MaxPages
+//	notifications that wait                 1,024      Options.MaxNotifications
+//	… and their size together               32 MiB
+//	progress notices that wait for a call   1,024      Options.MaxNotifications
+//	… and the size of one                   16 KiB
+//	messages that wait to be sent           1,024, each for up to 5 s
+//	id of a request of the server           1 KiB
+//	resumptions of a stream without event   5, 1 to 30 s apart
+//	redirects                               5, on the same origin
+//	what an error quotes                    1 KiB
+//	answer to server/discover               5 s        Options.ProbeTimeout
+//	Close                                   5 s        Options.CloseTimeout, at each of its steps
+//
+// A call has no time limit but its context's, unless [Options.CallTimeout] or
+// [WithTimeout] sets one.
+package mcpclient

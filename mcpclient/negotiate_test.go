@@ -1,0 +1,77 @@
+package mcpclient_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestProbe(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "probe_modern", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			s := c.Server()
+			if s.Revision != mcpclient.Revision20260728 || s.Info.Name != "scripted" || s.Instructions != "be kind" || s.Capabilities.Tools == nil {
+				t.Errorf("got server %+v", s)
+			}
+			ping(t, ctx, c)
+		}},
+		{name: "probe_method_not_found", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			s := c.Server()
+			if s.Revision != mcpclient.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind" {
+				t.Errorf("got server %+v", s)
+			}
+			ping(t, ctx, c)
+		}},
+		{name: "probe_invalid_params", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_own_code", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_url_elicitation", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_odd_result", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_silence", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_death", way: "pipe", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_unsupported_modern", play: speaks(mcpclient.Revision20260728)},
+		{name: "probe_unsupported_legacy", play: speaks(mcpclient.Revision20250618)},
+		{name: "probe_discover_legacy", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_unsupported_again", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
+		{name: "probe_unsupported_unnamed", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
+		{name: "probe_missing_capability", refused: refusedWith(mcpclient.CodeMissingCapability)},
+		{name: "probe_unsupported_none", refused: noCommonRevision("2031-01-01")},
+		{name: "probe_discover_none", refused: noCommonRevision("2031-01-01")},
+	})
+}
+
+func refusedWith(code int) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != code {
+			t.Errorf("got %v, want code %d", err, code)
+		}
+	}
+}
+
+// noCommonRevision checks that the error names what both sides speak.
+func noCommonRevision(server ...string) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		e := wantError[*mcpclient.RevisionError](t, err)
+		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcpclient.Revision20251125) {
+			t.Errorf("got %+v, want the server's to be %q", e, server)
+		}
+	}
+}
+
+func TestForcedRevision(t *testing.T) {
+	all := []conversation{
+		{name: "forced_2026-07-28", opts: mcpclient.Options{Revision: mcpclient.Revision20260728}, refused: refusedWith(mcpclient.CodeMethodNotFound)},
+		{name: "initialize_unsupported", opts: mcpclient.Options{Revision: mcpclient.Revision20251125}, refused: func(t *testing.T, err error) {
+			if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2026-07-28"}) {
+				t.Errorf("got %+v", e)
+			}
+		}},
+	}
+	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
+		all = append(all,
+			conversation{name: "forced_" + r, opts: mcpclient.Options{Revision: r}, play: speaks(r)},
+			conversation{name: "initialize_" + r, opts: mcpclient.Options{Revision: mcpclient.Revision20251125}, play: speaks(r)})
+	}
+	playAll(t, all)
+}

@@ -1,0 +1,106 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Origin tells a handler where a server's request comes from.
+type Origin struct {
+	Server Server
+
+	// Call is the client's call in which the server asks, nil when that cannot
+	// be known: on a shared connection of the legacy era with several calls
+	// under way, or none.
+	Call *CallInfo
+
+	ID   json.RawMessage // of the server's request; nil in the modern era
+	Meta json.RawMessage // _meta of the server's request
+}
+
+// CallInfo describes a call that is under way.
+type CallInfo struct {
+	Method string // "tools/call"
+	Name   string // of the tool or prompt, or the URI of the resource
+}
+
+type originKey struct{}
+
+// OriginFrom returns the origin of the request that a handler is answering.
+//
+// The handler's context has the values of the call's context too. Where the
+// server's request may belong to several calls, a value is there when all of
+// their contexts agree on it.
+func OriginFrom(ctx context.Context) (Origin, bool) {
+	o, ok := ctx.Value(originKey{}).(Origin)
+	return o, ok
+}
+
+// asked is a server request that is being answered.
+type asked struct {
+	call    *jsonrpc.Call // the call it belongs to, when that is known
+	certain bool          // it came in the response to that call
+	cancel  context.CancelFunc
+	silent  bool // the server cancelled it: it wants no answer
+}
+
+// ask prepares the context of a handler for a request of the server. It ends
+// with the client, and with the call in whose response the request came. A
+// shared connection does not tell the call: then it has the values of all that
+// are under way, and ends when the caller of the only one gives up.
+func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
+	a := &asked{call: from, certain: from != nil}
+	var parent context.Context
+	if from != nil {
+		parent = from.Value.(*inFlight).ctx
+	} else {
+		calls := l.calls.Pending()
+		if len(calls) == 1 {
+			a.call = calls[0]
+		}
+		parent = &sharedValues{Context: context.Background(), calls: calls}
+	}
+	ctx, cancel := context.WithCancel(parent)
+	stop := context.AfterFunc(c.ctx, cancel)
+	a.cancel = func() { stop(); cancel() }
+	return ctx, a
+}
+
+func (a *asked) info() *CallInfo {
+	if a.call == nil {
+		return nil
+	}
+	info := a.call.Value.(*inFlight).info
+	return &info
+}
+
+// sharedValues is a context with the values on which the contexts of several
+// calls agree.
+type sharedValues struct {
+	context.Context
+	calls []*jsonrpc.Call
+}
+
+func (s *sharedValues) Value(key any) any {
+	var shared any
+	for i, call := range s.calls {
+		v := call.Value.(*inFlight).ctx.Value(key)
+		if i > 0 && !same(v, shared) {
+			return nil
+		}
+		shared = v
+	}
+	return shared
+}
+
+// same reports whether a and b are equal; values that cannot be compared differ.
+func same(a, b any) (equal bool) {
+	defer func() {
+		if recover() != nil {
+			equal = false
+		}
+	}()
+	return a == b
+}

@@ -1,0 +1,199 @@
+package mcpclient_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+type contextKey string
+
+// asking is what a handler saw.
+type asking struct {
+	origin mcpclient.Origin
+	known  bool
+	values map[contextKey]any
+}
+
+// watches installs a sampling handler that reports what it sees.
+func watches(o mcpclient.Options, seen chan asking) mcpclient.Options {
+	return samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		a := asking{values: map[contextKey]any{}}
+		a.origin, a.known = mcpclient.OriginFrom(ctx)
+		for _, key := range []contextKey{"same", "different", "uncomparable"} {
+			a.values[key] = ctx.Value(key)
+		}
+		seen <- a
+		return tea(), nil
+	})
+}
+
+func TestOriginOnSharedConnection(t *testing.T) {
+	seen := make(chan asking, 1)
+	inBubble(t, watches(legacy(), seen), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.ask(`"q0"`)
+		a := <-seen
+		if a.origin.Call != nil || !a.known || string(a.origin.ID) != `"q0"` || string(a.origin.Meta) != `{"k":1}` || a.origin.Server.Info.Name != "peer" {
+			t.Errorf("no call: got %+v", a.origin)
+		}
+		p.next()
+
+		var calls sync.WaitGroup
+		for _, tool := range []string{"one", "two"} {
+			ctx := context.WithValue(t.Context(), contextKey("same"), "s")
+			ctx = context.WithValue(ctx, contextKey("different"), tool)
+			ctx = context.WithValue(ctx, contextKey("uncomparable"), []int{1})
+			calls.Go(func() { callText(t, ctx, c, tool, tool) })
+			synctest.Wait()
+			p.ask(`1`)
+			a := <-seen
+			if a.values["same"] != "s" {
+				t.Errorf("%s: got %+v, want the value that the calls share", tool, a.values)
+			}
+			switch {
+			case tool == "one" && (a.origin.Call == nil || *a.origin.Call != mcpclient.CallInfo{Method: "tools/call", Name: "one"} || a.values["different"] != "one"):
+				t.Errorf("one call: got %+v, %+v", a.origin.Call, a.values)
+			case tool == "two" && (a.origin.Call != nil || a.values["different"] != nil || a.values["uncomparable"] != nil):
+				t.Errorf("two calls: got %+v, %+v", a.origin.Call, a.values)
+			}
+		}
+		go p.echoAll(p.next(), p.next(), p.next(), p.next())
+		calls.Wait()
+	})
+}
+
+// echoAll answers those of the messages that are calls.
+func (p *peer) echoAll(all ...message) {
+	for _, m := range all {
+		if m.Method == "tools/call" {
+			p.answer(m)
+		}
+	}
+}
+
+// Over HTTP, and in the modern era, a question comes in the response to a call.
+func TestOriginInResponse(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := make(chan asking, 2)
+				answered := make(chan bool, 2)
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+					switch {
+					case m.Method == "" && m.ID != nil: // the answer of a legacy client
+						w.WriteHeader(http.StatusAccepted)
+						answered <- true
+					case m.Method != "tools/call":
+						w.WriteHeader(http.StatusMethodNotAllowed)
+					case name == "legacy":
+						say := stream(w)
+						say(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"sampling/createMessage","params":` + samplingParams + `}`)
+						<-answered
+						say(answerTo(m))
+					case string(m.Params.Meta) != "" && len(m.ID) == 1 && m.ID[0] < '4': // the first request of each call
+						w.Header().Set("Content-Type", "application/json")
+						_, _ = w.Write([]byte(`{"id":` + string(m.ID) + `,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + samplingParams + `}}}}`))
+					default:
+						w.Header().Set("Content-Type", "application/json")
+						_, _ = w.Write([]byte(answerTo(m)))
+					}
+				})
+				o := watches(opts, seen)
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				var calls sync.WaitGroup
+				for _, tool := range []string{"one", "two"} {
+					calls.Go(func() {
+						callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool)
+					})
+				}
+				calls.Wait()
+				names := map[string]bool{}
+				for range 2 {
+					a := <-seen
+					if a.origin.Call == nil || a.values["different"] != a.origin.Call.Name || (a.origin.ID == nil) != (name == "modern") {
+						t.Errorf("got %+v with %+v", a.origin, a.values)
+						continue
+					}
+					names[a.origin.Call.Name] = true
+				}
+				if len(names) != 2 {
+					t.Errorf("got calls %v, want both", names)
+				}
+			})
+		})
+	}
+}
+
+// ending installs a handler that tells when it began and how it ended.
+func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended chan error) {
+	began, ended = make(chan bool, 1), make(chan error, 1)
+	opts = samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		began <- true
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	})
+	return opts, began, ended
+}
+
+// A shared connection does not say for which call the server asks. The handler
+// ends when the only call is given up, and not when it is answered: then the
+// server asks for something else.
+func TestHandlerOutlivesAnsweredCall(t *testing.T) {
+	for _, gaveUp := range []bool{false, true} {
+		opts, began, ended := ending(legacy())
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var call sync.WaitGroup
+			call.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
+			m := p.next()
+			p.ask("1")
+			<-began
+			if !gaveUp {
+				p.answer(m)
+				call.Wait()
+			}
+			cancel()
+			call.Wait()
+			synctest.Wait()
+			if over := len(ended) == 1; over != gaveUp {
+				t.Errorf("call given up: %v, handler ended: %v", gaveUp, over)
+			}
+		})
+	}
+}
+
+// A question that came in the response to a call ends with the call.
+func TestHandlerEndsWithItsCall(t *testing.T) {
+	opts, began, ended := ending(legacy())
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method != "tools/call" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			say := stream(w)
+			say(`{"id":1,"method":"sampling/createMessage","params":` + samplingParams + `}`)
+			<-began
+			say(answerTo(m))
+		})
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		callText(t, t.Context(), c, "a", "a")
+		synctest.Wait()
+		if len(ended) != 1 {
+			t.Error("the handler goes on")
+		}
+	})
+}

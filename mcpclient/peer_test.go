@@ -1,0 +1,185 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// message is what a peer reads of a message of the client.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name string          `json:"name"`
+		Meta json.RawMessage `json:"_meta"`
+	} `json:"params"`
+	Result json.RawMessage     `json:"result"`
+	Error  *mcpclient.RPCError `json:"error"`
+}
+
+// peer is the server's end of a pipe, driven by a test.
+type peer struct {
+	t     *testing.T
+	conn  mcpclient.Conn
+	inbox chan message
+}
+
+// inBubble runs f in a bubble with a client that is connected by a pipe. That
+// the bubble ends proves that no goroutine of the client is left.
+func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c, p, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		f(t, c, p)
+	})
+}
+
+// connect makes a client with a peer that did the handshake.
+func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpclient.Client, *peer, error) {
+	transport, conn := mcpclient.Pipe()
+	p := &peer{t: t, conn: conn, inbox: make(chan message, 1<<15)}
+	t.Cleanup(func() { _ = conn.Close() })
+	go p.read()
+	go p.handshake()
+	c, err := mcpclient.Connect(ctx, transport, &opts)
+	return c, p, err
+}
+
+func (p *peer) read() {
+	defer close(p.inbox)
+	for {
+		raw, err := p.conn.Recv()
+		if err != nil {
+			return
+		}
+		var m message
+		if err := json.Unmarshal(raw, &m); err != nil {
+			p.t.Errorf("the client sent %q: %v", raw, err)
+		}
+		p.inbox <- m
+	}
+}
+
+// handshake answers the first request, and takes what belongs to it.
+func (p *peer) handshake() {
+	m := p.next()
+	if m.Method == "initialize" {
+		p.send(handshakeAnswer(m))
+		p.next()
+		return
+	}
+	p.send(handshakeAnswer(m))
+}
+
+func handshakeAnswer(m message) string {
+	if m.Method == "initialize" {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}}}}`, m.ID)
+}
+
+// next returns the next message of the client; the zero message when it is gone.
+func (p *peer) next() message { return <-p.inbox }
+
+// quiet checks that the client has said nothing.
+func (p *peer) quiet() {
+	p.t.Helper()
+	synctest.Wait()
+	select {
+	case m, ok := <-p.inbox:
+		if ok {
+			p.t.Errorf("the client sent %+v", m)
+		}
+	default:
+	}
+}
+
+func (p *peer) send(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if err := p.conn.Send(context.Background(), []byte(format)); err != nil {
+		p.t.Errorf("send to the client: %v", err)
+	}
+}
+
+// answer ends a tool call with its own name as text.
+func (p *peer) answer(m message) { p.send(answerTo(m)) }
+
+func answerTo(m message) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, m.Params.Name)
+}
+
+// ask sends a sampling request.
+func (p *peer) ask(id string) {
+	p.send(`{"jsonrpc":"2.0","id":%s,"method":"sampling/createMessage","params":%s}`, id, samplingParams)
+}
+
+const samplingParams = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":{"k":1}}`
+
+// echo answers every tool call with its own name, until the client is gone.
+func (p *peer) echo() {
+	for m := range p.inbox {
+		if m.Method == "tools/call" {
+			p.answer(m)
+		}
+	}
+}
+
+// tea is the answer of a model.
+func tea() *mcpclient.CreateMessageResult {
+	return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}
+}
+
+// httpServer answers handshakes itself, and everything else by h, which gets the
+// message too.
+func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		switch {
+		case m.Method == "initialize" || m.Method == "server/discover":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, handshakeAnswer(m))
+		case strings.HasPrefix(m.Method, "notifications/"):
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			h(w, r, m)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// stream begins a response that is an event stream and returns how to go on.
+func stream(w http.ResponseWriter) func(data string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.(http.Flusher).Flush()
+	return func(data string) {
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
+		w.(http.Flusher).Flush()
+	}
+}
+
+// within checks how much time passed.
+func within(t *testing.T, what string, start time.Time, want time.Duration) {
+	t.Helper()
+	if got := time.Since(start); got > want {
+		t.Errorf("%s took %v, want at most %v", what, got, want)
+	}
+}

@@ -1,0 +1,130 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// maxBatch bounds the messages of one batch.
+const maxBatch = 1000
+
+// receive takes one message apart and brings it to where it belongs. from is
+// the call in whose response it came, nil on a shared connection. It reports
+// whether from has its response.
+func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bool) {
+	m, err := jsonrpc.Parse(data)
+	switch {
+	case errors.Is(err, jsonrpc.ErrBatch):
+		return l.receiveBatch(c, data, from)
+	case err != nil:
+		return l.garbled(c, data, err, from)
+	case m.IsResponse():
+		return l.respond(c, m, from)
+	case m.IsRequest():
+		l.serve(c, m, from)
+	default:
+		l.notified(c, m, len(data))
+	}
+	return false
+}
+
+func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfied bool) {
+	batch, err := jsonrpc.Batch(data, maxBatch)
+	if err != nil {
+		return l.garbled(c, data, err, from)
+	}
+	for _, data := range batch {
+		if data[0] != '{' {
+			satisfied = l.garbled(c, data, errors.New("a batch holds something that is no message"), from) || satisfied
+			continue
+		}
+		satisfied = l.receive(c, data, from) || satisfied
+	}
+	return satisfied
+}
+
+// garbled fails the call that a message was meant for. One that came in the
+// response to a call can only be that call's.
+func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (satisfied bool) {
+	err = fmt.Errorf("%w: message of the server: %v: %s", ErrInvalidResult, err, quote(data))
+	if from != nil {
+		return l.calls.Fail(from.ID, err)
+	}
+	l.unreadable(c, &MessageError{Prefix: data, Err: err})
+	return false
+}
+
+// unreadable fails the call that a message was meant for. Where the message
+// does not tell that, it is the only call that waits, if it is one; but JSON
+// that has no id was not the response to anything.
+func (l *link) unreadable(c *Client, bad *MessageError) {
+	c.log.Warn("unreadable message from the server", "error", bad.Err)
+	if named(bad.Prefix, "method") {
+		return // a request or a notification
+	}
+	if raw, ok := jsonrpc.FindID(bad.Prefix); ok {
+		m := jsonrpc.Message{ID: raw}
+		if id, _, ok := m.IntID(); ok {
+			l.calls.Fail(id, bad.Err)
+		}
+		return
+	}
+	if json.Valid(bad.Prefix) {
+		return
+	}
+	if pending := l.calls.Pending(); len(pending) == 1 {
+		l.calls.Fail(pending[0].ID, bad.Err)
+	}
+}
+
+// named reports whether the beginning of a message has the member key.
+func named(prefix []byte, key string) (found bool) {
+	_ = jsonrpc.Members(prefix, func(k, _ []byte) { found = found || string(k) == key }) // ends in an error at the cut
+	return found
+}
+
+// respond brings a response to its call.
+func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
+	if !m.HasID() {
+		if from != nil { // an error without id belongs to the exchange it came in
+			return l.calls.Resolve(from.ID, m)
+		}
+		c.log.Warn("error of the server that belongs to no request", "error", quote(m.Error))
+		return false
+	}
+	id, quoted, ok := m.IntID()
+	switch {
+	case from != nil && (!ok || id != from.ID):
+		c.log.Warn("response with the id of another request", "id", quote(m.ID), "want", from.ID)
+		return false
+	case !ok || !l.calls.Resolve(id, m):
+		c.log.Debug("response that nobody waits for", "id", quote(m.ID))
+		return false
+	case quoted:
+		c.log.Warn("the server turned the number of an id into a string", "id", string(m.ID))
+	}
+	return true
+}
+
+// notified brings a notification to the call it speaks of and to the observer.
+func (l *link) notified(c *Client, m jsonrpc.Message, size int) {
+	switch m.Method {
+	case "notifications/progress":
+		l.progressed(c, m.Params)
+	case "notifications/cancelled":
+		l.cancelled(m.Params)
+	}
+	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params}, size)
+}
+
+// rpcError reads the error of a response.
+func rpcError(raw json.RawMessage) error {
+	e := new(RPCError)
+	if err := json.Unmarshal(raw, e); err != nil {
+		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	return e
+}

@@ -1,0 +1,181 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func calls(tool string) func(*testing.T, context.Context, *mcpclient.Client) {
+	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) { callText(t, ctx, c, tool, "done") }
+}
+
+func TestLegacyServerAsks(t *testing.T) {
+	unreachable := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return nil, errors.New("the handler was called")
+	})
+	invalid := samples(asks(legacy()), unreachable)
+	blocks := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "a"}, &mcpclient.TextContent{Text: "b"}}}, nil
+	})
+	playAll(t, []conversation{
+		{name: "ask_legacy", opts: asks(legacy()), play: calls("ask")},
+		{name: "ask_uninstalled_legacy", opts: legacy(), play: calls("ask")},
+		{name: "ask_invalid_legacy", opts: invalid, play: calls("ask")},
+		{name: "sampling_blocks_legacy", opts: samples(legacy(), blocks), play: calls("ask")},
+		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Revision: mcpclient.Revision20250618}, blocks), play: calls("ask")},
+	})
+}
+
+func TestHandlerErrors(t *testing.T) {
+	for _, way := range ways {
+		n := 0
+		fn := func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			switch n++; n {
+			case 1:
+				return nil, fmt.Errorf("not now: %w", mcpclient.ErrRejected)
+			case 2:
+				return nil, fmt.Errorf("wrapped: %w", &mcpclient.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)})
+			case 3:
+				return nil, errors.New("no model")
+			case 4:
+				panic("oops")
+			}
+			return nil, nil
+		}
+		playAll(t, []conversation{{name: "reject_legacy", way: way, opts: samples(legacy(), fn), play: calls("ask")}})
+	}
+}
+
+func TestServerCancelsItsRequest(t *testing.T) {
+	ended := make(chan error, len(ways))
+	opts := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	})
+	playAll(t, []conversation{{name: "cancelled_by_server", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		callText(t, ctx, c, "ask", "done")
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if err != context.Canceled {
+				t.Errorf("got %v", err)
+			}
+		default:
+			t.Error("the handler goes on")
+		}
+	}}})
+}
+
+func TestSetRoots(t *testing.T) {
+	change := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		for _, uri := range []string{"https://example.com", "file:relative", "", "file://%zz"} {
+			if err := c.SetRoots(ctx, []mcpclient.Root{{URI: uri}}); err == nil || !strings.Contains(err.Error(), uri) {
+				t.Errorf("%q: got %v", uri, err)
+			}
+		}
+		if err := c.SetRoots(ctx, nil); err != nil {
+			t.Error(err)
+		}
+		callText(t, ctx, c, "ask", "done")
+	}
+	legacyRoots, modernRoots := legacy(), modern()
+	legacyRoots.Roots, modernRoots.Roots = []mcpclient.Root{}, []mcpclient.Root{{URI: "file:///old"}}
+	playAll(t, []conversation{
+		{name: "roots_changed_legacy", opts: legacyRoots, play: change},
+		{name: "roots_changed_modern", opts: modernRoots, play: change},
+		{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			if err := c.SetRoots(ctx, nil); err == nil {
+				t.Error("roots that were not declared: got no error")
+			}
+			ping(t, ctx, c)
+		}},
+	})
+}
+
+func TestInputRounds(t *testing.T) {
+	broken := asks(modern())
+	broken.MaxServerRequests = 3
+	endless := modern()
+	endless.MaxRounds = 2
+	playAll(t, []conversation{
+		{name: "ask_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			res, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
+			if err != nil || res.Text() != "done" {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		}},
+		{name: "ask_prompt_resource_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			if _, err := c.GetPrompt(ctx, "p", nil); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.ReadResource(ctx, "file:///r"); err != nil {
+				t.Error(err)
+			}
+		}},
+		{name: "ask_broken_modern", opts: broken, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			for i := 2; i <= 11; i++ {
+				var err error
+				if i == 7 {
+					_, err = collect(c.Tools(ctx), toolName)
+				} else {
+					_, err = c.CallTool(ctx, "t", nil)
+				}
+				var rpc *mcpclient.RPCError
+				if !errors.Is(err, mcpclient.ErrInvalidResult) || errors.As(err, &rpc) {
+					t.Errorf("request %d: got %v", i, err)
+				}
+			}
+		}},
+		{name: "ask_endless_modern", opts: endless, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			start := time.Now()
+			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+				t.Errorf("got %v", err)
+			}
+			if waited, want := time.Since(start), 750*time.Millisecond; waited != want {
+				t.Errorf("got waits of %v, want %v", waited, want)
+			}
+		}},
+	})
+}
+
+// A form that is declined is an answer; a sampling request that is rejected
+// ends the call, and the question beside it.
+func TestDecline(t *testing.T) {
+	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return nil, fmt.Errorf("not now: %w", mcpclient.ErrRejected)
+	})
+	first := true
+	opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		if first {
+			first = false
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	for _, way := range ways {
+		first = true
+		playAll(t, []conversation{{name: "decline_modern", way: way, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			callText(t, ctx, c, "t", "a pity")
+			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcpclient.ErrRejected) {
+				t.Errorf("got %v, want the rejection", err)
+			}
+		}}})
+	}
+}
+
+func TestModernServerSendsRequest(t *testing.T) {
+	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return nil, errors.New("the handler was called")
+	})
+	playAll(t, []conversation{{name: "request_modern", opts: opts, play: calls("t")}})
+}

@@ -1,0 +1,77 @@
+package mcpclient
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	tellTimeout = 5 * time.Second // bounds the sending of one message
+	maxTellers  = 16              // messages that are being sent at the same time
+	maxTold     = 1024            // messages that wait to be sent
+)
+
+// teller sends messages that nobody waits for: notices of cancellation, answers
+// to pings, refusals. It has goroutines only while there is something to send.
+type teller struct {
+	mu      sync.Mutex
+	queue   []told
+	workers int
+	dropped int
+}
+
+type told struct {
+	link *link
+	what string // for the log
+	body []byte
+}
+
+// tell queues a message; beyond the bound it is dropped.
+func (c *Client) tell(l *link, what string, body []byte) {
+	t := &c.teller
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) >= maxTold {
+		t.dropped++
+		return
+	}
+	t.queue = append(t.queue, told{l, what, body})
+	if t.workers < maxTellers && c.start(&c.own, c.sendTold) {
+		t.workers++
+	}
+}
+
+// sendTold sends what is queued until nothing is.
+func (c *Client) sendTold() {
+	for {
+		m, dropped, ok := c.teller.next(c)
+		if dropped > 0 {
+			c.log.Warn("dropped messages to the server: too many were waiting to be sent", "count", dropped)
+		}
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		err := m.link.post(ctx, c, m.body)
+		cancel()
+		if err != nil && c.ctx.Err() == nil {
+			c.log.Warn("message to the server lost", "message", m.what, "error", err)
+		}
+	}
+}
+
+// next takes the oldest message; ok is false when the goroutine is to end.
+func (t *teller) next(c *Client) (m told, dropped int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dropped, t.dropped = t.dropped, 0
+	if len(t.queue) == 0 || c.ctx.Err() != nil {
+		t.workers--
+		t.queue = nil
+		return told{}, dropped, false
+	}
+	m, t.queue[0] = t.queue[0], told{}
+	t.queue = t.queue[1:]
+	return m, dropped, true
+}

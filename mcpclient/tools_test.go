@@ -1,0 +1,86 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestCallTool(t *testing.T) {
+	playAll(t, bothEras(conversation{name: "tools", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		type sum struct{ Sum int }
+		got, err := mcpclient.CallToolAs[sum](ctx, c, "add", map[string]int{"a": 1, "b": 2})
+		if err != nil || got.Sum != 3 {
+			t.Errorf("add: got %+v, %v", got, err)
+		}
+		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
+		if e := wantError[*mcpclient.ToolError](t, err); e.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
+			t.Errorf("add without arguments: got %v", e)
+		}
+		_, err = c.CallTool(ctx, "nope", nil)
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || string(e.Data) != `{"name":"nope"}` {
+			t.Errorf("nope: got %v with data %s", e, e.Data)
+		}
+		res, err := c.CallTool(ctx, "add", json.RawMessage(`{"n":9007199254740993}`))
+		if err != nil || !strings.Contains(string(res.StructuredContent), "9007199254740993") {
+			t.Errorf("large number: got %+v, %v", res, err)
+		}
+		for _, broken := range []string{"content", "array", "null"} {
+			if res, err := c.CallTool(ctx, "add", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("broken %s: got %+v, %v", broken, res, err)
+			}
+		}
+	}}))
+}
+
+func TestBadArguments(t *testing.T) {
+	playAll(t, []conversation{{name: "capabilities", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		for _, args := range []any{[]int{1}, "text", make(chan int), json.RawMessage(`{"a":`), json.RawMessage(`7`)} {
+			_, err := c.CallTool(ctx, "add", args)
+			if err == nil || !strings.Contains(err.Error(), `call tool "add": arguments: `) {
+				t.Errorf("%v: got %v", args, err)
+			}
+		}
+		ping(t, ctx, c)
+	}}})
+}
+
+func TestPromptsAndResources(t *testing.T) {
+	playAll(t, bothEras(conversation{name: "prompts_resources", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		p, err := c.GetPrompt(ctx, "greet", map[string]string{"who": "Ada"})
+		if err != nil || p.Messages[0].Content.(*mcpclient.TextContent).Text != "Greet Ada" {
+			t.Errorf("got prompt %+v, %v", p, err)
+		}
+		_, err = c.GetPrompt(ctx, "greet", nil)
+		wantError[*mcpclient.RPCError](t, err)
+		r, err := c.ReadResource(ctx, "file:///a")
+		if err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01" {
+			t.Errorf("got resource %+v, %v", r, err)
+		}
+		_, err = c.ReadResource(ctx, "file:///b")
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeResourceNotFound {
+			t.Errorf("got %v", err)
+		}
+	}}))
+}
+
+func TestUndeclaredCapabilities(t *testing.T) {
+	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, call := c.CallTool(ctx, "t", nil)
+		_, prompt := c.GetPrompt(ctx, "p", nil)
+		_, read := c.ReadResource(ctx, "file:///r")
+		_, list := collect(c.Tools(ctx), toolName)
+		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
+		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
+			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcpclient.LogInfo)} {
+			if e := wantError[*mcpclient.CapabilityError](t, err); e.Method != want {
+				t.Errorf("got %v, want it to name %s", err, want)
+			}
+		}
+		ping(t, ctx, c)
+	}}})
+}

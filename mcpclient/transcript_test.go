@@ -1,0 +1,171 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/mcptest"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// ways are the ways to play a conversation of messages: over a shared
+// connection, and over HTTP with responses that are JSON where they can be, or
+// streams.
+var ways = []string{"pipe", "json", "stream"}
+
+// conversation is a transcript and what the client does in it.
+type conversation struct {
+	name string // of the file in testdata
+	way  string // the only way, if not all
+	opts mcpclient.Options
+
+	maxMessage int // of the HTTP transport
+
+	play func(t *testing.T, ctx context.Context, c *mcpclient.Client)
+
+	// refused, instead of play, gets the error of Connect.
+	refused func(t *testing.T, err error)
+}
+
+func playAll(t *testing.T, all []conversation) {
+	for _, conv := range all {
+		t.Run(conv.name, func(t *testing.T) {
+			for _, way := range ways {
+				if conv.way == "" || conv.way == way {
+					t.Run(way, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { conv.run(t, way) })
+					})
+				}
+			}
+		})
+	}
+}
+
+func (conv conversation) run(t *testing.T, way string) {
+	script := mcptest.Read(t, filepath.Join("testdata", conv.name+".txtar"))
+	script.Stream = way == "stream"
+	var transport mcpclient.Transport = scripted{script}
+	if way != "pipe" {
+		h := overHTTP(t, script)
+		h.MaxMessage = conv.maxMessage
+		transport = h
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	opts := conv.opts
+	opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+	c, err := mcpclient.Connect(ctx, transport, &opts)
+	if conv.refused != nil {
+		if err == nil {
+			_ = c.Close()
+			t.Fatal("got a connection, want an error")
+		}
+		conv.refused(t, err)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		synctest.Wait() // for what the client still has to say
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	conv.play(t, ctx, c)
+}
+
+// scripted is a transport whose connections a script plays to.
+type scripted struct{ script *mcptest.Script }
+
+func (s scripted) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	transport, server := mcpclient.Pipe()
+	conn, err := transport.Dial(ctx)
+	s.script.Serve(server)
+	return conn, err
+}
+
+func overHTTP(t *testing.T, script *mcptest.Script) *mcpclient.HTTP {
+	server := memhttp.New(script)
+	t.Cleanup(server.Close)
+	return &mcpclient.HTTP{URL: server.URL() + "/mcp", Client: server.Client()}
+}
+
+// ping is enough to show that a connection works.
+func ping(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	t.Helper()
+	if err := c.Ping(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// speaks checks the negotiated revision.
+func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		if got := c.Server().Revision; got != revision {
+			t.Errorf("got revision %s, want %s", got, revision)
+		}
+		ping(t, ctx, c)
+	}
+}
+
+// fails checks an error by its type, and by a part of its text.
+func wantError[E error](t *testing.T, err error) E {
+	t.Helper()
+	var e E
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v (%T), want a %T", err, err, e)
+	}
+	return e
+}
+
+func legacy() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20251125} }
+func modern() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20260728} }
+
+// bothEras makes two conversations of each: one whose file ends in _legacy and
+// one in _modern.
+func bothEras(all ...conversation) (out []conversation) {
+	for _, conv := range all {
+		for suffix, revision := range map[string]string{"_legacy": mcpclient.Revision20251125, "_modern": mcpclient.Revision20260728} {
+			both := conv
+			both.name += suffix
+			both.opts.Revision = revision
+			out = append(out, both)
+		}
+	}
+	return out
+}
+
+// asks installs handlers that give fixed answers.
+func asks(o mcpclient.Options) mcpclient.Options {
+	o.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return &mcpclient.CreateMessageResult{Model: "m", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+	})
+	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, nil
+	})
+	o.Roots = []mcpclient.Root{{URI: "file:///w", Name: "work"}}
+	return o
+}
+
+// samples installs a sampling handler.
+func samples(o mcpclient.Options, fn mcpclient.SamplingFunc) mcpclient.Options {
+	o.Sampling = fn
+	return o
+}
+
+// callText calls a tool that answers with text.
+func callText(t *testing.T, ctx context.Context, c *mcpclient.Client, tool, want string, opts ...mcpclient.CallOption) {
+	t.Helper()
+	res, err := c.CallTool(ctx, tool, nil, opts...)
+	if err != nil {
+		t.Errorf("%s: %v", tool, err)
+	} else if got := res.Text(); got != want {
+		t.Errorf("%s: got %q, want %q", tool, got, want)
+	}
+}

@@ -1,0 +1,226 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Which answers to the probe say that a server is legacy, and which say nothing.
+func TestProbeStatus(t *testing.T) {
+	const rpc = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
+	const modernCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header"}}`
+	for _, test := range []struct {
+		status int
+		body   string
+		legacy bool
+	}{
+		{400, "", true}, {400, "Bad Request: Server not initialized", true}, {400, rpc, true},
+		{404, "", true}, {404, rpc, true}, {405, "", true}, {406, "", true}, {415, rpc, true}, {422, "{}", true},
+		{200, rpc, true}, {202, "", true}, {200, "<html>", true}, {501, "", false},
+		{400, modernCode, false}, {200, modernCode, false}, {500, modernCode, false},
+		{401, "", false}, {401, rpc, false}, {403, "", false}, {403, rpc, false},
+		{408, "", false}, {429, "", false}, {429, rpc, false}, {500, "", false}, {500, rpc, false}, {503, rpc, false},
+	} {
+		t.Run(fmt.Sprint(test.status, test.body), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var methods []string
+				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					method := "initialize"
+					if strings.Contains(string(raw), "server/discover") {
+						method = "server/discover"
+					}
+					methods = append(methods, method)
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(test.status)
+					_, _ = io.WriteString(w, test.body)
+				}))
+				defer s.Close()
+				_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+				if err == nil {
+					t.Fatal("got a connection")
+				}
+				if legacy := len(methods) == 2; legacy != test.legacy {
+					t.Errorf("got requests %q and %v", methods, err)
+				}
+				if status, ok := errors.AsType[*mcpclient.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
+					t.Errorf("got %v, want the status", err)
+				}
+			})
+		})
+	}
+}
+
+// A network that fails says nothing about the server either.
+func TestProbeUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(http.NotFoundHandler())
+		defer s.Close()
+		s.Refuse(true)
+		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+		if err == nil || !strings.Contains(err.Error(), "server/discover") {
+			t.Errorf("got %v, want the failure of the probe", err)
+		}
+	})
+}
+
+func TestRedirects(t *testing.T) {
+	for location, want := range map[string]string{
+		"http://other.test/mcp":    "redirect to another origin",
+		"https://memhttp.test/mcp": "redirect to another origin",
+		"/loop":                    "more than 5 redirects",
+		"/moved":                   "",
+	} {
+		t.Run(location, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hosts := map[string]bool{}
+				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					hosts[r.Host] = true
+					raw, _ := io.ReadAll(r.Body)
+					if r.URL.Path == "/moved" {
+						if !strings.Contains(string(raw), "server/discover") {
+							t.Errorf("got %s %q after the redirect", r.Method, raw)
+						}
+						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
+						return
+					}
+					http.Redirect(w, r, location, http.StatusTemporaryRedirect)
+				}))
+				defer s.Close()
+				h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
+				opts := modern()
+				c, err := mcpclient.Connect(t.Context(), h, &opts)
+				switch {
+				case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+					t.Errorf("got %v, want %q", err, want)
+				case c != nil:
+					_ = c.Close()
+				}
+				if len(hosts) != 1 {
+					t.Errorf("the request reached %v", hosts)
+				}
+				if h.Client.CheckRedirect != nil {
+					t.Error("the caller's client was changed")
+				}
+			})
+		})
+	}
+}
+
+func jsonWriter(w http.ResponseWriter) io.Writer {
+	w.Header().Set("Content-Type", "application/json")
+	return w
+}
+
+// Neither what the caller keeps secret nor the session appears in an error or
+// in the log, whatever the server does.
+func TestErrorsHideSecrets(t *testing.T) {
+	secrets := []string{"pass-word", "query-token", "header-key", "bearer-token", "session-id"}
+	echo := strings.Join(secrets, " ")
+	for name, answer := range map[string]http.HandlerFunc{
+		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, 401) },
+		"404":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, 404) },
+		"html": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>"+echo) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://other.test/?"+r.URL.RawQuery, 307)
+		},
+		"location": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "http://[::1/?"+r.URL.RawQuery)
+			w.WriteHeader(307)
+		},
+		"cut":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"empty":  func(http.ResponseWriter, *http.Request) {},
+		"stream": func(w http.ResponseWriter, _ *http.Request) { stream(w) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) { answer(w, r) })
+				var log strings.Builder
+				o := legacy()
+				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				client := s.Client()
+				client.Transport = sessionID(client.Transport, "session-id")
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+					URL:    "http://user:pass-word@memhttp.test/mcp?token=query-token",
+					Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
+					Client: client,
+				}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.CallTool(t.Context(), "a", nil)
+				if err == nil {
+					t.Fatal("got no error")
+				}
+				s.Drop()
+				s.Refuse(true)
+				_, refused := c.CallTool(t.Context(), "a", nil)
+				_ = c.Close()
+				text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
+				if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
+				}
+				for _, secret := range secrets {
+					if strings.Contains(text, secret) {
+						t.Errorf("%q is in:\n%s", secret, text)
+					}
+				}
+			})
+		})
+	}
+	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
+		_, err := (&mcpclient.HTTP{URL: url}).Dial(context.Background())
+		if err == nil || strings.Contains(err.Error(), "pass-word") && url != "pass-word" || strings.Contains(err.Error(), "query-token") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+}
+
+// sessionID gives the responses of a transport a session.
+func sessionID(next http.RoundTripper, id string) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			resp.Header.Set("Mcp-Session-Id", id)
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Both forms of the header are read, and nonsense is none.
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := ""
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", after)
+			w.WriteHeader(429)
+		}))
+		defer s.Close()
+		for value, want := range map[string]time.Duration{
+			"7": 7 * time.Second, "-1": 0, "999999999999": 24 * time.Hour, "soon": 0,
+			time.Now().Add(time.Minute).UTC().Format(http.TimeFormat): time.Minute,
+			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):  0,
+		} {
+			after = value
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+			if e := wantError[*mcpclient.HTTPError](t, err); e.RetryAfter != want {
+				t.Errorf("%q: got %v, want %v", value, e.RetryAfter, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const overJSON = "json" // the way of conversations about HTTP itself
+
+func TestHTTPHeaders(t *testing.T) {
+	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		if got := c.Server().SessionID; got != "s-1" {
+			t.Errorf("got session %q", got)
+		}
+		callText(t, ctx, c, "a", "done")
+	}
+	playAll(t, []conversation{
+		{name: "http_legacy", way: overJSON, opts: legacy(), play: inSession},
+		{name: "http_2025-03-26", way: overJSON, opts: mcpclient.Options{Revision: mcpclient.Revision20250326}, play: inSession},
+		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			if got := c.Server().SessionID; got != "" {
+				t.Errorf("got session %q", got)
+			}
+			for _, name := range []string{"us west 1", "Hello, 世界", " padded ", "line1\nline2", "\tindented", "=?base64?literal?=", "日本語", ""} {
+				callText(t, ctx, c, name, "done")
+			}
+			_, prompt := c.GetPrompt(ctx, "p", nil)
+			_, read := c.ReadResource(ctx, "file:///ä")
+			_, list := collect(c.Tools(ctx), toolName)
+			_, custom := c.Call(ctx, "tasks/get", map[string]string{"taskId": "t 1"})
+			if err := errors.Join(prompt, read, list, custom, c.Notify(ctx, "acme/happened", nil)); err != nil {
+				t.Error(err)
+			}
+		}},
+	})
+}
+
+func TestHTTPListen(t *testing.T) {
+	var seen observed
+	opts := legacy()
+	opts.OnNotification = seen.add
+	later := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		time.Sleep(20 * time.Second)
+		callText(t, ctx, c, "a", "done")
+	}
+	playAll(t, []conversation{
+		{name: "http_listen", way: overJSON, opts: opts, maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			later(t, ctx, c)
+			seen.check(t, "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed")
+		}},
+		{name: "http_listen_page", way: overJSON, opts: legacy(), play: later},
+		{name: "http_listen_missing", way: overJSON, opts: legacy(), play: later},
+		{name: "http_listen_forbidden", way: overJSON, opts: legacy(), play: later},
+		{name: "http_listen_trouble", way: overJSON, opts: legacy(), play: later},
+	})
+}
+
+func TestHTTPResume(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "http_resume", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			start := time.Now()
+			callText(t, ctx, c, "slow", "done")
+			// 1.5 s, then 2 s after an event, 2 s after the failure, 2 s as asked.
+			if waited, want := time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second; waited != want {
+				t.Errorf("got waits of %v, want %v", waited, want)
+			}
+		}},
+		{name: "http_resume_fails", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "the event stream broke", "the event stream ended"} {
+				_, err := c.CallTool(ctx, "slow", nil)
+				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("call %d: got %v, want %q in it", i, err, want)
+				}
+			}
+			callText(t, ctx, c, "a", "done")
+		}},
+	})
+}
+
+func TestHTTPCutFailsOneCall(t *testing.T) {
+	playAll(t, []conversation{{name: "http_cut_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, "a", nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		callText(t, ctx, c, "b", "done")
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), "the answer to the request did not come") {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Since(start); waited != time.Second {
+			t.Errorf("the calls took %v", waited)
+		}
+	}}})
+}
+
+func TestHTTPBodies(t *testing.T) {
+	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: legacy(), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		for i, want := range []error{
+			mcpclient.ErrMessageTooLarge, mcpclient.ErrMessageTooLarge, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
+			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
+			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
+		} {
+			if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, want) {
+				t.Errorf("call %d: got %v, want %v", i, err, want)
+			}
+		}
+		if _, err := c.CallTool(ctx, "a", nil); err == nil || !strings.Contains(err.Error(), "the event stream ended") {
+			t.Errorf("stream with the answer to another request: got %v", err)
+		}
+		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
+			_, err := c.CallTool(ctx, "a", nil)
+			e := wantError[*mcpclient.HTTPError](t, err)
+			if e.Status != status {
+				t.Errorf("got %v, want status %d", err, status)
+			}
+			if status == http.StatusServiceUnavailable {
+				if rpc := wantError[*mcpclient.RPCError](t, err); e.RetryAfter != 7*time.Second || rpc.Message != "overloaded" {
+					t.Errorf("got %v", err)
+				}
+			}
+		}
+		callText(t, ctx, c, "a", "done")
+		callText(t, ctx, c, "a", "done")
+		_, err := c.CallTool(ctx, "a", nil)
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
+			t.Errorf("got %v", err)
+		}
+	}}})
+}
+
+func TestHTTPPosts(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "http_initialized_refused", way: overJSON, opts: legacy(), refused: func(t *testing.T, err error) {
+			if e := wantError[*mcpclient.HTTPError](t, err); e.Status != 400 {
+				t.Errorf("got %v", err)
+			}
+		}},
+		{name: "http_answer_refused", way: overJSON, opts: legacy(), play: calls("ask")},
+		{name: "http_stream_kept_open", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			start := time.Now()
+			callText(t, ctx, c, "a", "done")
+			callText(t, ctx, c, "a", "done")
+			if err := c.Notify(ctx, "acme/happened", nil); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(start); waited != 0 {
+				t.Errorf("waited %v for the server", waited)
+			}
+			time.Sleep(2 * time.Second)
+		}},
+	})
+}
