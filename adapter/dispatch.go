@@ -17,7 +17,7 @@ import (
 //
 // It returns as soon as the context ends.
 func (t *Toolset) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
-	tool, ok := t.resolve(function(call).Name)
+	tool, ok := t.Lookup(function(call).Name)
 	if !ok {
 		return t.unknown(call)
 	}
@@ -34,16 +34,22 @@ func (t *Tool) run(ctx context.Context, call llms.ToolCall, opts []mcpclient.Cal
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	if t.server.timeout > 0 {
-		opts = append([]mcpclient.CallOption{mcpclient.WithTimeout(t.server.timeout)}, opts...)
+	if t.local != nil {
+		return r.answer(t.local(ctx, args), nil)
 	}
-	res, err := t.server.client.CallTool(withCall(ctx, t, &call), t.def.Name, args, opts...)
+	if t.opts.Timeout > 0 {
+		opts = append([]mcpclient.CallOption{mcpclient.WithTimeout(t.opts.Timeout)}, opts...)
+	}
+	s := &sending{tool: t, checked: args}
+	req := &Request{Tool: t, Call: call, Arguments: args, Options: opts}
+	res, err := s.through(withCall(ctx, t, &call), req)
 	if err != nil {
-		return r.fail(ctx, fmt.Errorf("server %q: %w", t.server.label, err))
+		return r.fail(ctx, err)
 	}
-	r.Raw, r.IsError = res, res.IsError
-	r.Text, r.Media = render(res, t.opts.MaxResult)
-	return r
+	if s.edited {
+		return r.answer(res, s.approved)
+	}
+	return r.answer(res, nil)
 }
 
 // Dispatch runs the calls of one answer of a model, at most

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -16,8 +17,12 @@ const separator = "__"
 // hashLength is the number of hexadecimal digits that tell names apart.
 const hashLength = 8
 
-// identity is what a name stands for.
-type identity struct{ server, tool string }
+// identity is what a name stands for, and the host's wishes for it.
+type identity struct {
+	server, tool string
+	prefix       string // instead of server, "" for server
+	own          string // instead of tool, "" for tool
+}
 
 // assignNames gives every tool a name that all providers take ([A-Za-z0-9_-], at
 // most 64 bytes) and that no other tool has, also when case is ignored, as
@@ -51,9 +56,9 @@ func assignNames(ids []identity, policy PrefixPolicy) []string {
 
 // plainName is the name that a tool has when nothing stands against it.
 func plainName(id identity, prefixed bool) string {
-	name := legalName(id.tool)
+	name := legalName(cmp.Or(id.own, id.tool))
 	if prefixed {
-		name = legalName(id.server) + separator + name
+		name = legalName(cmp.Or(id.prefix, id.server)) + separator + name
 	}
 	if len(name) > maxName {
 		return hashedName(name, id, 0)

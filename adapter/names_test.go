@@ -16,7 +16,7 @@ func TestAssignNames(t *testing.T) {
 		var out []identity
 		for _, p := range pairs {
 			server, tool, _ := strings.Cut(p, "|")
-			out = append(out, identity{server, tool})
+			out = append(out, identity{server: server, tool: tool})
 		}
 		return out
 	}
@@ -52,13 +52,13 @@ func TestAssignNames(t *testing.T) {
 // like it.
 func TestNamesCannotBeTaken(t *testing.T) {
 	for _, victims := range [][]identity{
-		{{"bank", "pay"}},
-		{{"bank", "pay"}, {"shop", "pay"}},         // prefixed
-		{{"bank", "pay.now"}, {"bank", "pay_now"}}, // hashed
+		{{server: "bank", tool: "pay"}},
+		{{server: "bank", tool: "pay"}, {server: "shop", tool: "pay"}},         // prefixed
+		{{server: "bank", tool: "pay.now"}, {server: "bank", tool: "pay_now"}}, // hashed
 	} {
 		name := assignNames(victims, PrefixOnCollision)[0]
 		for _, taken := range []string{name, strings.ToUpper(name)} {
-			names := assignNames(append(slices.Clone(victims), identity{"evil", taken}), PrefixOnCollision)
+			names := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), PrefixOnCollision)
 			if got := names[len(victims)]; strings.EqualFold(got, name) {
 				t.Errorf("got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
 			}
@@ -81,7 +81,7 @@ func TestNamesAreLegalUniqueAndIndependentOfOrder(t *testing.T) {
 	for range 300 {
 		set := map[identity]bool{}
 		for range 1 + rng.IntN(30) {
-			set[identity{fmt.Sprintf("s%d%s", rng.IntN(3), word()), word()}] = true
+			set[identity{server: fmt.Sprintf("s%d%s", rng.IntN(3), word()), tool: word()}] = true
 		}
 		var ids []identity
 		for id := range set {

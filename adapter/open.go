@@ -2,14 +2,8 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
-	"time"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Open connects to all servers at the same time, lists their tools and makes one
@@ -18,11 +12,10 @@ import (
 // The order of tools is stable: servers as given, tools as their server lists
 // them. When Open fails, what it had opened is closed again.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
-	o := opts.withDefaults()
 	if err := checkServers(servers); err != nil {
 		return nil, fmt.Errorf("open toolset: %w", err)
 	}
-	t := &Toolset{opts: o}
+	t := newToolset(opts.withDefaults())
 	defer func() {
 		if err != nil {
 			_ = t.Close()
@@ -31,24 +24,25 @@ func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err
 	if err := t.connect(ctx, servers); err != nil {
 		return nil, fmt.Errorf("open toolset: %w", err)
 	}
-	t.build()
+	t.mu.Lock()
+	t.buildLocked()
+	t.mu.Unlock()
+	for _, s := range t.servers {
+		t.ready(s)
+	}
 	return t, nil
 }
 
 func checkServers(servers []Server) error {
 	seen := map[string]bool{}
-	for i, s := range servers {
-		switch {
-		case s.Name == "":
-			return fmt.Errorf("server %d has no name: set Server.Name", i)
-		case seen[s.Name]:
-			return fmt.Errorf("server %q is there twice: give each a name of its own", s.Name)
-		case s.Client == nil && s.Transport == nil:
-			return fmt.Errorf("server %q: set Transport or Client", s.Name)
-		case s.Client != nil && s.Transport != nil:
-			return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
+	for i := range servers {
+		if err := checkServer(&servers[i]); err != nil {
+			return err
 		}
-		seen[s.Name] = true
+		if seen[servers[i].Name] {
+			return fmt.Errorf("server %q is there twice: give each a name of its own", servers[i].Name)
+		}
+		seen[servers[i].Name] = true
 	}
 	return nil
 }
@@ -64,10 +58,10 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	)
 	t.servers = make([]*server, len(servers))
 	for i := range servers {
-		s := newServer(&servers[i], t.opts)
+		s := t.newServer(&servers[i])
 		t.servers[i] = s
 		wg.Go(func() {
-			if s.err = s.open(ctx, t.opts, &t.schemas); s.err == nil {
+			if s.err = t.start(ctx, s); s.err == nil {
 				return
 			}
 			if t.opts.Start == StartAll {
@@ -85,107 +79,86 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	return first
 }
 
-// server is one server of a toolset.
-type server struct {
-	label   string
-	recipe  Server
-	timeout time.Duration
-
-	client  *mcpclient.Client // nil when it could not be reached
-	err     error
-	tools   []*Tool
-	skipped []SkippedTool
+// start opens a server that is not in the catalog yet.
+func (t *Toolset) start(ctx context.Context, s *server) error {
+	l, err := s.open(ctx, &t.schemas, t.notify(s))
+	if err != nil {
+		return err
+	}
+	s.pins = s.hold(&l, s.pins)
+	s.tools, s.skipped = l.tools, l.skipped
+	return nil
 }
 
-func newServer(recipe *Server, o *Options) *server {
-	s := &server{label: recipe.Name, recipe: *recipe, timeout: recipe.Timeout}
-	if s.timeout <= 0 {
-		s.timeout = o.Timeout
-	}
-	return s
-}
-
-// open connects to the server and lists its tools.
-func (s *server) open(ctx context.Context, o *Options, schemas *schema.Cache) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.ConnectTimeout, fmt.Errorf("not ready within %v (Options.ConnectTimeout)", o.ConnectTimeout))
-	defer cancel()
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("server %q: %w", s.label, err)
-			_ = s.close()
-		}
-	}()
-	s.client = s.recipe.Client
-	if s.client == nil {
-		opts := s.recipe.Options
-		if opts == nil {
-			opts = o.Client
-		}
-		s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, withSources(opts, s.label))
-		if err != nil {
-			return err
-		}
-	}
-	return s.list(ctx, o, schemas)
-}
-
-// list asks for the server's tools. One that cannot be used does not keep the
-// others from being used.
-func (s *server) list(ctx context.Context, o *Options, schemas *schema.Cache) error {
-	if s.client.Server().Capabilities.Tools == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	count := 0
-	for def, err := range s.client.Tools(ctx) {
-		if err != nil {
-			return err
-		}
-		if count++; count > o.MaxTools {
-			return fmt.Errorf("lists more than %d tools (Options.MaxTools)", o.MaxTools)
-		}
-		if keep, err := s.keeps(def); err != nil {
-			return err
-		} else if !keep {
-			continue
-		}
-		tool, err := newTool(s, def, o, schemas)
-		if err == nil && seen[def.Name] {
-			err = errors.New("listed twice: the first one is used")
-		}
-		if err != nil {
-			s.skip(o, def.Name, err)
-			continue
-		}
-		seen[def.Name] = true
-		s.tools = append(s.tools, tool)
+// Add opens another server. It comes after those that are there. Names of other
+// tools may change where they collide with the new ones, see [PrefixPolicy].
+// The context bounds the opening only.
+func (t *Toolset) Add(ctx context.Context, added Server) error {
+	if err := t.add(ctx, &added); err != nil {
+		return fmt.Errorf("add to toolset: %w", err)
 	}
 	return nil
 }
 
-// skip notes that a tool is left out.
-func (s *server) skip(o *Options, name string, err error) {
-	o.Logger.Warn("left out a tool", "server", s.label, "tool", cut(name, 200), "error", err)
-	s.skipped = append(s.skipped, SkippedTool{Name: name, Err: err})
+func (t *Toolset) add(ctx context.Context, added *Server) error {
+	if err := checkServer(added); err != nil {
+		return err
+	}
+	if err := t.reserve(added.Name); err != nil {
+		return err
+	}
+	s := t.newServer(added)
+	err := t.start(ctx, s)
+	t.mu.Lock()
+	delete(t.reserved, s.label)
+	if err == nil && t.closed {
+		err = errToolsetClosed
+	}
+	if err == nil {
+		t.servers = append(t.servers, s)
+		t.buildLocked()
+	}
+	t.mu.Unlock()
+	if err != nil {
+		_ = s.close()
+		return err
+	}
+	t.ready(s)
+	t.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	return nil
 }
 
-// keeps asks the filter.
-func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
-	if s.recipe.Filter == nil {
-		return true, nil
+// reserve keeps a server's name free while it is being opened.
+func (t *Toolset) reserve(label string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return errToolsetClosed
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("filter panicked at tool %q: %v\n%s", cut(def.Name, 200), p, debug.Stack())
-		}
-	}()
-	return s.recipe.Filter(def), nil
+	if t.reserved[label] || t.serverLocked(label) >= 0 {
+		return fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
+	}
+	t.reserved[label] = true
+	return nil
 }
 
-// close ends a connection that the toolset made.
-func (s *server) close() error {
-	if s.client == nil || s.client == s.recipe.Client {
-		return nil
+// Remove takes a server and its tools away and closes its connection when the
+// toolset made it. Calls under way on it end with an error.
+func (t *Toolset) Remove(name string) error {
+	t.mu.Lock()
+	i := t.serverLocked(name)
+	if i < 0 {
+		t.mu.Unlock()
+		return fmt.Errorf("remove from toolset: there is no server %q", name)
 	}
-	return s.client.Close()
+	s := t.servers[i]
+	t.servers = append(t.servers[:i:i], t.servers[i+1:]...)
+	t.buildLocked()
+	removed := toolNames(s.tools)
+	t.mu.Unlock()
+	t.tell(Event{Server: name, Kind: ServerRemoved, Removed: removed})
+	if err := s.close(); err != nil {
+		return fmt.Errorf("remove server %q: %w", name, err)
+	}
+	return nil
 }

@@ -153,7 +153,7 @@ func TestOpenTimesOut(t *testing.T) {
 func TestOpenChecksServers(t *testing.T) {
 	reach := transportFunc(unreachable)
 	for want, servers := range map[string][]Server{
-		"no name":                              {{Transport: reach}},
+		"has no name":                          {{Transport: reach}},
 		"there twice":                          {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
 		"set Transport or Client":              {{Name: "a"}},
 		"either Transport or Client, not both": {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
@@ -208,7 +208,7 @@ func TestServerWithTooManyTools(t *testing.T) {
 func TestFilterThatPanics(t *testing.T) {
 	p := newPeer().tool("a", object, echo)
 	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t), Filter: func(*mcpclient.Tool) bool { panic("oops") }}}, nil)
-	if err == nil || !strings.Contains(err.Error(), `server "p": filter panicked at tool "a": oops`) {
+	if err == nil || !strings.Contains(err.Error(), `server "p": filter at tool "a" panicked: oops`) {
 		t.Errorf("got %v, want the panic as an error", err)
 	}
 }

@@ -7,31 +7,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Server is one server of a toolset.
-type Server struct {
-	// Name is the host's own label of the server. It must be unique. It prefixes
-	// the names of tools where they need it, and names the server in errors and
-	// in [Source]: what a server says of itself is never used for that.
-	Name string
-
-	// Transport reaches the server.
-	Transport mcpclient.Transport
-
-	// Client is a connection to use instead of Transport. The toolset does not
-	// close it, and [SourceFrom] knows nothing in its handlers.
-	Client *mcpclient.Client
-
-	// Options are used to connect instead of [Options.Client].
-	Options *mcpclient.Options
-
-	// Timeout bounds one call of a tool. Default: [Options.Timeout].
-	Timeout time.Duration
-
-	// Filter says whether a tool is offered. Default: all are. It must not
-	// change the tool.
-	Filter func(*mcpclient.Tool) bool
-}
-
 // Options configure a toolset. Nil and the zero value are valid.
 type Options struct {
 	// Client configures every connection.
@@ -58,6 +33,16 @@ type Options struct {
 	// 64 KiB, at least 256.
 	MaxResult int
 
+	// MaxMedia bounds the images and sounds of one result in bytes, all
+	// together. What goes beyond is left out, and the text says so. Default
+	// 8 MiB.
+	MaxMedia int
+
+	// Spill keeps results that are longer than MaxResult, up to so many bytes
+	// in all, the latest ones. The model is given a tool, read_result, to page
+	// through them. Default 0: what was cut is gone.
+	Spill int
+
 	// MaxTools bounds the tools of one server; a server that lists more cannot be
 	// used. Default 1,000.
 	MaxTools int
@@ -65,6 +50,33 @@ type Options struct {
 	// Prefix says which tools carry the name of their server. Default:
 	// PrefixOnCollision.
 	Prefix PrefixPolicy
+
+	// Errors says what a failing tool is to the caller. Default: ErrorAsText.
+	Errors ErrorMode
+
+	// Approve decides on calls before they are sent. Default: all calls are.
+	Approve ApproveFunc
+
+	// Intercept goes around every call that is sent, the first one outermost.
+	Intercept []Interceptor
+
+	// Pin holds every tool to its first definition: one that is different when
+	// it is listed again is left out, unless Drift accepts it. See also
+	// [Server.Pins].
+	Pin bool
+
+	// Drift is asked about tools that are not what they were pinned as. It may
+	// be called concurrently. Default: they are refused.
+	Drift func(Drift) bool
+
+	// OnChange is told what changed after Open: servers added and removed, and
+	// tools that a server offers anew, no more, or differently. It may be called
+	// concurrently and may use the toolset, except that Close waits for it.
+	OnChange func(Event)
+
+	// RefreshInterval is the least time between two lists of tools that a server
+	// is asked for because it says that they have changed. Default 1 s.
+	RefreshInterval time.Duration
 
 	// Logger gets, at Warn, servers and tools that are left out. Default:
 	// discarded.
@@ -79,7 +91,7 @@ const (
 	StartAll StartPolicy = iota
 
 	// StartAvailable leaves failing servers out; [Toolset.Servers] has the
-	// reasons.
+	// reasons, and [Toolset.Refresh] tries again.
 	StartAvailable
 )
 
@@ -100,6 +112,23 @@ const (
 	PrefixNever
 )
 
+// ErrorMode says what a tool that fails, or a server that answers with an error,
+// is to the caller. The model's own mistakes are text for the model and lost
+// connections are errors, whatever the mode.
+type ErrorMode int
+
+const (
+	// ErrorDefault is the mode of the toolset, and for a toolset ErrorAsText.
+	ErrorDefault ErrorMode = iota
+
+	// ErrorAsText tells the model, which may do better, and nobody else.
+	ErrorAsText
+
+	// ErrorAsError makes it an error of [Tool.Call] and [Toolset.Dispatch]; see
+	// [Result.Fatal].
+	ErrorAsError
+)
+
 func (o *Options) withDefaults() *Options {
 	var out Options
 	if o != nil {
@@ -114,12 +143,19 @@ func (o *Options) withDefaults() *Options {
 	if out.MaxResult <= 0 {
 		out.MaxResult = 64 << 10
 	}
-	out.MaxResult = max(out.MaxResult, minResult)
+	if out.MaxMedia <= 0 {
+		out.MaxMedia = 8 << 20
+	}
 	if out.MaxTools <= 0 {
 		out.MaxTools = 1000
+	}
+	if out.RefreshInterval <= 0 {
+		out.RefreshInterval = time.Second
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
+	out.MaxResult = max(out.MaxResult, minResult)
+	out.Intercept = append([]Interceptor(nil), out.Intercept...)
 	return &out
 }

@@ -22,12 +22,13 @@ type rendering struct {
 	parts []string
 	media []llms.ContentPart
 	text  bool // there is text that the tool wrote
+	room  int  // bytes that media may still have
 }
 
 // render writes a result as text, of which there is always some, and as media
-// that a text cannot hold.
+// that a text cannot hold, of at most limit bytes.
 func render(res *mcpclient.CallToolResult, limit int) (string, []llms.ContentPart) {
-	var r rendering
+	r := rendering{room: limit}
 	for _, c := range res.Content {
 		r.add(c)
 	}
@@ -47,7 +48,7 @@ func render(res *mcpclient.CallToolResult, limit int) (string, []llms.ContentPar
 	if res.IsError {
 		text = failed(text)
 	}
-	return shorten(text, limit), r.media
+	return text, r.media
 }
 
 // failed marks the text of a failure.
@@ -100,8 +101,21 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 	if mimeType == "" {
 		mimeType = http.DetectContentType(data)
 	}
-	r.parts = append(r.parts, fmt.Sprintf("[%s: %s, %s]", kind, cut(mimeType, 100), size(int64(len(data)))))
+	about := fmt.Sprintf("%s: %s, %s", kind, cut(mimeType, 100), size(int64(len(data))))
+	if !r.take(mimeType, data) {
+		about += ", left out because it is too large"
+	}
+	r.parts = append(r.parts, "["+about+"]")
+}
+
+// take adds media when there is room.
+func (r *rendering) take(mimeType string, data []byte) bool {
+	if len(data) > r.room {
+		return false
+	}
+	r.room -= len(data)
 	r.media = append(r.media, llms.BinaryPart(mimeType, data))
+	return true
 }
 
 // resource renders the contents of a resource.
@@ -115,12 +129,13 @@ func (r *rendering) resource(c *mcpclient.ResourceContents) {
 		r.text = r.text || strings.TrimSpace(c.Text) != ""
 		return
 	}
-	r.parts = append(r.parts, fmt.Sprintf("[%s: %s of binary data]", head, size(int64(len(c.Blob)))))
+	about := fmt.Sprintf("%s: %s of binary data", head, size(int64(len(c.Blob))))
 	for _, kind := range []string{"image/", "audio/"} {
-		if strings.HasPrefix(c.MIMEType, kind) && len(c.Blob) > 0 {
-			r.media = append(r.media, llms.BinaryPart(c.MIMEType, c.Blob))
+		if strings.HasPrefix(c.MIMEType, kind) && len(c.Blob) > 0 && !r.take(c.MIMEType, c.Blob) {
+			about += ", left out because it is too large"
 		}
 	}
+	r.parts = append(r.parts, "["+about+"]")
 }
 
 // linkText names a resource that the server could be asked for.

@@ -64,7 +64,7 @@ func TestRender(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, media := render(&tt.res, 1000)
+			got, media := render(&tt.res, 1<<20)
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -97,6 +97,20 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+func TestMediaIsBounded(t *testing.T) {
+	image := func(n int) mcpclient.Content {
+		return &mcpclient.ImageContent{Data: make([]byte, n), MIMEType: "image/png"}
+	}
+	text, media := render(&mcpclient.CallToolResult{Content: []mcpclient.Content{image(60), image(50), image(40),
+		&mcpclient.EmbeddedResource{Resource: mcpclient.ResourceContents{URI: "u", MIMEType: "image/png", Blob: []byte("x")}},
+	}}, 100)
+	want := "[image: image/png, 60 bytes]\n[image: image/png, 50 bytes, left out because it is too large]\n[image: image/png, 40 bytes]\n" +
+		"[resource u (image/png): 1 bytes of binary data, left out because it is too large]"
+	if text != want || len(media) != 2 {
+		t.Errorf("got %d parts and %q, want 2 and %q", len(media), text, want)
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	f.Add(`{"content":[{"type":"text","text":"x"},{"type":"image","data":"AAAA"},{"type":"?"}],"isError":true}`)
 	f.Add(`{"content":[],"structuredContent":[1]}`)
@@ -106,7 +120,8 @@ func FuzzRender(f *testing.F) {
 		if json.Unmarshal([]byte(raw), &res) != nil {
 			return
 		}
-		text, media := render(&res, minResult)
+		text, media := render(&res, 1<<20)
+		text = shorten(text, minResult)
 		if strings.TrimSpace(text) == "" || len(text) > minResult || !utf8.ValidString(text) {
 			t.Errorf("got %q, want text of at most %d bytes", text, minResult)
 		}

@@ -25,7 +25,8 @@ type Result struct {
 
 	// Media has the images and sounds of the answer as [llms.BinaryContent]. A
 	// tool's answer cannot carry them, so they need a human message after the
-	// tool's. Their size is bounded by that of the server's message only.
+	// tool's. Together they have at most
+	// [Options.MaxMedia] bytes.
 	Media []llms.ContentPart
 
 	// Raw is the server's result, with structured content and _meta. It is nil
@@ -36,8 +37,9 @@ type Result struct {
 	IsError bool
 
 	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
-	// or what [mcpclient.Client.CallTool] returned. A tool that failed has none;
-	// [mcpclient.CallToolResult.Err] makes one.
+	// a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
+	// returned. A tool that ran and failed has none, except with
+	// [ErrorAsError]: then it is a [*mcpclient.ToolError].
 	Err error
 
 	fatal bool
@@ -45,8 +47,9 @@ type Result struct {
 
 // Fatal is Err when the model cannot do better by trying again: the connection
 // is gone, the server could not be asked, or the caller's context has ended. It
-// is nil for unknown tools, bad arguments, errors that the server answered with,
-// and timeouts of single calls.
+// is nil for unknown tools, bad arguments, denials and timeouts of single calls.
+// For tools that fail and errors that the server answers with, [ErrorMode]
+// decides.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err
@@ -87,8 +90,9 @@ func (e *UnknownToolError) Error() string {
 // unknown is the result of a call of a tool that does not exist.
 func (t *Toolset) unknown(call llms.ToolCall) *Result {
 	err := &UnknownToolError{Name: function(call).Name}
-	names := make([]string, len(t.catalog.tools))
-	for i, tool := range t.catalog.tools {
+	all := t.catalog.Load().tools
+	names := make([]string, len(all))
+	for i, tool := range all {
 		names[i] = tool.name
 	}
 	text := "Error: " + err.Error() + ". "
@@ -103,7 +107,26 @@ func (t *Toolset) unknown(call llms.ToolCall) *Result {
 // fail completes a result whose call did not come to a result of the server.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err)
+	var rpc *mcpclient.RPCError
+	if errors.As(err, &rpc) && r.Tool.opts.Errors == ErrorAsError {
+		fatal = true
+	}
 	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.opts.MaxResult), true, err, fatal
+	return r
+}
+
+// answer completes a result with what the tool returned. edited are the
+// arguments that it got instead of the model's, nil when it got those.
+func (r *Result) answer(res *mcpclient.CallToolResult, edited []byte) *Result {
+	r.Raw, r.IsError = res, res.IsError
+	text, media := render(res, r.Tool.opts.MaxMedia)
+	if edited != nil {
+		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
+	}
+	r.Text, r.Media = r.Tool.server.set.fitText(text, r.Tool), media
+	if res.IsError && r.Tool.opts.Errors == ErrorAsError {
+		r.Err, r.fatal = fmt.Errorf("server %q: %w", r.Tool.server.label, res.Err()), true
+	}
 	return r
 }
 
@@ -112,12 +135,22 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 // text.
 func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var argument *ArgumentError
+	var denied *DeniedError
+	var unasked *approvalError
+	var intercepted *interceptedError
 	var rpc *mcpclient.RPCError
 	switch {
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool may or may not have run", true
 	case errors.As(err, &argument):
 		return argument.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
+	case errors.As(err, &denied):
+		return denied.Error() + ". Nothing was done.", false
+	case errors.As(err, &unasked):
+		return "nobody could be asked to approve the call. Nothing was done.", true
+	case errors.As(err, &intercepted):
+		line, _, _ := strings.Cut(intercepted.err.Error(), "\n") // after it, the stack of a panic
+		return "the call was stopped: " + cut(line, 1<<10), false
 	case errors.Is(err, mcpclient.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):

@@ -12,16 +12,21 @@ const minResult = 256
 // shorten keeps the head and the tail of a text over limit bytes, three to one,
 // and says in between how much is missing. The result is within limit.
 func shorten(text string, limit int) string {
+	return shortenTo(text, limit, func(_, missing int) string {
+		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
+	})
+}
+
+// shortenTo is shorten with the words of notice, which is told where the cut
+// begins and how much is missing.
+func shortenTo(text string, limit int, notice func(from, missing int) string) string {
 	if len(text) <= limit {
 		return text
 	}
-	notice := func(missing int) string {
-		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
-	}
-	room := limit - len(notice(len(text)))
+	room := max(limit-len(notice(len(text), len(text))), 0)
 	head := text[:boundary(text, room*3/4)]
 	tail := text[boundaryAfter(text, len(text)-(room-len(head))):]
-	return head + notice(len(text)-len(head)-len(tail)) + tail
+	return head + notice(len(head), len(text)-len(head)-len(tail)) + tail
 }
 
 // cut limits text to n bytes, the mark of the cut included.
@@ -34,8 +39,8 @@ func cut(text string, n int) string {
 
 // boundary is the last start of a rune at or before i.
 func boundary(text string, i int) int {
-	i = max(i, 0)
-	for i > 0 && !utf8.RuneStart(text[i]) {
+	i = min(max(i, 0), len(text))
+	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
 		i--
 	}
 	return i

@@ -23,6 +23,13 @@ type Tool struct {
 	parameters json.RawMessage
 	schema     *schema.Schema
 	shape      shape
+
+	own         string // the name that the host wants, "" for the server's
+	fingerprint string
+
+	// local runs the tool in this process. It is set for the toolset's own
+	// tools, whose server has no name and no client.
+	local func(context.Context, json.RawMessage) *mcpclient.CallToolResult
 }
 
 var _ tools.Tool = (*Tool)(nil)
@@ -46,14 +53,30 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 	if types := typeNames(root["type"]); len(types) > 0 && !slices.Contains(types, "object") {
 		return nil, fmt.Errorf("input schema: arguments are an object, which type %q refuses", types)
 	}
-	return &Tool{
-		server:     s,
-		def:        def,
-		opts:       o,
-		parameters: withProperties(raw, root),
-		schema:     compiled,
-		shape:      shapeOf(root),
-	}, nil
+	tool := &Tool{
+		server:      s,
+		def:         def,
+		opts:        o,
+		parameters:  withProperties(raw, root),
+		schema:      compiled,
+		shape:       shapeOf(root),
+		fingerprint: Fingerprint(def),
+	}
+	if rename := s.recipe.Rename; rename != nil {
+		err = guard("Server.Rename", func() error { tool.own = rename(def); return nil })
+	}
+	return tool, err
+}
+
+// named is the tool by that name. A tool that has another one stays as it is:
+// somebody may be using it.
+func (t *Tool) named(name string) *Tool {
+	if t.name == name {
+		return t
+	}
+	renamed := *t
+	renamed.name = name
+	return &renamed
 }
 
 // withProperties completes the root of a schema by what providers insist on. All
@@ -79,10 +102,11 @@ func withProperties(raw []byte, root map[string]any) json.RawMessage {
 // Name is the name that the model knows the tool by.
 func (t *Tool) Name() string { return t.name }
 
-// Server is the host's label of the server that has the tool.
+// Server is the host's label of the server that has the tool. It is "" for the
+// toolset's own tool, see [Options.Spill].
 func (t *Tool) Server() string { return t.server.label }
 
-// Client is the connection to that server.
+// Client is the connection to that server, nil for the toolset's own tool.
 func (t *Tool) Client() *mcpclient.Client { return t.server.client }
 
 // Definition is the tool as its server describes it, under its own name. It is

@@ -1,10 +1,13 @@
 package adapter
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -14,81 +17,133 @@ import (
 
 // Toolset is the tools of several servers under one roof.
 type Toolset struct {
-	opts    *Options
-	schemas schema.Cache
-	servers []*server
-	catalog catalog
+	opts      *Options
+	schemas   schema.Cache
+	approvals *approvals
+	spill     *spill // nil when results are not kept
+	catalog   atomic.Pointer[catalog]
+
+	life   context.Context // of what runs in the background; ends with Close
+	end    context.CancelFunc
+	behind sync.WaitGroup // what runs in the background
+
+	mu       sync.Mutex
+	servers  []*server
+	reserved map[string]bool // names of servers that are being added
+	closed   bool
 }
 
-// catalog is what the model is offered. It is built once and then only read.
+var errToolsetClosed = errors.New("the toolset is closed")
+
+func newToolset(o *Options) *Toolset {
+	t := &Toolset{opts: o, approvals: newApprovals(), reserved: map[string]bool{}}
+	t.life, t.end = context.WithCancel(context.Background())
+	if o.Spill > 0 {
+		t.spill = newSpill(o)
+		t.spill.tool.server.set = t
+	}
+	t.catalog.Store(newCatalog(nil))
+	return t
+}
+
+// newServer makes a server of this toolset.
+func (t *Toolset) newServer(recipe *Server) *server {
+	s := newServer(recipe, t.opts)
+	s.set = t
+	return s
+}
+
+// catalog is what the model is offered at one time. It is never changed.
 type catalog struct {
-	tools  []*Tool
-	byName map[string]*Tool
-	folded map[string]*Tool // by lower-case name: names are unique without case, too
+	tools    []*Tool
+	byName   map[string]*Tool
+	folded   map[string]*Tool // by lower-case name: names are unique without case, too
+	profiles [profileCount]func() *definitions
 }
 
-// build names the tools and fills the catalog.
-func (t *Toolset) build() {
+func newCatalog(all []*Tool) *catalog {
+	c := &catalog{tools: all, byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all))}
+	for _, tool := range all {
+		c.byName[tool.name] = tool
+		c.folded[strings.ToLower(tool.name)] = tool
+	}
+	for p := range c.profiles {
+		c.profiles[p] = sync.OnceValue(func() *definitions { return define(all, Profile(p)) })
+	}
+	return c
+}
+
+// find finds a tool by a name that a model wrote.
+func (c *catalog) find(name string) (*Tool, bool) {
+	if tool, ok := c.byName[name]; ok {
+		return tool, true
+	}
+	tool, ok := c.folded[strings.ToLower(strings.TrimSpace(name))]
+	return tool, ok
+}
+
+// buildLocked names the tools and puts a new catalog in place. A tool that is
+// known by another name already stays as it is for those who have it.
+func (t *Toolset) buildLocked() {
 	var all []*Tool
 	var ids []identity
 	for _, s := range t.servers {
 		for _, tool := range s.tools {
 			all = append(all, tool)
-			ids = append(ids, identity{s.label, tool.def.Name})
+			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
 		}
 	}
-	c := catalog{tools: all, byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all))}
-	for i, name := range assignNames(ids, t.opts.Prefix) {
-		all[i].name = name
-		c.byName[name] = all[i]
-		c.folded[strings.ToLower(name)] = all[i]
+	if t.spill != nil {
+		all = append(all, t.spill.tool)
+		ids = append(ids, identity{tool: t.spill.tool.def.Name, prefix: "toolset"})
 	}
-	t.catalog = c
+	for i, name := range assignNames(ids, t.opts.Prefix) {
+		all[i] = all[i].named(name)
+	}
+	rest := all
+	for _, s := range t.servers {
+		s.tools, rest = slices.Clone(rest[:len(s.tools)]), rest[len(s.tools):]
+	}
+	t.catalog.Store(newCatalog(all))
 }
 
 // Tools returns the tools for langchaingo's agents, each a [*Tool]. These agents
 // show a model the name and the description only, so the description tells
 // what the input must look like.
 func (t *Toolset) Tools() []tools.Tool {
-	out := make([]tools.Tool, len(t.catalog.tools))
-	for i, tool := range t.catalog.tools {
+	all := t.catalog.Load().tools
+	out := make([]tools.Tool, len(all))
+	for i, tool := range all {
 		out[i] = tool
 	}
 	return out
 }
 
-// Definitions returns the tools with their schemas, for [llms.WithTools].
+// Definitions returns the tools with their schemas, for [llms.WithTools]: those
+// of the profile [Plain].
 //
 // Parameters is a [json.RawMessage] with the schema as the server wrote it; a
 // root that has no type or no properties gets them, because several providers
 // refuse it otherwise. langchaingo's openai, anthropic, mistral and bedrock
-// providers send it as it is. Its googleai and vertex providers accept nothing
-// but a map[string]any in a narrow dialect.
+// providers send it as it is.
 func (t *Toolset) Definitions() []llms.Tool {
-	out := make([]llms.Tool, len(t.catalog.tools))
-	for i, tool := range t.catalog.tools {
-		out[i] = llms.Tool{Type: "function", Function: &llms.FunctionDefinition{
-			Name:        tool.name,
-			Description: tool.summary(),
-			Parameters:  tool.parameters,
-		}}
+	built := t.catalog.Load().profiles[Plain]().tools
+	out := make([]llms.Tool, len(built))
+	for i, tool := range built {
+		function := *tool.Function
+		out[i] = llms.Tool{Type: tool.Type, Function: &function}
 	}
 	return out
 }
 
-// Lookup finds a tool by the name that the model knows it by.
-func (t *Toolset) Lookup(name string) (*Tool, bool) {
-	tool, ok := t.catalog.byName[name]
-	return tool, ok
-}
+// Lookup finds a tool by a name that a model wrote, as [Toolset.Call] does: the
+// model's name of the tool, whose case may be off and which may have spaces
+// around it.
+func (t *Toolset) Lookup(name string) (*Tool, bool) { return t.catalog.Load().find(name) }
 
-// resolve is Lookup for a name that a model wrote, whose case may be off.
-func (t *Toolset) resolve(name string) (*Tool, bool) {
-	if tool, ok := t.catalog.byName[name]; ok {
-		return tool, true
-	}
-	tool, ok := t.catalog.folded[strings.ToLower(strings.TrimSpace(name))]
-	return tool, ok
+// serverLocked is the index of a server, -1 when there is none of that name.
+func (t *Toolset) serverLocked(label string) int {
+	return slices.IndexFunc(t.servers, func(s *server) bool { return s.label == label })
 }
 
 // ServerStatus tells how a server of a toolset fares.
@@ -110,29 +165,36 @@ type SkippedTool struct {
 
 // Servers tells how the servers fare, in the order in which they were given.
 func (t *Toolset) Servers() []ServerStatus {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	out := make([]ServerStatus, len(t.servers))
 	for i, s := range t.servers {
+		if s.err != nil {
+			out[i] = ServerStatus{Name: s.label, Err: s.err}
+			continue
+		}
 		out[i] = ServerStatus{
 			Name:    s.label,
 			Client:  s.client,
-			Err:     s.err,
 			Tools:   append([]*Tool(nil), s.tools...),
 			Skipped: append([]SkippedTool(nil), s.skipped...),
-		}
-		if s.err != nil {
-			out[i].Client, out[i].Tools = nil, nil
 		}
 	}
 	return out
 }
 
-// Close ends the connections that Open made, all at the same time, and returns
-// when they have ended. Calls under way end with an error. It may be called more
-// than once.
+// Close ends the connections that the toolset made, all at the same time, and
+// returns when they have ended and nothing of it runs any more. Calls under way
+// end with an error. It may be called more than once, but not from OnChange.
 func (t *Toolset) Close() error {
-	errs := make([]error, len(t.servers))
+	t.mu.Lock()
+	t.closed = true
+	servers := slices.Clone(t.servers)
+	t.mu.Unlock()
+	t.end()
+	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
-	for i, s := range t.servers {
+	for i, s := range servers {
 		if s == nil {
 			continue
 		}
@@ -143,5 +205,6 @@ func (t *Toolset) Close() error {
 		})
 	}
 	wg.Wait()
+	t.behind.Wait()
 	return errors.Join(errs...)
 }

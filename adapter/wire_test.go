@@ -10,35 +10,44 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
+// serve answers every request on conn with what result returns for its method,
+// "" for no such method, until the connection ends.
+func serve(t testing.TB, conn mcpclient.Conn, result func(method string) string) {
+	for {
+		data, err := conn.Recv()
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(data, &m); err != nil || m.ID == nil {
+			continue
+		}
+		answer := `"error":{"code":-32601,"message":"no such method"}`
+		if r := result(m.Method); r != "" {
+			answer = `"result":` + r
+		}
+		if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)); err != nil {
+			return
+		}
+	}
+}
+
 // scripted is a server that answers every request by its method with a result
 // as it is written. It has tools and speaks 2025-11-25.
-func scripted(t *testing.T, results map[string]string) mcpclient.Transport {
+func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
-			data, err := conn.Recv()
-			if err != nil {
-				return
+		serve(t, conn, func(method string) string {
+			if result, ok := results[method]; ok || method != "initialize" {
+				return result
 			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-			}
-			if err := json.Unmarshal(data, &m); err != nil || m.ID == nil {
-				continue
-			}
-			answer := `"error":{"code":-32601,"message":"no such method"}`
-			if result, ok := results[m.Method]; ok {
-				answer = `"result":` + result
-			} else if m.Method == "initialize" {
-				answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-			}
-			if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)); err != nil {
-				return
-			}
-		}
+			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		})
 	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	return transport

@@ -1,0 +1,225 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Trust says how far a server's word counts when calls are approved.
+type Trust int
+
+const (
+	// Untrusted has every call approved: what the server says of its tools is
+	// a claim.
+	Untrusted Trust = iota
+
+	// TrustHints lets tools that say that they change nothing (readOnlyHint) run
+	// without approval.
+	TrustHints
+
+	// Trusted lets all tools run without approval.
+	Trusted
+)
+
+// Approval is a call that awaits a decision.
+type Approval struct {
+	Tool *Tool
+	Call llms.ToolCall // as the model made it
+
+	// Arguments are those that will be sent: repaired, checked, and as the
+	// interceptors left them.
+	Arguments json.RawMessage
+}
+
+// Decision answers an [Approval]. The zero value denies.
+type Decision struct {
+	Allow  bool
+	Reason string // of a denial, told to the model
+
+	// Arguments replace those of an allowed call. They must fit the tool's
+	// schema; the model is told what they are.
+	Arguments json.RawMessage
+
+	// Remember makes the decision hold for later calls as well, until
+	// [Toolset.Forget] or until the tool's definition changes. Edited arguments
+	// are not remembered.
+	Remember Scope
+}
+
+// Scope says for which calls a decision holds.
+type Scope int
+
+const (
+	ThisCall      Scope = iota // no other
+	SameArguments              // the same tool with the same arguments
+	SameTool                   // the same tool
+	SameServer                 // all tools of the server, later ones included
+)
+
+// ApproveFunc decides on a call before it is sent. It is asked about one call at
+// a time in each toolset, and not about calls for which a decision is
+// remembered or which [Server.Trust] lets run. An error fails the call and is
+// fatal (see [Result.Fatal]).
+type ApproveFunc func(context.Context, *Approval) (Decision, error)
+
+// DeniedError says that a call was not allowed. It was not sent.
+type DeniedError struct {
+	Tool   string // the model's name of the tool
+	Reason string
+}
+
+func (e *DeniedError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("the call of %s was denied", e.Tool)
+	}
+	return fmt.Sprintf("the call of %s was denied: %s", e.Tool, e.Reason)
+}
+
+// approvalError says that there is no decision.
+type approvalError struct{ err error }
+
+func (e *approvalError) Error() string { return "approve: " + e.err.Error() }
+func (e *approvalError) Unwrap() error { return e.err }
+
+// maxRemembered bounds the decisions that are remembered; later ones are not.
+const maxRemembered = 10_000
+
+// decisionKey is what a decision is remembered for.
+type decisionKey struct {
+	scope       Scope
+	server      string
+	tool        string
+	fingerprint string
+	arguments   [sha256.Size]byte
+}
+
+// approvals asks and remembers.
+type approvals struct {
+	asking chan struct{} // holds a token while somebody is being asked
+
+	mu         sync.Mutex
+	remembered map[decisionKey]Decision
+}
+
+func newApprovals() *approvals {
+	return &approvals{asking: make(chan struct{}, 1), remembered: map[decisionKey]Decision{}}
+}
+
+func keyOf(scope Scope, t *Tool, arguments json.RawMessage) decisionKey {
+	k := decisionKey{scope: scope, server: t.server.label}
+	if scope == SameServer {
+		return k
+	}
+	k.tool, k.fingerprint = t.def.Name, t.fingerprint
+	if scope == SameArguments {
+		k.arguments = sha256.Sum256(canonical(arguments))
+	}
+	return k
+}
+
+// recall finds a decision from before. The narrowest one counts.
+func (a *approvals) recall(t *Tool, arguments json.RawMessage) (Decision, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.remembered) == 0 {
+		return Decision{}, false
+	}
+	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+		if d, ok := a.remembered[keyOf(scope, t, arguments)]; ok {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+func (a *approvals) remember(d Decision, t *Tool, arguments json.RawMessage) {
+	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil {
+		return
+	}
+	key := keyOf(d.Remember, t, arguments)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.remembered[key]; known || len(a.remembered) < maxRemembered {
+		a.remembered[key] = d
+	}
+}
+
+// forget drops what is remembered of a server, or of all when it is "".
+func (a *approvals) forget(server string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key := range a.remembered {
+		if server == "" || key.server == server {
+			delete(a.remembered, key)
+		}
+	}
+}
+
+// Forget drops the decisions that are remembered for a server, or all of them
+// when server is "".
+func (t *Toolset) Forget(server string) { t.approvals.forget(server) }
+
+// needsApproval reports whether somebody must be asked about the tool.
+func (t *Tool) needsApproval() bool {
+	if t.opts.Approve == nil || t.local != nil {
+		return false
+	}
+	switch t.server.recipe.Trust {
+	case Trusted:
+		return false
+	case TrustHints:
+		return !ReadOnly(t.def)
+	}
+	return true
+}
+
+// approve returns the arguments to send. edited says that they are not the
+// model's.
+func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+	if !t.needsApproval() {
+		return arguments, false, nil
+	}
+	d, known := a.recall(t, arguments)
+	if !known {
+		select {
+		case a.asking <- struct{}{}:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+		defer func() { <-a.asking }()
+		// The answer to a call that was asked about meanwhile may hold for this one.
+		if d, known = a.recall(t, arguments); !known {
+			if d, err = a.ask(ctx, t, call, arguments); err != nil {
+				return nil, false, err
+			}
+			a.remember(d, t, arguments)
+		}
+	}
+	if !d.Allow {
+		return nil, false, &DeniedError{Tool: t.name, Reason: d.Reason}
+	}
+	if d.Arguments == nil {
+		return arguments, false, nil
+	}
+	if arguments, err = t.Arguments(string(d.Arguments)); err != nil {
+		return nil, false, &approvalError{fmt.Errorf("the edited arguments do not fit: %w", errors.Unwrap(err))}
+	}
+	return arguments, true, nil
+}
+
+func (a *approvals) ask(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (d Decision, err error) {
+	err = guard("ApproveFunc", func() (err error) {
+		d, err = t.opts.Approve(ctx, &Approval{Tool: t, Call: call, Arguments: append(json.RawMessage(nil), arguments...)})
+		return err
+	})
+	if err != nil {
+		return Decision{}, &approvalError{err}
+	}
+	return d, nil
+}

@@ -1,0 +1,176 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// annotated is a server with a tool that claims to change nothing and one that
+// says nothing.
+func annotated() *peer {
+	p := newPeer().tool("write", weather, echo)
+	p.AddTool(&mcp.Tool{Name: "read", Description: "Reads.", InputSchema: json.RawMessage(object), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, echo)
+	return p
+}
+
+func TestApprovalByTrust(t *testing.T) {
+	for trust, want := range map[Trust]string{Untrusted: "read,write", TrustHints: "write", Trusted: ""} {
+		var asked []string
+		p := annotated()
+		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, a.Tool.Name())
+			return Decision{Allow: true}, nil
+		}}, Server{Name: "p", Transport: p.transport(t), Trust: trust})
+		ts.Call(t.Context(), call("1", "read", ""))
+		if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
+			t.Errorf("got %q, want the call allowed", r.Text)
+		}
+		if got := strings.Join(asked, ","); got != want {
+			t.Errorf("trust %d: got questions about %q, want %q", trust, got, want)
+		}
+	}
+}
+
+func TestApprovalDenies(t *testing.T) {
+	p := annotated()
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" {
+			t.Errorf("got %s of call %q, want what would be sent", a.Arguments, a.Call.ID)
+		}
+		return Decision{Reason: "not now"}, nil
+	}})
+	r := ts.Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
+	var denied *DeniedError
+	if !errors.As(r.Err, &denied) || denied.Reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
+		t.Errorf("got %+v, want a denial that is not fatal", r)
+	}
+	if want := "Error: the call of write was denied: not now. Nothing was done."; r.Text != want {
+		t.Errorf("got %q, want %q", r.Text, want)
+	}
+}
+
+func TestApprovalEditsArguments(t *testing.T) {
+	edit := `{"city":"Oslo","days":"2"}`
+	p := annotated()
+	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+		return Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	const sent = `{"city":"Oslo","days":2}`
+	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
+		t.Errorf("got %q, want %q", r.Text, want)
+	}
+	edit = `{"town":"Oslo"}`
+	if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Fatal() == nil || !strings.Contains(r.Err.Error(), `edited arguments do not fit: missing required property "city"`) {
+		t.Errorf("got %v, want arguments refused that do not fit", r.Err)
+	}
+}
+
+func TestApprovalsAreRemembered(t *testing.T) {
+	for scope, want := range map[Scope]int{ThisCall: 5, SameArguments: 4, SameTool: 2, SameServer: 1} {
+		for _, allow := range []bool{true, false} {
+			asked := 0
+			p := annotated()
+			ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+				asked++
+				return Decision{Allow: allow, Remember: scope}, nil
+			}}, Server{Name: "p", Transport: p.transport(t)})
+			calls := []llms.ToolCall{
+				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
+				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
+			}
+			for _, c := range calls {
+				if r := ts.Call(t.Context(), c); r.IsError == allow {
+					t.Errorf("scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
+				}
+			}
+			if asked != want {
+				t.Errorf("scope %d: got %d questions, want %d", scope, asked, want)
+			}
+			ts.Forget("other")
+			ts.Call(t.Context(), calls[0])
+			ts.Forget("p")
+			before := asked
+			if ts.Call(t.Context(), calls[0]); asked != before+1 {
+				t.Errorf("scope %d: got no question after Forget", scope)
+			}
+		}
+	}
+}
+
+// A tool that has changed is not the one that was approved.
+func TestApprovalEndsWithTheDefinition(t *testing.T) {
+	asked := 0
+	p := annotated()
+	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+		asked++
+		return Decision{Allow: true, Remember: SameTool}, nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	p.AddTool(&mcp.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
+	if err := ts.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	if asked != 2 {
+		t.Errorf("got %d questions, want one for each definition", asked)
+	}
+}
+
+// One question at a time, and none whose answer came meanwhile.
+func TestApprovalsAreAskedOneByOne(t *testing.T) {
+	var asking, asked atomic.Int32
+	p := annotated()
+	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		if asking.Add(1) > 1 {
+			t.Error("got two questions at the same time")
+		}
+		defer asking.Add(-1)
+		asked.Add(1)
+		return Decision{Allow: true, Remember: SameTool}, nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	var calls []llms.ToolCall
+	for i := range 20 {
+		calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"city":"%d"}`, i)))
+	}
+	if _, err := ts.Dispatch(t.Context(), calls); err != nil {
+		t.Fatal(err)
+	}
+	if asked.Load() != 1 {
+		t.Errorf("got %d questions, want 1", asked.Load())
+	}
+}
+
+func TestApprovalThatFails(t *testing.T) {
+	oops := errors.New("terminal gone")
+	for name, approve := range map[string]ApproveFunc{
+		"error": func(context.Context, *Approval) (Decision, error) { return Decision{Allow: true}, oops },
+		"panic": func(context.Context, *Approval) (Decision, error) { panic(oops.Error()) },
+	} {
+		p := annotated()
+		ts := open(t, &Options{Approve: approve}, Server{Name: "p", Transport: p.transport(t)})
+		r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), oops.Error()) || strings.Contains(r.Text, "terminal") {
+			t.Errorf("%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
+		}
+	}
+}
+
+func TestApprovalMemoryIsBounded(t *testing.T) {
+	a := newApprovals()
+	tool := toolWith(t, object)
+	for i := range maxRemembered + 10 {
+		a.remember(Decision{Allow: true, Remember: SameArguments}, tool, json.RawMessage(fmt.Sprint(i)))
+	}
+	if n := len(a.remembered); n != maxRemembered {
+		t.Errorf("got %d decisions, want %d", n, maxRemembered)
+	}
+}

@@ -1,0 +1,87 @@
+package adapter
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// ReadOnly is a filter for [Server.Filter]: it keeps the tools that claim to
+// change nothing. A claim is all it is.
+func ReadOnly(tool *mcpclient.Tool) bool {
+	a := tool.Annotations
+	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
+}
+
+// NotDestructive is a filter that keeps the tools that claim to change nothing
+// or only to add. A tool that does not say counts as destructive, as the
+// protocol has it.
+func NotDestructive(tool *mcpclient.Tool) bool {
+	a := tool.Annotations
+	return ReadOnly(tool) || a != nil && a.DestructiveHint != nil && !*a.DestructiveHint
+}
+
+// Matching makes a filter that keeps the tools whose name matches one of the
+// patterns, which are those of [Server.Allow].
+func Matching(patterns ...string) func(*mcpclient.Tool) bool {
+	patterns = slices.Clone(patterns)
+	return func(tool *mcpclient.Tool) bool { return matchesAny(patterns, tool.Name) }
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })
+}
+
+// matches reports whether a name fits a pattern, in time proportional to the
+// product of their lengths.
+func matches(pattern, name []rune) bool {
+	p, n := 0, 0
+	star, resume := -1, 0 // the last *, and where the name goes on after it
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, resume = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p++
+			n++
+		case star >= 0:
+			resume++
+			p, n = star+1, resume
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// keeps reports whether the host wants a tool.
+func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
+	r := &s.recipe
+	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
+		return false, nil
+	}
+	if r.Filter == nil {
+		return true, nil
+	}
+	err = guard(fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
+		keep = r.Filter(def)
+		return nil
+	})
+	return keep, err
+}
+
+// guard runs a function of the host. A panic becomes an error.
+func guard(what string, fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %v\n%s", what, p, debug.Stack())
+		}
+	}()
+	return fn()
+}

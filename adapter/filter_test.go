@@ -1,0 +1,73 @@
+package adapter
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestMatching(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"read", "read", true}, {"read", "reads", false}, {"", "", true}, {"", "x", false},
+		{"*", "", true}, {"read_*", "read_file", true}, {"*_file", "read_file", true}, {"r*d*e", "read_file", true},
+		{"r*x*", "read_file", false}, {"read?file", "read_file", true}, {"?", "é", true}, {"??", "é", false},
+		{"a/*", "a/b/c", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"**b", "ab", true},
+		{strings.Repeat("*a", 1000) + "b", strings.Repeat("a", 2000), false},
+	} {
+		if got := Matching(tt.pattern)(&mcpclient.Tool{Name: tt.name}); got != tt.want {
+			t.Errorf("%.20q and %.20q: got %v, want %v", tt.pattern, tt.name, got, tt.want)
+		}
+	}
+	if Matching()(&mcpclient.Tool{}) {
+		t.Error("got a match without patterns")
+	}
+}
+
+func TestFilters(t *testing.T) {
+	yes, no := true, false
+	for _, tt := range []struct {
+		name               string
+		annotations        *mcpclient.ToolAnnotations
+		readOnly, harmless bool
+	}{
+		{"none", nil, false, false},
+		{"empty", &mcpclient.ToolAnnotations{}, false, false},
+		{"read only", &mcpclient.ToolAnnotations{ReadOnlyHint: &yes}, true, true},
+		{"not read only", &mcpclient.ToolAnnotations{ReadOnlyHint: &no}, false, false},
+		{"adds", &mcpclient.ToolAnnotations{DestructiveHint: &no}, false, true},
+		{"destroys", &mcpclient.ToolAnnotations{DestructiveHint: &yes}, false, false},
+	} {
+		tool := &mcpclient.Tool{Annotations: tt.annotations}
+		if ReadOnly(tool) != tt.readOnly || NotDestructive(tool) != tt.harmless {
+			t.Errorf("%s: got %v and %v, want %v and %v", tt.name, ReadOnly(tool), NotDestructive(tool), tt.readOnly, tt.harmless)
+		}
+	}
+}
+
+func TestAllowAndDeny(t *testing.T) {
+	for _, tt := range []struct {
+		server Server
+		want   []string
+	}{
+		{Server{}, []string{"delete_file", "read_dir", "read_file"}},
+		{Server{Allow: []string{"read_*"}}, []string{"read_dir", "read_file"}},
+		{Server{Deny: []string{"delete_*", "x"}}, []string{"read_dir", "read_file"}},
+		{Server{Allow: []string{"*_file"}, Deny: []string{"delete_*"}}, []string{"read_file"}},
+		{Server{Allow: []string{"read_*"}, Filter: ReadOnly}, []string{"read_file"}},
+		{Server{Deny: []string{"*"}}, []string{}},
+	} {
+		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)
+		p.AddTool(&mcp.Tool{Name: "read_file", InputSchema: json.RawMessage(object), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, echo)
+		tt.server.Name, tt.server.Transport = "p", p.transport(t)
+		if diff := cmp.Diff(toolNamesOf(open(t, nil, tt.server)), tt.want); diff != "" {
+			t.Errorf("%v %v: got (-) want (+):\n%s", tt.server.Allow, tt.server.Deny, diff)
+		}
+	}
+}

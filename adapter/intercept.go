@@ -1,0 +1,144 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Request is a call on its way to a server.
+type Request struct {
+	Tool *Tool
+	Call llms.ToolCall // as the model made it
+
+	// Arguments are what is sent: repaired and checked. An interceptor may put
+	// others in their place, which are checked again; it must not write into
+	// them.
+	Arguments json.RawMessage
+
+	// Options of the call, to which an interceptor may add, for instance
+	// [mcpclient.WithMeta].
+	Options []mcpclient.CallOption
+}
+
+// Handler runs a call.
+type Handler func(context.Context, *Request) (*mcpclient.CallToolResult, error)
+
+// Interceptor goes around calls. It may change the request and the context, run
+// next not at all, once or several times, and change the result. It returns a
+// result or an error: one of next, or one of its own, which fails the call and
+// whose text the model is told.
+//
+// What the toolset needs to know who asks ([SourceFrom]) is in the context that
+// it gets, so next must be given one made of it.
+type Interceptor func(next Handler) Handler
+
+// sending is one call of a model on its way through the interceptors.
+type sending struct {
+	tool     *Tool
+	checked  []byte // the arguments that were last found to fit
+	approved []byte // the arguments that were last allowed
+	edited   bool   // approval has put others in their place
+	err      error  // the last error from beyond the interceptors
+}
+
+// through sends a request through the interceptors.
+func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
+	h := Handler(s.send)
+	all := s.tool.opts.Intercept
+	for i := len(all) - 1; i >= 0; i-- {
+		next := h
+		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
+			err = guard("interceptor", func() (err error) {
+				res, err = all[i](next)(ctx, r)
+				return err
+			})
+			return res, err
+		}
+	}
+	if res, err = h(ctx, r); err == nil && res == nil {
+		err = errors.New("an interceptor returned neither a result nor an error")
+	}
+	if err != nil && (s.err == nil || !errors.Is(err, s.err)) && ctx.Err() == nil {
+		err = &interceptedError{err}
+	}
+	return res, err
+}
+
+// interceptedError is an error that an interceptor made.
+type interceptedError struct{ err error }
+
+func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
+func (e *interceptedError) Unwrap() error { return e.err }
+
+// send is what comes after the interceptors: approval and the call itself.
+func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
+	defer func() { s.err = err }()
+	t := s.tool
+	args := r.Arguments
+	if !bytes.Equal(args, s.checked) {
+		if err := t.schema.Validate(args); err != nil {
+			return nil, t.argumentError(err)
+		}
+		s.checked = args
+	}
+	// A call that is repeated by an interceptor is approved once.
+	if s.approved == nil || !bytes.Equal(args, s.approved) {
+		sent, edited, err := t.server.set.approvals.approve(ctx, t, r.Call, args)
+		if err != nil {
+			return nil, err
+		}
+		s.approved = args
+		if args, s.edited = sent, edited; edited {
+			s.checked, s.approved, r.Arguments = sent, sent, sent
+		}
+	}
+	res, err := t.server.client.CallTool(ctx, t.def.Name, args, r.Options...)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", t.server.label, err)
+	}
+	return res, nil
+}
+
+// ContextHeaders is a round tripper that adds headers to requests by what their
+// context says, so that many users can share the connections of one toolset:
+//
+//	&mcpclient.HTTP{URL: url, Client: &http.Client{Transport: &adapter.ContextHeaders{
+//		Headers: func(ctx context.Context) http.Header {
+//			return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
+//		},
+//	}}}
+//
+// A request of a call has the values of the context that the call was made
+// with, as an [Interceptor] left them. Requests that belong to no call, such as
+// a server's standalone stream, have those of connecting.
+type ContextHeaders struct {
+	// Base sends the requests. Default: [http.DefaultTransport].
+	Base http.RoundTripper
+
+	// Headers returns what to set, instead of what is there. It may be called
+	// concurrently.
+	Headers func(context.Context) http.Header
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (c *ContextHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
+	base := c.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if c.Headers == nil {
+		return base.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	for name, values := range c.Headers(req.Context()) {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return base.RoundTrip(req)
+}

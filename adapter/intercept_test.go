@@ -1,0 +1,184 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestInterceptors(t *testing.T) {
+	var order []string
+	around := func(name string) Interceptor {
+		return func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+				order = append(order, name+" "+string(r.Arguments))
+				res, err := next(ctx, r)
+				order = append(order, name+" done")
+				return res, err
+			}
+		}
+	}
+	change := func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+			r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
+			r.Options = append(r.Options, mcpclient.WithMeta("tenant", json.RawMessage(`"t1"`)))
+			res, err := next(ctx, r)
+			if err == nil {
+				res.Content = append(res.Content, &mcpclient.TextContent{Text: "and more"})
+			}
+			return res, err
+		}
+	}
+	var meta any
+	p := newPeer().tool("w", weather, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		meta = req.Params.Meta["tenant"]
+		return echo(ctx, req)
+	})
+	ts := open(t, &Options{Intercept: []Interceptor{around("a"), change, around("b")}}, Server{Name: "p", Transport: p.transport(t)})
+	r := ts.Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	if want := "{\"city\":\"Oslo\"}\nand more"; r.Text != want {
+		t.Errorf("got %q, want %q", r.Text, want)
+	}
+	if diff := cmp.Diff(order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if meta != "t1" {
+		t.Errorf("got the meta %v, want what the interceptor added", meta)
+	}
+}
+
+// intercepted calls the tool w of a server through one interceptor.
+func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error)) (*Result, int) {
+	reached := 0
+	p := newPeer().tool("w", weather, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		reached++
+		return echo(ctx, req)
+	})
+	opts.Intercept = []Interceptor{func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) { return i(ctx, r, next) }
+	}}
+	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
+	r := ts.Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	return r, reached
+}
+
+func TestInterceptorSkips(t *testing.T) {
+	cached := &mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.TextContent{Text: "cached"}}}
+	r, reached := intercepted(t, Options{}, func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return cached, nil })
+	if r.Text != "cached" || r.Raw != cached || reached != 0 {
+		t.Errorf("got %q after %d calls, want the server left alone", r.Text, reached)
+	}
+}
+
+// A call that is tried again is approved once.
+func TestInterceptorRetries(t *testing.T) {
+	asked := 0
+	approve := func(context.Context, *Approval) (Decision, error) { asked++; return Decision{Allow: true}, nil }
+	r, reached := intercepted(t, Options{Approve: approve}, func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+		if _, err := next(ctx, r); err != nil {
+			return nil, err
+		}
+		return next(ctx, r)
+	})
+	if r.Err != nil || reached != 2 || asked != 1 {
+		t.Errorf("got %v, %d calls and %d questions, want 2 and 1", r.Err, reached, asked)
+	}
+}
+
+func TestInterceptorFails(t *testing.T) {
+	over := errors.New("over the budget")
+	for name, tt := range map[string]struct {
+		i    func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error)
+		want string
+	}{
+		"error":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, over }, "Error: the call was stopped: over the budget"},
+		"nothing": {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: an interceptor returned neither a result nor an error"},
+		"panic":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { panic("oops") }, "Error: the call was stopped: interceptor panicked: oops"},
+		"bad arguments": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+			r.Arguments = json.RawMessage(`{}`)
+			return next(ctx, r)
+		}, `Error: arguments of w: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`},
+	} {
+		r, reached := intercepted(t, Options{}, tt.i)
+		if r.Text != tt.want || r.Fatal() != nil || r.Err == nil || reached != 0 {
+			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, tt.want)
+		}
+	}
+}
+
+type userKey struct{}
+
+// Many users share a toolset: each request carries the headers of its user.
+func TestHeadersFromTheContext(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return say(req.Extra.Header.Get("X-User") + " " + req.Extra.Header.Get("X-Trace")), nil
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := memhttp.New(handler)
+	t.Cleanup(web.Close)
+	base := web.Client().Transport
+	headers := &ContextHeaders{Base: base, Headers: func(ctx context.Context) http.Header {
+		h := http.Header{}
+		if user, ok := ctx.Value(userKey{}).(string); ok {
+			h.Set("X-User", user)
+		}
+		if trace, ok := ctx.Value(traceKey{}).(string); ok {
+			h["x-trace"] = []string{trace}
+		}
+		return h
+	}}
+	trace := func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+			return next(context.WithValue(ctx, traceKey{}, r.Call.ID), r)
+		}
+	}
+	ts := open(t, &Options{Intercept: []Interceptor{trace}}, Server{Name: "s", Transport: &mcpclient.HTTP{URL: web.URL(), Client: &http.Client{Transport: headers}}})
+	users := []string{"ada", "bob", "eve"}
+	answers := make(chan string)
+	for _, user := range users {
+		go func() {
+			answers <- ts.Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
+		}()
+	}
+	var got []string
+	for range users {
+		got = append(got, <-answers)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}
+
+type traceKey struct{}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestContextHeadersLeaveTheRequestAlone(t *testing.T) {
+	var sent http.Header
+	base := roundTripper(func(req *http.Request) (*http.Response, error) { sent = req.Header; return nil, errNoDial })
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.com", strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-User", "none")
+	set := &ContextHeaders{Base: base, Headers: func(context.Context) http.Header { return http.Header{"x-user": {"ada"}} }}
+	if _, err := set.RoundTrip(req); !errors.Is(err, errNoDial) || sent.Get("X-User") != "ada" || req.Header.Get("X-User") != "none" {
+		t.Errorf("got %v, sent %v, kept %v, want ada sent and the request as it was", err, sent, req.Header)
+	}
+	if _, err := (&ContextHeaders{Base: base}).RoundTrip(req); !errors.Is(err, errNoDial) || sent.Get("X-User") != "none" {
+		t.Errorf("got %v, want the request as it is without Headers", sent)
+	}
+}

@@ -1,0 +1,139 @@
+package adapter
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Drift is a tool that is not what it was pinned as: its name is new, or its
+// description, a schema or an annotation has changed since.
+type Drift struct {
+	Server      string
+	Definition  *mcpclient.Tool // what the server offers now; shared, not to be changed
+	Pinned      string          // the fingerprint that was expected, "" for a new tool
+	Fingerprint string          // of Definition
+}
+
+// DriftError says that a tool was left out because it is not what it was pinned
+// as.
+type DriftError struct {
+	Tool        string // the server's name of the tool
+	Pinned      string // "" when no tool of that name was pinned
+	Fingerprint string
+}
+
+func (e *DriftError) Error() string {
+	if e.Pinned == "" {
+		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", cut(e.Tool, 200), e.Fingerprint)
+	}
+	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", cut(e.Tool, 200), e.Fingerprint)
+}
+
+// Fingerprint is a hash of everything that a model or an approval goes by: the
+// tool's name, title, description, schemas and annotations. It does not depend
+// on how the server writes its JSON.
+func Fingerprint(tool *mcpclient.Tool) string {
+	h := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(tool.Name), []byte(tool.Title), []byte(tool.Description),
+		canonical(tool.InputSchema), canonical(tool.OutputSchema), annotations(tool.Annotations),
+	} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func annotations(a *mcpclient.ToolAnnotations) []byte {
+	b, err := json.Marshal(a) // of strings and booleans
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// canonical writes JSON with sorted keys and without spaces; what is no JSON
+// stays as it is. Numbers keep their digits.
+func canonical(raw json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return raw
+	}
+	b, err := jsonrpc.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return b
+}
+
+// Fingerprint is the fingerprint of the tool's definition.
+func (t *Tool) Fingerprint() string { return t.fingerprint }
+
+// Pins returns, by server, the fingerprints of the tools that are offered, to be
+// kept and given to [Server.Pins] another time.
+func (t *Toolset) Pins() map[string]map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[string]map[string]string{}
+	for _, s := range t.servers {
+		if s.err == nil {
+			out[s.label] = fingerprints(s.tools)
+		}
+	}
+	return out
+}
+
+func fingerprints(tools []*Tool) map[string]string {
+	pins := make(map[string]string, len(tools))
+	for _, tool := range tools {
+		pins[tool.def.Name] = tool.fingerprint
+	}
+	return pins
+}
+
+// hold leaves out of a listing what is not as it was pinned. It returns the pins
+// that hold from now on, nil when there are none.
+func (s *server) hold(l *listing, pins map[string]string) map[string]string {
+	if pins == nil {
+		if !s.opts.Pin {
+			return nil
+		}
+		return fingerprints(l.tools)
+	}
+	pins = maps.Clone(pins)
+	var kept []*Tool
+	for _, tool := range l.tools {
+		name := tool.def.Name
+		if pinned := pins[name]; pinned != tool.fingerprint {
+			if !s.accepts(Drift{Server: s.label, Definition: tool.def, Pinned: pinned, Fingerprint: tool.fingerprint}) {
+				l.skip(s, name, &DriftError{Tool: name, Pinned: pinned, Fingerprint: tool.fingerprint})
+				continue
+			}
+			pins[name] = tool.fingerprint
+		}
+		kept = append(kept, tool)
+	}
+	l.tools = kept
+	return pins
+}
+
+// accepts asks the host about a drift.
+func (s *server) accepts(d Drift) (ok bool) {
+	if s.opts.Drift == nil {
+		return false
+	}
+	if err := guard("Options.Drift", func() error { ok = s.opts.Drift(d); return nil }); err != nil {
+		s.opts.Logger.Error("a drift was refused", "server", s.label, "tool", cut(d.Definition.Name, 200), "error", err)
+		return false
+	}
+	return ok
+}

@@ -1,0 +1,105 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestFingerprint(t *testing.T) {
+	yes := true
+	tool := mcpclient.Tool{Name: "a", Description: "b", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740993}}}`)}
+	same := tool
+	same.InputSchema = json.RawMessage("{ \"properties\": {\"x\":{\"maximum\":9007199254740993}},\n\"type\":\"object\"}")
+	same.Meta, same.Icons = json.RawMessage(`{"x":1}`), []mcpclient.Icon{{}}
+	if Fingerprint(&tool) != Fingerprint(&same) {
+		t.Error("got different fingerprints, want one for JSON that means the same")
+	}
+	for name, change := range map[string]func(*mcpclient.Tool){
+		"name":        func(t *mcpclient.Tool) { t.Name = "c" },
+		"shifted":     func(t *mcpclient.Tool) { t.Name, t.Description = "ab", "" },
+		"title":       func(t *mcpclient.Tool) { t.Title = "c" },
+		"description": func(t *mcpclient.Tool) { t.Description = "c" },
+		"schema": func(t *mcpclient.Tool) {
+			t.InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740992}}}`)
+		},
+		"output schema": func(t *mcpclient.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
+		"annotation":    func(t *mcpclient.Tool) { t.Annotations = &mcpclient.ToolAnnotations{ReadOnlyHint: &yes} },
+	} {
+		changed := tool
+		if change(&changed); Fingerprint(&tool) == Fingerprint(&changed) {
+			t.Errorf("%s: got the same fingerprint, want another", name)
+		}
+	}
+}
+
+func TestPins(t *testing.T) {
+	first := open(t, nil, Server{Name: "p", Transport: newPeer().tool("a", object, echo).tool("b", object, echo).transport(t)})
+	pins := first.Pins()["p"]
+	if len(pins) != 2 || pins["a"] != first.Servers()[0].Tools[0].Fingerprint() {
+		t.Fatalf("got %v, want the fingerprints of both tools", pins)
+	}
+	changed := func() Server {
+		p := newPeer().tool("a", search, echo).tool("b", object, echo).tool("c", object, echo)
+		return Server{Name: "p", Transport: p.transport(t), Pins: pins}
+	}
+	ts := open(t, nil, changed())
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
+		t.Errorf("got (-) want (+) what is as it was pinned:\n%s", diff)
+	}
+	for i, name := range []string{"a", "c"} {
+		s := ts.Servers()[0].Skipped[i]
+		var drift *DriftError
+		if s.Name != name || !errors.As(s.Err, &drift) || drift.Pinned != pins[name] {
+			t.Errorf("got %+v, want the drift of %s", s, name)
+		}
+	}
+
+	var asked []string
+	ts = open(t, &Options{Drift: func(d Drift) bool {
+		asked = append(asked, d.Server+"/"+d.Definition.Name)
+		return d.Pinned != ""
+	}}, changed())
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
+		t.Errorf("got (-) want (+) with the accepted drift:\n%s", diff)
+	}
+	if diff := cmp.Diff(asked, []string{"p/a", "p/c"}); diff != "" {
+		t.Errorf("got (-) want (+) questions:\n%s", diff)
+	}
+	if err := ts.Refresh(t.Context()); err != nil || len(asked) != 3 {
+		t.Errorf("got %v and %v, want what was accepted not asked about again", err, asked)
+	}
+	if len(pins) != 2 || ts.Pins()["p"]["a"] == pins["a"] {
+		t.Error("got the caller's pins changed, or the old ones back")
+	}
+}
+
+// The first definition holds: a server cannot swap a tool afterwards.
+func TestPinAtFirstUse(t *testing.T) {
+	p := newPeer().tool("a", object, echo).tool("b", object, echo)
+	ts := open(t, &Options{Pin: true}, Server{Name: "p", Transport: p.transport(t)})
+	for _, schema := range []string{search, object} {
+		p.tool("a", schema, echo)
+		if err := ts.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"a", "b"}
+		if schema == search {
+			want = []string{"b"}
+		}
+		if diff := cmp.Diff(toolNamesOf(ts), want); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+	}
+}
+
+func TestDriftThatPanics(t *testing.T) {
+	p := newPeer().tool("a", object, echo)
+	ts := open(t, &Options{Drift: func(Drift) bool { panic("oops") }}, Server{Name: "p", Transport: p.transport(t), Pins: map[string]string{}})
+	if len(ts.Tools()) != 0 {
+		t.Error("got the tool, want it refused")
+	}
+}

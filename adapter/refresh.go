@@ -1,0 +1,285 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// EventKind says what an [Event] is about.
+type EventKind int
+
+const (
+	ToolsChanged  EventKind = iota // a server was asked for its tools again
+	ServerAdded                    // by Add, or by a Refresh that reached it at last
+	ServerRemoved                  // by Remove
+)
+
+// Event says what changed in a toolset. Tools go by the names that their server
+// gives them.
+type Event struct {
+	Server  string
+	Kind    EventKind
+	Added   []string
+	Removed []string
+	Changed []string // another description, schema or annotation
+
+	// Err says why the tools could not be listed again, as the server had
+	// announced; the toolset goes on with those from before.
+	Err error
+}
+
+// tell reports an event to the host, with no lock held.
+func (t *Toolset) tell(e Event) {
+	if t.opts.OnChange == nil {
+		return
+	}
+	if err := guard("Options.OnChange", func() error { t.opts.OnChange(e); return nil }); err != nil {
+		t.opts.Logger.Error("a change was not heard of", "server", e.Server, "error", err)
+	}
+}
+
+func toolNames(tools []*Tool) []string {
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.def.Name)
+	}
+	return names
+}
+
+// Refresh lists the tools of the servers of those names again, of all servers
+// when none is named, and connects again to those that could not be reached or
+// whose connection has ended. A server that fails keeps its tools; the error
+// joins what went wrong.
+//
+// Servers up to revision 2025-11-25 say when their tools change, and are then
+// asked by themselves, at most once in every [Options.RefreshInterval]. Servers
+// of later revisions say so to subscribers only, of which a toolset is none:
+// there, and for connections that the caller made ([Server.Client]), Refresh is
+// the way.
+func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return fmt.Errorf("refresh toolset: %w", errToolsetClosed)
+	}
+	var chosen []*server
+	for _, s := range t.servers {
+		if len(names) == 0 || slices.Contains(names, s.label) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range names {
+		if t.serverLocked(name) < 0 {
+			t.mu.Unlock()
+			return fmt.Errorf("refresh toolset: there is no server %q", name)
+		}
+	}
+	t.mu.Unlock()
+	errs := make([]error, len(chosen))
+	var wg sync.WaitGroup
+	for i, s := range chosen {
+		wg.Go(func() { errs[i] = t.refresh(ctx, s) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("refresh toolset: %w", err)
+	}
+	return nil
+}
+
+// refresh lists the tools of one server again, or connects to it again.
+func (t *Toolset) refresh(ctx context.Context, s *server) error {
+	select {
+	case s.listing <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("server %q: %w", s.label, ctx.Err())
+	}
+	defer func() { <-s.listing }()
+	if s.lost() {
+		return t.reconnect(ctx, s)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
+		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
+	defer cancel()
+	l, err := s.list(ctx, &t.schemas)
+	if err != nil {
+		return fmt.Errorf("server %q: %w", s.label, err)
+	}
+	t.mu.Lock()
+	pins := s.pins
+	t.mu.Unlock()
+	pins = s.hold(&l, pins)
+	t.mu.Lock()
+	if !slices.Contains(t.servers, s) { // removed meanwhile
+		t.mu.Unlock()
+		return nil
+	}
+	e := s.replaceLocked(l, pins)
+	t.buildLocked()
+	t.mu.Unlock()
+	if len(e.Added)+len(e.Removed)+len(e.Changed) > 0 {
+		t.tell(e)
+	}
+	return nil
+}
+
+// lost reports whether there is no connection, and a way to get one.
+func (s *server) lost() bool {
+	if s.recipe.Transport == nil {
+		return false
+	}
+	if s.client == nil {
+		return true
+	}
+	select {
+	case <-s.client.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// reconnect puts a new connection in the place of a server that is lost.
+func (t *Toolset) reconnect(ctx context.Context, old *server) error {
+	s := t.newServer(&old.recipe)
+	t.mu.Lock()
+	s.pins = old.pins
+	t.mu.Unlock()
+	if err := t.start(ctx, s); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	i := slices.Index(t.servers, old)
+	if i < 0 || t.closed {
+		t.mu.Unlock()
+		_ = s.close()
+		return nil
+	}
+	before := *old
+	e := before.replaceLocked(listing{s.tools, s.skipped}, nil)
+	if old.err != nil {
+		e.Kind = ServerAdded
+	}
+	t.servers = slices.Clone(t.servers)
+	t.servers[i] = s
+	t.buildLocked()
+	t.mu.Unlock()
+	_ = old.close()
+	t.ready(s)
+	t.tell(e)
+	return nil
+}
+
+// replaceLocked takes over what a server lists now. Tools that are the same stay
+// the same value.
+func (s *server) replaceLocked(l listing, pins map[string]string) Event {
+	e := Event{Server: s.label, Kind: ToolsChanged}
+	before := map[string]*Tool{}
+	for _, tool := range s.tools {
+		before[tool.def.Name] = tool
+	}
+	for i, tool := range l.tools {
+		old := before[tool.def.Name]
+		delete(before, tool.def.Name)
+		switch {
+		case old == nil:
+			e.Added = append(e.Added, tool.def.Name)
+		case old.fingerprint != tool.fingerprint:
+			e.Changed = append(e.Changed, tool.def.Name)
+		case old.server == tool.server && old.own == tool.own && reflect.DeepEqual(old.def, tool.def):
+			l.tools[i] = old
+		}
+	}
+	for _, tool := range s.tools {
+		if before[tool.def.Name] != nil {
+			e.Removed = append(e.Removed, tool.def.Name)
+		}
+	}
+	s.tools, s.skipped, s.pins = l.tools, l.skipped, pins
+	return e
+}
+
+// refreshState is what is known of a server's announcements.
+type refreshState struct {
+	started bool // the server is in the catalog
+	wanted  bool // the server has announced a change that was not looked at
+	running bool // a goroutine looks at announcements
+}
+
+// listChanged is what a server says when its tools are not those it listed.
+const listChanged = "notifications/tools/list_changed"
+
+// withNotifications returns options whose notifications go to notify as well,
+// before the caller gets them.
+func withNotifications(opts *mcpclient.Options, notify func(*mcpclient.Notification)) *mcpclient.Options {
+	next := opts.OnNotification
+	opts.OnNotification = func(n *mcpclient.Notification) {
+		notify(n)
+		if next != nil {
+			next(n)
+		}
+	}
+	return opts
+}
+
+// notify hears what a server says. It does not wait for anything.
+func (t *Toolset) notify(s *server) func(*mcpclient.Notification) {
+	return func(n *mcpclient.Notification) {
+		if n.Method != listChanged {
+			return
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		s.refresh.wanted = true
+		t.wakeLocked(s)
+	}
+}
+
+// ready says that a server is in the catalog. What it announced before is looked
+// at now.
+func (t *Toolset) ready(s *server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.refresh.started = true
+	t.wakeLocked(s)
+}
+
+// wakeLocked has announcements looked at, unless that is being done.
+func (t *Toolset) wakeLocked(s *server) {
+	r := &s.refresh
+	if !r.started || !r.wanted || r.running || t.closed {
+		return
+	}
+	r.running = true
+	t.behind.Go(func() { t.follow(s) })
+}
+
+// follow refreshes a server for as long as it announces changes, and not more
+// often than the host wants.
+func (t *Toolset) follow(s *server) {
+	for {
+		t.mu.Lock()
+		if !s.refresh.wanted || t.closed {
+			s.refresh.running = false
+			t.mu.Unlock()
+			return
+		}
+		s.refresh.wanted = false
+		t.mu.Unlock()
+		if err := t.refresh(t.life, s); err != nil && t.life.Err() == nil {
+			t.opts.Logger.Warn("tools not listed again", "server", s.label, "error", err)
+			t.tell(Event{Server: s.label, Kind: ToolsChanged, Err: err})
+		}
+		select {
+		case <-time.After(t.opts.RefreshInterval):
+		case <-t.life.Done():
+		}
+	}
+}

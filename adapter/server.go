@@ -1,0 +1,197 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Server is one server of a toolset, and how it is treated.
+type Server struct {
+	// Name is the host's own label of the server. It must be unique. It prefixes
+	// the names of tools where they need it, and names the server in errors and
+	// in [Source]: what a server says of itself is never used for that.
+	Name string
+
+	// Transport reaches the server.
+	Transport mcpclient.Transport
+
+	// Client is a connection to use instead of Transport. The toolset does not
+	// close it and is not told of its notifications (see [Toolset.Refresh]), and
+	// [SourceFrom] knows nothing in its handlers.
+	Client *mcpclient.Client
+
+	// Options are used to connect instead of [Options.Client].
+	Options *mcpclient.Options
+
+	// Timeout bounds one call of a tool. Default: [Options.Timeout].
+	Timeout time.Duration
+
+	// Allow and Deny choose tools by the names that the server gives them, with
+	// * for any text and ? for any character. Without Allow all are allowed;
+	// what Deny names is left out in any case.
+	Allow, Deny []string
+
+	// Filter says whether a tool that passes Allow and Deny is offered. Default:
+	// all are. It must not change the tool. [ReadOnly], [NotDestructive] and
+	// [Matching] are filters.
+	Filter func(*mcpclient.Tool) bool
+
+	// Prefix is used in the names of tools instead of Name.
+	Prefix string
+
+	// Rename gives a tool another name for the model; "" keeps it. The result is
+	// made legal and told apart from others like any name.
+	Rename func(*mcpclient.Tool) string
+
+	// Trust says how far the server's word counts in approvals. Default:
+	// Untrusted.
+	Trust Trust
+
+	// Approve decides on calls instead of [Options.Approve].
+	Approve ApproveFunc
+
+	// Errors, MaxResult and MaxMedia replace those of [Options].
+	Errors    ErrorMode
+	MaxResult int
+	MaxMedia  int
+
+	// Pins are the fingerprints that the server's tools must have, by the names
+	// that the server gives them, as [Toolset.Pins] returned them. A tool that is
+	// not among them counts as drifted. Nil pins nothing.
+	Pins map[string]string
+}
+
+func checkServer(s *Server) error {
+	switch {
+	case s.Name == "":
+		return errors.New("a server has no name: set Server.Name")
+	case s.Client == nil && s.Transport == nil:
+		return fmt.Errorf("server %q: set Transport or Client", s.Name)
+	case s.Client != nil && s.Transport != nil:
+		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
+	}
+	return nil
+}
+
+// server is a connection to a server, or the failure to make one. A new attempt
+// makes a new server.
+type server struct {
+	set     *Toolset
+	label   string
+	recipe  Server
+	opts    *Options // with what the recipe replaces
+	client  *mcpclient.Client
+	listing chan struct{} // holds a token while the tools are being listed
+
+	// Guarded by Toolset.mu once the server is in a toolset.
+	err     error
+	tools   []*Tool
+	skipped []SkippedTool
+	pins    map[string]string // nil: not pinned
+	refresh refreshState
+}
+
+func newServer(recipe *Server, o *Options) *server {
+	own := *o
+	own.Timeout = positive(recipe.Timeout, o.Timeout)
+	own.MaxResult = max(positive(recipe.MaxResult, o.MaxResult), minResult)
+	own.MaxMedia = positive(recipe.MaxMedia, o.MaxMedia)
+	own.Errors = cmp.Or(recipe.Errors, o.Errors)
+	if recipe.Approve != nil {
+		own.Approve = recipe.Approve
+	}
+	return &server{label: recipe.Name, recipe: *recipe, opts: &own, listing: make(chan struct{}, 1), pins: recipe.Pins}
+}
+
+func positive[T int | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// open connects to the server and lists its tools. notify gets its
+// notifications.
+func (s *server) open(ctx context.Context, schemas *schema.Cache, notify func(*mcpclient.Notification)) (l listing, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
+		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
+	defer cancel()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("server %q: %w", s.label, err)
+			_ = s.close()
+		}
+	}()
+	s.client = s.recipe.Client
+	if s.client == nil {
+		opts := s.recipe.Options
+		if opts == nil {
+			opts = s.opts.Client
+		}
+		s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, withNotifications(withSources(opts, s.label), notify))
+		if err != nil {
+			return listing{}, err
+		}
+	}
+	return s.list(ctx, schemas)
+}
+
+// listing is what came of asking a server for its tools.
+type listing struct {
+	tools   []*Tool
+	skipped []SkippedTool
+}
+
+// list asks for the server's tools. One that cannot be used does not keep the
+// others from being used.
+func (s *server) list(ctx context.Context, schemas *schema.Cache) (l listing, err error) {
+	if s.client.Server().Capabilities.Tools == nil {
+		return l, nil
+	}
+	seen := map[string]bool{}
+	count := 0
+	for def, err := range s.client.Tools(ctx) {
+		if err != nil {
+			return l, err
+		}
+		if count++; count > s.opts.MaxTools {
+			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
+		}
+		if keep, err := s.keeps(def); err != nil {
+			return l, err
+		} else if !keep {
+			continue
+		}
+		tool, err := newTool(s, def, s.opts, schemas)
+		if err == nil && seen[def.Name] {
+			err = errors.New("listed twice: the first one is used")
+		}
+		if err != nil {
+			l.skip(s, def.Name, err)
+			continue
+		}
+		seen[def.Name] = true
+		l.tools = append(l.tools, tool)
+	}
+	return l, nil
+}
+
+// skip notes that a tool is left out.
+func (l *listing) skip(s *server, name string, err error) {
+	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", cut(name, 200), "error", err)
+	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
+}
+
+// close ends a connection that the toolset made.
+func (s *server) close() error {
+	if s.client == nil || s.client == s.recipe.Client {
+		return nil
+	}
+	return s.client.Close()
+}

@@ -1,0 +1,97 @@
+package adapter
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var cutNotice = regexp.MustCompile(`\[… \d+ of \d+ bytes were cut here; call (\S+) with (\{"handle":"(\w+)","offset":\d+\}) to read them …\]`)
+
+func TestSpill(t *testing.T) {
+	var all strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&all, "line %d é\n", i)
+	}
+	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
+	ts := open(t, &Options{MaxResult: 1000, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "short", "read_result"}); diff != "" {
+		t.Fatalf("got (-) want (+):\n%s", diff)
+	}
+	if r := ts.Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
+		t.Errorf("got %q, want a short result as it is", r.Text)
+	}
+	r := ts.Call(t.Context(), call("1", "long", ""))
+	found := cutNotice.FindStringSubmatch(r.Text)
+	if found == nil || len(r.Text) > 1000 {
+		t.Fatalf("got %q, want at most 1000 bytes with a handle", r.Text)
+	}
+	head, _, _ := strings.Cut(r.Text, "\n[…")
+	got, args := head, found[2]
+	for range 20 {
+		page := ts.Call(t.Context(), call("2", found[1], args))
+		if page.IsError || len(page.Text) > 1000 {
+			t.Fatalf("got %q, want a page", page.Text)
+		}
+		notice, text, _ := strings.Cut(page.Text, "\n")
+		got += text
+		var from, to, size, next int
+		if n, _ := fmt.Sscanf(notice, "[bytes %d to %d of %d; go on with offset %d]", &from, &to, &size, &next); n < 4 {
+			if !strings.HasSuffix(notice, "; the result ends here]") {
+				t.Fatalf("got the notice %q, want the end", notice)
+			}
+			break
+		}
+		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)
+	}
+	if diff := cmp.Diff(got, all.String()); diff != "" {
+		t.Errorf("got (-) want (+) the whole result page by page:\n%s", diff)
+	}
+	for args, want := range map[string]string{
+		fmt.Sprintf(`{"handle":%q,"offset":1e9}`, found[3]): "beyond the result",
+		`{"handle":"guess"}`: "no result with that handle",
+		`{}`:                 "missing required property",
+	} {
+		if r := ts.Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
+			t.Errorf("%s: got %q, want %q", args, r.Text, want)
+		}
+	}
+	tool, _ := ts.Lookup("read_result")
+	if tool.Server() != "" || tool.Client() != nil || !ReadOnly(tool.Definition()) {
+		t.Error("got a tool of some server, want the toolset's own")
+	}
+}
+
+func TestSpillIsBounded(t *testing.T) {
+	p := &spill{limit: 100, texts: map[string]string{}}
+	first := p.keep(strings.Repeat("a", 40))
+	second := p.keep(strings.Repeat("b", 40))
+	third := p.keep(strings.Repeat("c", 40))
+	if p.texts[first] != "" || p.texts[second] == "" || p.texts[third] == "" || p.used != 80 {
+		t.Errorf("got %d bytes, want the oldest gone", p.used)
+	}
+	if h := p.keep(strings.Repeat("d", 101)); h != "" || p.used != 80 {
+		t.Error("got a text kept that is too long, or the others gone for it")
+	}
+}
+
+func TestSpillKeepsItsName(t *testing.T) {
+	p := newPeer().tool("read_result", object, answer("mine")).tool("long", object, answer(strings.Repeat("x", 1000)))
+	ts := open(t, &Options{MaxResult: 400, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "p__read_result", "toolset__read_result"}); diff != "" {
+		t.Fatalf("got (-) want (+):\n%s", diff)
+	}
+	if found := cutNotice.FindStringSubmatch(ts.Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
+		t.Errorf("got %v, want the name that the tool has here", found)
+	}
+	var kept []string
+	for _, tool := range open(t, &Options{Spill: 1}).Tools() {
+		kept = append(kept, tool.Name())
+	}
+	if len(kept) != 1 {
+		t.Errorf("got %v, want the toolset's own tool without servers", kept)
+	}
+}

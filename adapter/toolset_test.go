@@ -1,0 +1,308 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// toolNamesOf lists the names that the model knows.
+func toolNamesOf(ts *Toolset) []string {
+	names := []string{}
+	for _, tool := range ts.Tools() {
+		names = append(names, tool.Name())
+	}
+	return names
+}
+
+func TestLookupIsAsCallIs(t *testing.T) {
+	p := newPeer().tool("Read", object, answer("ok"))
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	for _, name := range []string{"Read", "read", " READ\n"} {
+		tool, found := ts.Lookup(name)
+		r := ts.Call(t.Context(), call("1", name, ""))
+		if !found || r.Tool != tool || r.Text != "ok" {
+			t.Errorf("%q: got %v from Lookup and %v from Call, want the same tool", name, tool, r.Tool)
+		}
+	}
+	if _, found := ts.Lookup("write"); found {
+		t.Error("got a tool that there is not")
+	}
+}
+
+func TestAddAndRemove(t *testing.T) {
+	var events []Event
+	a := newPeer().tool("read", object, answer("a")).tool("x", object, echo)
+	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "a", Transport: a.transport(t)})
+	old, _ := ts.Lookup("read")
+
+	b := newPeer().tool("read", object, answer("b"))
+	if err := ts.Add(t.Context(), Server{Name: "b", Transport: b.transport(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"a__read", "x", "b__read"}); diff != "" {
+		t.Errorf("got (-) want (+) with b:\n%s", diff)
+	}
+	if old.Name() != "read" {
+		t.Errorf("got the name %q for a tool that was given out, want it unchanged", old.Name())
+	}
+	if r := ts.Call(t.Context(), call("1", "b__read", "")); r.Text != "b" {
+		t.Errorf("got %q, want the answer of b", r.Text)
+	}
+	if err := ts.Remove("b"); err != nil {
+		t.Fatal(err)
+	}
+	<-b.ended
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"read", "x"}); diff != "" {
+		t.Errorf("got (-) want (+) without b:\n%s", diff)
+	}
+	want := []Event{
+		{Server: "b", Kind: ServerAdded, Added: []string{"read"}},
+		{Server: "b", Kind: ServerRemoved, Removed: []string{"read"}},
+	}
+	if diff := cmp.Diff(events, want); diff != "" {
+		t.Errorf("got (-) want (+) events:\n%s", diff)
+	}
+}
+
+func TestAddThatFails(t *testing.T) {
+	a := newPeer().tool("x", object, echo)
+	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)})
+	for want, s := range map[string]Server{
+		`server "a" is there already`: {Name: "a", Transport: transportFunc(unreachable)},
+		"nobody there":                {Name: "b", Transport: transportFunc(unreachable)},
+		"set Transport or Client":     {Name: "c"},
+	} {
+		if err := ts.Add(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+	if got := ts.Servers(); len(got) != 1 || len(ts.Tools()) != 1 {
+		t.Errorf("got %v, want a alone", got)
+	}
+	if err := ts.Remove("b"); err == nil {
+		t.Error("got no error from removing what is not there")
+	}
+	if err := ts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ts.Add(t.Context(), Server{Name: "d", Transport: transportFunc(unreachable)}); !errors.Is(err, errToolsetClosed) {
+		t.Errorf("got %v, want the toolset closed", err)
+	}
+	if err := ts.Refresh(t.Context()); !errors.Is(err, errToolsetClosed) {
+		t.Errorf("got %v, want the toolset closed", err)
+	}
+}
+
+func TestRefreshOnDemand(t *testing.T) {
+	var events []Event
+	p := newPeer().tool("a", object, echo).tool("b", object, echo).tool("c", object, echo)
+	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
+	if got := ts.Servers()[0].Client.Server().Revision; got != mcpclient.Revision20260728 {
+		t.Fatalf("got revision %s, want the one that announces nothing by itself", got)
+	}
+	before, _ := ts.Lookup("a")
+	p.RemoveTools("b")
+	p.tool("c", search, echo).tool("d", object, echo)
+	if err := ts.Refresh(t.Context(), "p"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "c", "d"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if after, _ := ts.Lookup("a"); after != before {
+		t.Error("got another value for a tool that is the same")
+	}
+	want := []Event{{Server: "p", Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"c"}}}
+	if diff := cmp.Diff(events, want); diff != "" {
+		t.Errorf("got (-) want (+) events:\n%s", diff)
+	}
+	if err := ts.Refresh(t.Context()); err != nil || len(events) != 1 {
+		t.Errorf("got %v and %v, want no event when nothing has changed", err, events)
+	}
+	if err := ts.Refresh(t.Context(), "q"); err == nil {
+		t.Error("got no error for a server that is not there")
+	}
+}
+
+// A legacy server announces that its tools have changed.
+func TestRefreshByAnnouncement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []Event
+		var heard []string
+		opts := legacy
+		opts.OnNotification = func(n *mcpclient.Notification) { heard = append(heard, n.Method) }
+		p := newPeer().tool("a", object, echo)
+		ts := open(t, &Options{Client: &opts, OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		start := time.Now()
+		p.tool("b", object, echo)
+		for len(toolNamesOf(ts)) < 2 && time.Since(start) < time.Minute {
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+		}
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		if diff := cmp.Diff(events, []Event{{Server: "p", Added: []string{"b"}}}); diff != "" {
+			t.Errorf("got (-) want (+) events:\n%s", diff)
+		}
+		if !slices.Contains(heard, listChanged) {
+			t.Errorf("got %v, want the caller's OnNotification told as well", heard)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A server that announces changes all the time is not asked all the time.
+func TestAnnouncementsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := 0
+		transport, conn := mcpclient.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			serve(t, conn, func(method string) string {
+				if method == "tools/list" {
+					lists++
+					_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+					return `{"tools":[]}`
+				}
+				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
+			})
+		}()
+		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+		time.Sleep(10*time.Second + time.Millisecond)
+		synctest.Wait()
+		if lists < 10 || lists > 12 {
+			t.Errorf("got %d lists in 10 s, want one a second", lists)
+		}
+		if err := ts.Close(); err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
+		<-ended
+	})
+}
+
+func TestRefreshThatFails(t *testing.T) {
+	fail := false
+	transport, conn := mcpclient.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serve(t, conn, func(method string) string {
+			switch {
+			case method != "tools/list":
+				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+			case fail:
+				return `{"tools":"?"}`
+			}
+			return `{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`
+		})
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+	fail = true
+	if err := ts.Refresh(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {
+		t.Errorf("got %v, want what went wrong and where", err)
+	}
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"a"}); diff != "" {
+		t.Errorf("got (-) want (+) the tools from before:\n%s", diff)
+	}
+}
+
+func TestRefreshConnectsAgain(t *testing.T) {
+	p, q := newPeer().tool("a", object, answer("first")), newPeer().tool("a", object, answer("second"))
+	dials := []func(context.Context) (mcpclient.Conn, error){unreachable, p.transport(t).Dial, unreachable, q.transport(t).Dial}
+	again := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+		dial := dials[0]
+		dials = dials[1:]
+		return dial(ctx)
+	})
+	var kinds []EventKind
+	ts := open(t, &Options{Start: StartAvailable, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
+	if ts.Servers()[0].Err == nil {
+		t.Fatal("got a server that cannot be reached")
+	}
+	if err := ts.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := ts.Call(t.Context(), call("1", "a", "")); r.Text != "first" {
+		t.Fatalf("got %q, want the server reached", r.Text)
+	}
+	p.die()
+	<-ts.Servers()[0].Client.Done()
+	if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) {
+		t.Errorf("got %v, want the failure to connect", err)
+	}
+	if err := ts.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := ts.Call(t.Context(), call("1", "a", "")); r.Text != "second" {
+		t.Errorf("got %q, want the new connection", r.Text)
+	}
+	if !slices.Equal(kinds, []EventKind{ServerAdded, ToolsChanged}) {
+		t.Errorf("got the events %v, want one for each connection", kinds)
+	}
+}
+
+func TestServerOptions(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	fails := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		r := say("broken")
+		r.IsError = true
+		return r, nil
+	}
+	a := newPeer().tool("long", object, answer(long)).tool("fails", object, fails)
+	b := newPeer().tool("long", object, answer(long)).tool("fails", object, fails)
+	ts := open(t, &Options{Prefix: PrefixAlways},
+		Server{Name: "a", Transport: a.transport(t), MaxResult: 300, Errors: ErrorAsError, Prefix: "short",
+			Rename: func(tool *mcpclient.Tool) string { return strings.TrimPrefix(tool.Name, "f") }},
+		Server{Name: "b", Transport: b.transport(t)})
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"short__ails", "short__long", "b__fails", "b__long"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if n := len(ts.Call(t.Context(), call("1", "short__long", "")).Text); n > 300 {
+		t.Errorf("got %d bytes, want the server's bound", n)
+	}
+	if n := len(ts.Call(t.Context(), call("1", "b__long", "")).Text); n != 5000 {
+		t.Errorf("got %d bytes, want all", n)
+	}
+	var failed *mcpclient.ToolError
+	r := ts.Call(t.Context(), call("1", "short__ails", ""))
+	if !errors.As(r.Fatal(), &failed) || r.Text != "Error: broken" || !r.IsError {
+		t.Errorf("got %v and %q, want the failure as an error", r.Fatal(), r.Text)
+	}
+	if _, err := r.Tool.Call(t.Context(), ""); !errors.As(err, &failed) {
+		t.Errorf("got %v, want the failure as an error", err)
+	}
+	if r := ts.Call(t.Context(), call("1", "b__fails", "")); r.Fatal() != nil || r.Err != nil || r.Text != "Error: broken" {
+		t.Errorf("got %v and %q, want the failure as text", r.Err, r.Text)
+	}
+	if r := ts.Call(t.Context(), call("1", "short__ails", `[`)); r.Fatal() != nil || !r.IsError {
+		t.Errorf("got %v, want the model's own mistake as text in any mode", r.Fatal())
+	}
+}
+
+func TestRenameThatPanics(t *testing.T) {
+	p := newPeer().tool("a", object, echo).tool("b", object, echo)
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Rename: func(tool *mcpclient.Tool) string {
+		if tool.Name == "a" {
+			panic("oops")
+		}
+		return "c"
+	}})
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"c"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}
