@@ -108,8 +108,14 @@ const blockSize = 16
 // inputSize counts what a request would make the host read.
 func inputSize(p *mcpclient.CreateMessageParams) int {
 	size := len(p.SystemPrompt)
+	size += len(p.Metadata)
 	for _, s := range p.StopSequences {
 		size += len(s)
+	}
+	if p.ModelPreferences != nil {
+		for _, h := range p.ModelPreferences.Hints {
+			size += len(h.Name)
+		}
 	}
 	for _, t := range p.Tools {
 		size += len(t.Name) + len(t.Description) + len(t.InputSchema)

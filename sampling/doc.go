@@ -10,10 +10,16 @@
 // A request passes these steps; it ends at the first that objects:
 //
 //	check      what the specification demands of it; a person is not bothered with the rest
-//	governor   the limits, which hold without a reviewer and with one
-//	review     of the request: a person or a policy may edit or refuse it
+//	policy     what the host lets this server do at all
+//	choice     of a model that can take the request, by the server's preferences
+//	governor   the limits, which hold without a reviewer and with one: a place is reserved
+//	review     of the request: a person or a program may edit or refuse it
 //	model      the completion
 //	review     of the reply, which the server is about to see
+//	audit      a record of all this, whatever came of it
+//
+// Without options there is one model, no reviewer, and the limits of the zero
+// [Limits].
 //
 // A server's request is a stranger's prompt at the host's expense. It gets
 // nothing of the host: no history, no tools, no instructions but those of

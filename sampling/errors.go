@@ -10,9 +10,25 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// RefusedError is a request that a limit or the reviewer did not let pass. It
-// is [mcpclient.ErrRejected], so servers of the legacy era get code -1.
+// Kind is what a request was refused for.
+type Kind string
+
+// The kinds of refusals.
+const (
+	KindPolicy Kind = "policy" // of the host for the server
+	KindReview Kind = "review" // the reviewer, now or before
+	KindSize   Kind = "size"   // Limits.InputBytes
+	KindRate   Kind = "rate"   // requests per minute
+	KindBudget Kind = "budget" // requests or tokens
+	KindCost   Kind = "cost"
+	KindDepth  Kind = "depth" // Limits.Depth
+)
+
+// RefusedError is a request that a limit, the policy or the reviewer did not let
+// pass. It is [mcpclient.ErrRejected], so servers of the legacy era get code -1,
+// with the kind as data.reason.
 type RefusedError struct {
+	Kind   Kind
 	Reason string // for the server to see
 
 	cause error
@@ -22,16 +38,22 @@ type RefusedError struct {
 // server.
 func (e *RefusedError) Error() string { return "sampling request refused: " + e.Reason }
 
-// Unwrap returns [mcpclient.ErrRejected] and, if there is one, the reviewer's
-// error.
+// Unwrap returns [mcpclient.ErrRejected], the [*mcpclient.RPCError] that is the
+// answer and, if there is one, the reviewer's error.
 func (e *RefusedError) Unwrap() []error {
-	if e.cause == nil {
-		return []error{mcpclient.ErrRejected}
+	answer := &mcpclient.RPCError{
+		Code: mcpclient.CodeUserRejected, Message: e.Error(),
+		Data: encoded(struct {
+			Reason Kind `json:"reason"`
+		}{e.Kind}),
 	}
-	return []error{mcpclient.ErrRejected, e.cause}
+	if e.cause == nil {
+		return []error{mcpclient.ErrRejected, answer}
+	}
+	return []error{mcpclient.ErrRejected, answer, e.cause}
 }
 
-func refused(reason string) error { return &RefusedError{Reason: reason} }
+func refused(kind Kind, reason string) error { return &RefusedError{Kind: kind, Reason: reason} }
 
 // invalid is the answer to a request that breaks the rules.
 func invalid(err error) error {
@@ -41,11 +63,11 @@ func invalid(err error) error {
 // modelFailed is the answer to a request at which the model failed. It tells
 // the server the kind of failure; the host's words, its name and its address
 // go to the log only.
-func (s *Sampler) modelFailed(ctx context.Context, err error) error {
+func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	s.log.Warn("sampling: the model failed", "model", s.model, "error", err)
+	s.log.Warn("sampling: the model failed", "model", r.model.ID, "error", err)
 	data := struct {
 		Reason    string `json:"reason"`
 		Status    int    `json:"status,omitempty"`
@@ -56,14 +78,20 @@ func (s *Sampler) modelFailed(ctx context.Context, err error) error {
 		message, data.Reason = describe(failure)
 		data.Retryable = failure.Retryable()
 		if failure.Status >= 400 {
-			data.Status = failure.Status
+			data.Status, r.record.Status = failure.Status, failure.Status
 		}
 	}
-	raw, err := json.Marshal(data)
-	if err != nil {
-		raw = nil
+	return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: message, Data: encoded(data)}
+}
+
+// noModel is the answer to a request that no model can take. Which ones there
+// are goes to the log only.
+func (s *Sampler) noModel(err error) error {
+	s.log.Warn("sampling: no model to ask", "error", err)
+	return &mcpclient.RPCError{
+		Code: mcpclient.CodeInternalError, Message: "the host has no model that can take the request",
+		Data: json.RawMessage(`{"reason":"no_model","retryable":false}`),
 	}
-	return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: message, Data: raw}
 }
 
 // describe words a failure of the host in our own words.

@@ -7,91 +7,313 @@ import (
 	"time"
 )
 
-// Limits bound what servers can spend. They hold however many requests come at
-// once, and with a reviewer as well as without.
+// Limits bound what servers can spend, all of them together. They hold however
+// many requests come at once, and with a reviewer as well as without.
+//
+// A request has what it may come to reserved before anybody is asked about it:
+// a token for each byte of its text, and its maxTokens. What it has come to is
+// put in the place of that afterwards. What an attempt that failed midway has
+// cost is not known, so the reservation stays for it.
 type Limits struct {
 	// MaxTokens bounds one reply; a request for more is lowered to it. Default
 	// 4,096.
 	MaxTokens int
 
+	// InputBytes bounds one request: its text, its media, its tools and their
+	// results, and 16 bytes for each message and each block. Larger ones are
+	// refused. Default 4 MiB.
+	InputBytes int
+
 	// Requests bounds the requests within any Window that get past the checks,
-	// whatever becomes of them; further ones are refused. One may take up to four
+	// whatever becomes of them; further ones are refused. One may take two
 	// completions: a model that fails to call a required tool, or calls one in a
 	// way that makes no sense, gets a second chance. Default 50.
 	Requests int
 
-	// Window is the time that Requests is for. Default 1 h.
+	// PerMinute bounds the same within any minute. Default Requests.
+	PerMinute int
+
+	// Tokens bounds the tokens within any Window, of requests and replies.
+	// Default 1,000,000.
+	Tokens int64
+
+	// Cost bounds the cost within any Window, in the currency of the catalogue,
+	// which must give the price of every model. Default 0: none.
+	Cost float64
+
+	// Window is the time that the limits are for. Default 1 h.
 	Window time.Duration
 
 	// Concurrent bounds the requests that are reviewed or answered at the same
 	// time; further ones wait. Default 4.
 	Concurrent int
 
-	// InputBytes bounds one request: its text, its media, its tools and their
-	// results, and 16 bytes for each message and each block. Larger ones are
-	// refused. Default 4 MiB.
-	InputBytes int
+	// Depth bounds requests within requests: one that a server makes in a call
+	// that a reviewer makes to decide on another has depth 2. Default 2.
+	Depth int
+
+	// Server bounds each server, in addition. Default: no limits of its own.
+	Server Budget
+
+	// Call bounds the requests in each call of a tool that [Options.Source]
+	// tells, however long it takes, those in calls within it included. Default:
+	// 20 requests.
+	Call Budget
+}
+
+// Budget bounds a part of the requests, as the fields of [Limits] with the same
+// names bound all of them. A zero is no limit.
+type Budget struct {
+	Requests   int
+	PerMinute  int
+	Tokens     int64
+	Cost       float64
+	Concurrent int
 }
 
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxTokens, 4096)
+	setDefault(&l.InputBytes, 4<<20)
 	setDefault(&l.Requests, 50)
+	setDefault(&l.PerMinute, l.Requests)
+	setDefault(&l.Tokens, 1_000_000)
 	setDefault(&l.Window, time.Hour)
 	setDefault(&l.Concurrent, 4)
-	setDefault(&l.InputBytes, 4<<20)
+	setDefault(&l.Depth, 2)
+	setDefault(&l.Call.Requests, 20)
 	return l
 }
 
-func setDefault[T int | time.Duration](p *T, v T) {
+func setDefault[T int | int64 | time.Duration](p *T, v T) {
 	if *p <= 0 {
 		*p = v
 	}
 }
 
-// governor admits requests. A request has its place reserved before anything
-// is spent on it.
+func (l *Limits) total() Budget {
+	return Budget{Requests: l.Requests, PerMinute: l.PerMinute, Tokens: l.Tokens, Cost: l.Cost, Concurrent: l.Concurrent}
+}
+
+// governor admits requests, and keeps the accounts that they are charged to.
 type governor struct {
 	limits Limits
-	slots  chan struct{}
 
-	mu       sync.Mutex
-	admitted []time.Time // of the latest limits.Requests requests, a ring
-	oldest   int         // in admitted, once it is full
+	mu      sync.Mutex // guards the accounts and what is in them
+	total   *account
+	servers map[string]*account
+	calls   map[string]*account
 }
 
 func newGovernor(l Limits) *governor {
-	return &governor{limits: l, slots: make(chan struct{}, l.Concurrent)}
-}
-
-// admit reserves a request's place and waits for its turn. done gives the turn
-// to the next.
-func (g *governor) admit(ctx context.Context) (done func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if !g.reserve(time.Now()) {
-		return nil, refused(fmt.Sprintf("the limit of %d requests in %v is used up", g.limits.Requests, g.limits.Window))
-	}
-	select {
-	case g.slots <- struct{}{}:
-		return func() { <-g.slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	return &governor{
+		limits: l, total: newAccount("all servers", l.total(), l.Window),
+		servers: map[string]*account{}, calls: map[string]*account{},
 	}
 }
 
-// reserve takes one of the requests of the window, if any is left.
-func (g *governor) reserve(now time.Time) bool {
+// ticket is a request that was admitted.
+type ticket struct {
+	governor *governor
+	charge   *charge
+	accounts []*account // the narrowest first
+	nested   bool
+	held     []*account // whose turn it has
+}
+
+// admit reserves a place for a request, and what it may come to. The ticket is
+// to be closed.
+func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
+	if w.depth > g.limits.Depth {
+		return nil, refused(KindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.admitted) < g.limits.Requests {
-		g.admitted = append(g.admitted, now)
-		return true
+	now := time.Now()
+	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
+	if w.call != "" {
+		t.accounts = append(t.accounts, open(g.calls, w.call, now, func() *account {
+			return newAccount("one call", g.limits.Call, 0)
+		}, g.limits.Window))
 	}
-	if now.Sub(g.admitted[g.oldest]) < g.limits.Window {
-		return false
+	t.accounts = append(t.accounts, open(g.servers, w.key, now, func() *account {
+		return newAccount("one server", w.budget(&g.limits), g.limits.Window)
+	}, g.limits.Window), g.total)
+	for _, a := range t.accounts {
+		if err := a.takes(now, t.charge, 1); err != nil {
+			return nil, err
+		}
 	}
-	g.admitted[g.oldest] = now
-	g.oldest = (g.oldest + 1) % len(g.admitted)
+	for _, a := range t.accounts {
+		a.charges = append(a.charges, t.charge)
+	}
+	return t, nil
+}
+
+// wait waits for the request's turn. One within another has its turn with it,
+// since the other waits for it.
+func (t *ticket) wait(ctx context.Context) error {
+	if t.nested {
+		return ctx.Err()
+	}
+	for _, a := range t.accounts {
+		if a.slots == nil {
+			continue
+		}
+		select {
+		case a.slots <- struct{}{}:
+			t.held = append(t.held, a)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// reserve changes what the next completion may come to.
+func (t *ticket) reserve(u Usage) error {
+	t.governor.mu.Lock()
+	defer t.governor.mu.Unlock()
+	before := t.charge.reserved
+	t.charge.reserved = u
+	for _, a := range t.accounts {
+		if err := a.takes(time.Now(), t.charge, 0); err != nil {
+			t.charge.reserved = before
+			return err
+		}
+	}
+	return nil
+}
+
+// spend puts what a completion came to in the place of what was reserved.
+func (t *ticket) spend(u Usage) {
+	t.governor.mu.Lock()
+	defer t.governor.mu.Unlock()
+	t.charge.spent = t.charge.spent.plus(u)
+	t.charge.reserved = Usage{}
+}
+
+// lose counts what was reserved as spent: the completion failed, and what it
+// came to is not known.
+func (t *ticket) lose() {
+	t.governor.mu.Lock()
+	defer t.governor.mu.Unlock()
+	t.charge.spent = t.charge.spent.plus(t.charge.reserved)
+	t.charge.reserved = Usage{}
+}
+
+// usage is what the request has come to.
+func (t *ticket) usage() Usage {
+	t.governor.mu.Lock()
+	defer t.governor.mu.Unlock()
+	return t.charge.spent
+}
+
+// close gives the turn to the next request and frees what was not spent.
+func (t *ticket) close() {
+	for _, a := range t.held {
+		<-a.slots
+	}
+	t.governor.mu.Lock()
+	defer t.governor.mu.Unlock()
+	t.charge.open, t.charge.reserved = false, Usage{}
+}
+
+// account is what was charged to one budget.
+type account struct {
+	whose   string
+	budget  Budget
+	window  time.Duration // 0 for as long as the account lives
+	slots   chan struct{} // of those whose turn it is; nil for no limit
+	charges []*charge     // the oldest first
+}
+
+// charge is one request in the accounts.
+type charge struct {
+	at       time.Time
+	open     bool // the request goes on
+	reserved Usage
+	spent    Usage
+}
+
+func newAccount(whose string, b Budget, window time.Duration) *account {
+	a := &account{whose: whose, budget: b, window: window}
+	if b.Concurrent > 0 {
+		a.slots = make(chan struct{}, b.Concurrent)
+	}
+	return a
+}
+
+// open finds an account or makes it. It forgets those in which nothing
+// happened within the window; so there are never more than requests within it.
+func open(all map[string]*account, key string, now time.Time, fresh func() *account, window time.Duration) *account {
+	if a, ok := all[key]; ok && !a.idle(now, window) {
+		return a
+	}
+	for k, a := range all {
+		if a.idle(now, window) {
+			delete(all, k)
+		}
+	}
+	a := fresh()
+	all[key] = a
+	return a
+}
+
+func (a *account) idle(now time.Time, window time.Duration) bool {
+	for _, c := range a.charges {
+		if c.within(now, window) {
+			return false
+		}
+	}
 	return true
+}
+
+// within says whether a charge counts: for as long as the request goes on, and
+// for the window from its beginning.
+func (c *charge) within(now time.Time, window time.Duration) bool {
+	return c.open || now.Sub(c.at) < window
+}
+
+// takes says whether one more request, or more for the charge, is within the
+// budget. The charge itself need not be in the account yet.
+func (a *account) takes(now time.Time, next *charge, requests int) error {
+	minute, cost, tokens := requests, 0.0, int64(0)
+	if requests > 0 {
+		cost, tokens = next.reserved.Cost, next.reserved.tokens()
+	}
+	kept := a.charges[:0]
+	for _, c := range a.charges {
+		if a.window > 0 && !c.within(now, a.window) {
+			continue
+		}
+		kept = append(kept, c)
+		requests++
+		tokens += c.reserved.tokens() + c.spent.tokens()
+		cost += c.reserved.Cost + c.spent.Cost
+		if now.Sub(c.at) < time.Minute {
+			minute++
+		}
+	}
+	clear(a.charges[len(kept):])
+	a.charges = kept
+	b := &a.budget
+	switch {
+	case b.Requests > 0 && requests > b.Requests:
+		return a.over(KindBudget, fmt.Sprintf("%d requests", b.Requests))
+	case b.PerMinute > 0 && minute > b.PerMinute:
+		return refused(KindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
+	case b.Tokens > 0 && tokens > b.Tokens:
+		return a.over(KindBudget, fmt.Sprintf("%d tokens", b.Tokens))
+	case b.Cost > 0 && cost > b.Cost:
+		return a.over(KindCost, "cost")
+	}
+	return nil
+}
+
+func (a *account) over(kind Kind, of string) error {
+	in := ""
+	if a.window > 0 {
+		in = fmt.Sprintf(" in %v", a.window)
+	}
+	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, in, a.whose))
 }

@@ -27,7 +27,9 @@ func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams) (*mcpclient
 		if !isObject(input) {
 			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", cut(call.Name))
 		}
-		out.Content = append(out.Content, &mcpclient.ToolUseContent{ID: call.ID, Name: call.Name, Input: input})
+		out.Content = append(out.Content, &mcpclient.ToolUseContent{
+			ID: call.ID, Name: call.Name, Input: input, Meta: withHostExtra(call.Extra),
+		})
 		used++
 	}
 	if used > 0 && r.Finish != chat.FinishLength {

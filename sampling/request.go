@@ -8,14 +8,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// chatRequest words a checked request for the model. includeContext and
-// metadata are left out: the host shares nothing of other servers, and metadata
-// is for a provider that the server does not know.
+// chatRequest words a checked request for the model. includeContext is left
+// out: the host shares nothing of other servers.
 func chatRequest(req *Request, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
 		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
-		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p),
+		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p), OneChance: true,
+		Metadata: metadata(p.Metadata, o.Metadata),
 	}
 	for _, t := range p.Tools {
 		out.Tools = append(out.Tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
@@ -92,7 +92,7 @@ func (w *writer) assistant(blocks []mcpclient.Content) {
 			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
 		case *mcpclient.ToolUseContent:
 			w.order = append(w.order, c.ID)
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Input)})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Input), Extra: hostExtra(c.Meta)})
 		default:
 			if part, ok := mediaPart(c); ok {
 				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})

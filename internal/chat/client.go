@@ -145,7 +145,7 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	for again := deltas == nil; ; again = false {
+	for again := deltas == nil && !r.OneChance; ; again = false {
 		reply, err := c.retry(ctx, d, deltas)
 		switch {
 		case err != nil:
@@ -153,7 +153,9 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
 			return reply, nil
 		case !again:
-			return nil, &Error{Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one"}
+			return nil, &Error{
+				Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one", Usage: reply.Usage,
+			}
 		}
 	}
 }

@@ -226,17 +226,17 @@ func TestReplyVariants(t *testing.T) {
 		{"second choice first", `{"choices":[{"index":1,"message":{"content":"y"}},{"index":0,"message":{"content":"x"}}]}`, Reply{Model: "m", Text: "x"}},
 		{"reasoning", `{"choices":[{"message":{"content":"x","reasoning":"Hm."}}]}`, Reply{Model: "m", Text: "x", Reasoning: "Hm."}},
 		{"function_call", `{"choices":[{"message":{"content":null,"function_call":{"name":"f","arguments":"{}"}},"finish_reason":"function_call"}]}`,
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"ID", "f", "{}"}}}},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{ID: "ID", Name: "f", Arguments: "{}"}}}},
 		{"phantom call", `{"choices":[{"message":{"content":"x","tool_calls":[{"id":"","function":{"name":"","arguments":""}}]},"finish_reason":"stop"}]}`,
 			Reply{Model: "m", Text: "x", Finish: FinishStop}},
 		{"ids twice", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}},{"id":"a","function":{"name":"f"}}]}}]}`,
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"a", "f", "{}"}, {"ID", "f", "{}"}}}},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}, {ID: "ID", Name: "f", Arguments: "{}"}}}},
 		{"id of an earlier call", `{"choices":[{"message":{"tool_calls":[{"id":"old","function":{"name":"f"}}]}}]}`,
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"ID", "f", "{}"}}}},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{ID: "ID", Name: "f", Arguments: "{}"}}}},
 		{"malformed arguments are kept", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{x"}}]}}]}`,
-			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{"a", "f", "{x"}}}},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{x"}}}},
 		{"one call whole, one cut off", `{"choices":[{"finish_reason":"length","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{\"x"}}]}}]}`,
-			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{"a", "f", "{}"}}}},
+			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
 		{"stop sequence", `{"choices":[{"finish_reason":"stop","message":{"content":"a###b","tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`,
 			Reply{Model: "m", Text: "a", Finish: FinishStop, Stopped: true}},
 	}
@@ -310,7 +310,7 @@ func conversation(n int) *Request {
 	for i := range n {
 		id := "call_" + string(rune('a'+i))
 		r.Messages = append(r.Messages,
-			Message{Role: Assistant, ToolCalls: []ToolCall{{id, "toola", `{"path":"/"}`}}},
+			Message{Role: Assistant, ToolCalls: []ToolCall{{ID: id, Name: "toola", Arguments: `{"path":"/"}`}}},
 			Message{Role: ToolRole, ToolCallID: id, Parts: []Part{{Text: strings.Repeat("A line of a file.\n", 100)}}})
 	}
 	return r

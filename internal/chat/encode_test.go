@@ -256,7 +256,7 @@ func TestNamesComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]ToolCall{{"a", "files.read", "{}"}}, got.ToolCalls); diff != "" {
+	if diff := cmp.Diff([]ToolCall{{ID: "a", Name: "files.read", Arguments: "{}"}}, got.ToolCalls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
@@ -321,6 +321,25 @@ func TestRecall(t *testing.T) {
 		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
 	equalJSON(t, ask(openAI), `{"role":"assistant","tool_calls":[
 		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
+}
+
+// A caller that keeps what the host said beside a call does not depend on the
+// client's memory.
+func TestExtraOfTheCaller(t *testing.T) {
+	carried := func(url, extra string) string {
+		got := sent(t, url, nil, &Request{Model: "m", Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{
+			{ID: "a", Name: "f", Extra: json.RawMessage(extra)},
+		}}}})
+		return string(got["messages"])
+	}
+	const sig = `{"google":{"thought_signature":"sig"}}`
+	const plain = `[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}]`
+	equalJSON(t, carried(gemini, sig), `[{"role":"assistant","tool_calls":[
+		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":`+sig+`}]}]`)
+	equalJSON(t, carried(openAI, sig), plain)
+	for _, bad := range []string{`"text"`, `[1]`, `{`, `{"x":"` + strings.Repeat("x", maxRecalledSize) + `"}`} {
+		equalJSON(t, carried(gemini, bad), plain)
+	}
 }
 
 func TestRecallIsBounded(t *testing.T) {

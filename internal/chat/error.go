@@ -34,6 +34,10 @@ type Error struct {
 	// RetryAfter is the wait that the host asked for, zero when it named none.
 	RetryAfter time.Duration
 
+	// Usage is what the host counted for an answer that is of no use, nil when it
+	// did not tell.
+	Usage *Usage
+
 	cause error
 }
 

@@ -209,6 +209,9 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 			Function: openai.FunctionCall{Name: e.draft.names.outgoing(call.Name), Arguments: objectText(call.Arguments)},
 		}
 		kept := e.recall.get(call.ID)
+		if kept.extra == nil && isExtra(call.Extra) {
+			kept.extra = call.Extra
+		}
 		if reasoning == "" {
 			reasoning = kept.reasoning
 		}

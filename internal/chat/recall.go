@@ -18,6 +18,12 @@ const (
 	maxRecalledSize = 64 << 10 // bytes for one call; larger ones are not kept
 )
 
+// isExtra says whether JSON can be what a host says beside a call: an object of
+// a size that is kept.
+func isExtra(raw json.RawMessage) bool {
+	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
+}
+
 // recall remembers what belongs to the latest tool calls.
 type recall struct {
 	mu    sync.Mutex

@@ -247,8 +247,13 @@ func (c *Client) settleCalls(x *exchange, d *draft, a *answer, r *Reply) error {
 			id = newCallID()
 		}
 		taken[id] = true
+		if !isExtra(call.extra) {
+			call.extra = nil
+		}
 		c.recall.put(id, recalled{extra: call.extra, reasoning: a.reasoning})
-		r.ToolCalls = append(r.ToolCalls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments})
+		r.ToolCalls = append(r.ToolCalls, ToolCall{
+			ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra,
+		})
 	}
 	return nil
 }

@@ -13,6 +13,10 @@ type Request struct {
 	Tools      []Tool
 	ToolChoice ToolChoice
 
+	// OneChance makes it an error at once when the model does not call a tool
+	// that it must call. Otherwise it is asked a second time, except in a stream.
+	OneChance bool
+
 	// ParallelToolCalls allows or forbids several calls in one reply. Default
 	// nil: what the host does by itself, or true where it must be asked.
 	ParallelToolCalls *bool
@@ -139,6 +143,12 @@ type ToolCall struct {
 	// Arguments are JSON as the model wrote it, usually an object; the model may
 	// have written something that is not JSON. Empty means {}.
 	Arguments string
+
+	// Extra is what the host said beside the call and wants back with it, a JSON
+	// object of up to 64 KiB; nil for nothing. It goes to hosts that want it, and
+	// is needed only where the client itself no longer knows it: it remembers the
+	// latest 512 calls.
+	Extra json.RawMessage
 }
 
 // Text makes a message of text.

@@ -24,7 +24,7 @@ func callDelta(calls string) string { return chunk(`{"tool_calls":[`+calls+`]}`,
 
 func TestStream(t *testing.T) {
 	const done = `data: [DONE]`
-	call := func(id, name, args string) ToolCall { return ToolCall{id, name, args} }
+	call := func(id, name, args string) ToolCall { return ToolCall{ID: id, Name: name, Arguments: args} }
 	tests := []struct {
 		name   string
 		lines  []string

@@ -1,0 +1,150 @@
+package sampling
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Outcome is what became of a request.
+type Outcome string
+
+// The outcomes.
+const (
+	Answered  Outcome = "answered"
+	Refused   Outcome = "refused"   // by a limit, the policy or the reviewer
+	Invalid   Outcome = "invalid"   // it broke the rules of the protocol
+	Failed    Outcome = "failed"    // the model did
+	Cancelled Outcome = "cancelled" // nobody waits for the answer
+)
+
+// Decider is who let a request or a reply pass, or refused it.
+type Decider string
+
+// The deciders; empty when it did not come to that.
+const (
+	ByLimits   Decider = "limits" // within them, with no reviewer to ask
+	ByPolicy   Decider = "policy"
+	ByReviewer Decider = "reviewer"
+	ByMemory   Decider = "memory" // an earlier decision of the reviewer
+)
+
+// Record is the account of one request, for [Options.Audit]. Its JSON is fit
+// for a log. Beside what [Options.AuditContents] adds it holds nothing of what
+// was asked and answered but hashes and counts.
+type Record struct {
+	Time time.Time `json:"time"` // of its arrival
+
+	Server   string `json:"server,omitempty"`   // the host's name for it
+	SelfName string `json:"selfName,omitempty"` // what it calls itself
+	Revision string `json:"revision,omitempty"` // of the protocol
+	ID       string `json:"id,omitempty"`       // of the request, in the legacy era
+	Method   string `json:"method,omitempty"`   // of the call in which it asks
+	Tool     string `json:"tool,omitempty"`     // what is called
+	Call     string `json:"call,omitempty"`     // that is charged for it, by Options.Source
+	Depth    int    `json:"depth"`
+
+	Outcome       Outcome `json:"outcome"`
+	Kind          Kind    `json:"kind,omitempty"`   // of a refusal
+	Status        int     `json:"status,omitempty"` // HTTP status of a failure
+	Decision      Decider `json:"decision,omitempty"`
+	ReplyDecision Decider `json:"replyDecision,omitempty"`
+	Edited        bool    `json:"edited,omitempty"`      // the reviewer changed the request
+	ReplyEdited   bool    `json:"replyEdited,omitempty"` // the reviewer changed the reply
+
+	Model          string `json:"model,omitempty"`      // that was asked
+	Reason         string `json:"reason,omitempty"`     // why it was chosen; quotes a hint of the server
+	AnsweredBy     string `json:"answeredBy,omitempty"` // the model by its host's name
+	IncludeContext string `json:"includeContext,omitempty"`
+	StopReason     string `json:"stopReason,omitempty"`
+	Completions    int    `json:"completions,omitempty"`
+
+	InputTokens  int64   `json:"inputTokens"`
+	OutputTokens int64   `json:"outputTokens"`
+	Cost         float64 `json:"cost,omitempty"`
+	Estimated    bool    `json:"estimated,omitempty"` // the counts are not, or not only, the host's
+
+	Waiting   time.Duration `json:"waiting"`   // for its turn
+	Reviewing time.Duration `json:"reviewing"` // by the reviewer
+	Asking    time.Duration `json:"asking"`    // the model
+
+	RequestHash string `json:"requestHash,omitempty"` // SHA-256 of the JSON of the server's request
+	ReplyHash   string `json:"replyHash,omitempty"`   // of the reply that the server got
+
+	Request json.RawMessage `json:"request,omitempty"` // as the model got it, with AuditContents
+	Reply   json.RawMessage `json:"reply,omitempty"`   // as the server got it, with AuditContents
+}
+
+// run is a request on its way.
+type run struct {
+	who     *who
+	request *Request
+	model   Model
+	ticket  *ticket
+	record  Record
+}
+
+// newRun begins the record of a request.
+func newRun(w *who, params *mcpclient.CreateMessageParams) *run {
+	r := &run{who: w}
+	r.record = Record{
+		Time: time.Now(), Server: w.label, SelfName: cut(w.origin.Server.Info.Name),
+		Revision: w.origin.Server.Revision, ID: cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: Failed,
+	}
+	if call := w.origin.Call; call != nil {
+		r.record.Method, r.record.Tool = call.Method, cut(call.Name)
+	}
+	if params != nil {
+		r.record.IncludeContext = cut(params.IncludeContext)
+	}
+	return r
+}
+
+// audit completes the record of a request and hands it over.
+func (s *Sampler) audit(ctx context.Context, r *run, params *mcpclient.CreateMessageParams, result *mcpclient.CreateMessageResult, err error) {
+	if s.options.Audit == nil {
+		return
+	}
+	a := &r.record
+	a.RequestHash = hash(encoded(params))
+	if r.request != nil {
+		a.Model, a.Reason = r.request.Model, r.request.Reason
+		if s.options.AuditContents {
+			a.Request = encoded(r.request.Params)
+		}
+	}
+	if r.ticket != nil {
+		u := r.ticket.usage()
+		a.InputTokens, a.OutputTokens, a.Cost, a.Estimated = u.Input, u.Output, u.Cost, u.Estimated
+	}
+	var refusal *RefusedError
+	var rpc *mcpclient.RPCError
+	switch {
+	case result != nil && err == nil:
+		raw := encoded(result)
+		a.Outcome, a.StopReason, a.ReplyHash = Answered, cut(result.StopReason), hash(raw)
+		if s.options.AuditContents {
+			a.Reply = raw
+		}
+	case errors.As(err, &refusal):
+		a.Outcome, a.Kind = Refused, refusal.Kind
+	case errors.As(err, &rpc) && rpc.Code == mcpclient.CodeInvalidParams:
+		a.Outcome = Invalid
+	case ctx.Err() != nil:
+		a.Outcome = Cancelled
+	}
+	s.options.Audit(context.WithoutCancel(ctx), a)
+}
+
+func hash(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}

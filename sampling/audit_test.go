@@ -1,0 +1,134 @@
+package sampling
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const secretQuestion = `{"messages":[{"role":"user","content":{"type":"text","text":"my secret"}}],"maxTokens":100,"includeContext":"thisServer"}`
+
+func TestAudit(t *testing.T) {
+	no := errors.New("no")
+	tests := []struct {
+		name   string
+		params string
+		host   http.HandlerFunc
+		opts   Options
+		want   Record
+	}{
+		{"answered", secretQuestion, answering(usageAnswer(3, 2)), Options{}, Record{
+			Outcome: Answered, Decision: ByLimits, ReplyDecision: ByLimits, Model: "gpt-4.1", Reason: "the only one", AnsweredBy: "gpt-4.1",
+			IncludeContext: "thisServer", StopReason: "endTurn", Completions: 1, InputTokens: 3, OutputTokens: 2}},
+		{"edited", secretQuestion, answering(usageAnswer(3, 2)), Options{Review: ReviewFuncs{
+			Request: func(_ context.Context, r *Request) error { r.Params.SystemPrompt = "x"; return nil },
+			Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
+				reply.StopReason = "other"
+				return nil
+			},
+		}}, Record{
+			Outcome: Answered, Decision: ByReviewer, ReplyDecision: ByReviewer, Edited: true, ReplyEdited: true, Model: "gpt-4.1", Reason: "the only one",
+			AnsweredBy: "gpt-4.1", IncludeContext: "thisServer", StopReason: "other", Completions: 1, InputTokens: 3, OutputTokens: 2}},
+		{"refused", secretQuestion, answering(plainAnswer), Options{Review: ReviewFuncs{Request: func(context.Context, *Request) error { return no }}}, Record{
+			Outcome: Refused, Kind: KindReview, Decision: ByReviewer, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+		{"over the limit", secretQuestion, answering(plainAnswer), Options{Limits: Limits{Tokens: 1}}, Record{
+			Outcome: Refused, Kind: KindBudget, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer"}},
+		{"denied", secretQuestion, answering(plainAnswer), Options{Policy: Policy{Outside: Deny}}, Record{
+			Outcome: Refused, Kind: KindPolicy, IncludeContext: "thisServer"}},
+		{"invalid", `{"messages":[]}`, answering(plainAnswer), Options{}, Record{Outcome: Invalid}},
+		{"failed", secretQuestion, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, Options{}, Record{
+			Outcome: Failed, Status: 401, Decision: ByLimits, Model: "gpt-4.1", Reason: "the only one", IncludeContext: "thisServer", Completions: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, tt.host)
+			var records []Record
+			tt.opts.Audit = func(ctx context.Context, r *Record) { records = append(records, *r) }
+			tt.want.Depth, tt.want.Server = 1, "files"
+			for _, contents := range []bool{false, true} {
+				tt.opts.AuditContents = contents
+				_, _ = h.sampler(t, &tt.opts).For("files").CreateMessage(t.Context(), question(t, tt.params)) // some fail
+			}
+			if len(records) != 2 {
+				t.Fatalf("got %d records of 2 requests", len(records))
+			}
+			volatile := cmpopts.IgnoreFields(Record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
+			if diff := cmp.Diff(tt.want, records[0], volatile); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+			raw, err := json.Marshal(records[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
+				t.Errorf("contents without being asked for: %s", raw)
+			}
+			if len(records[0].RequestHash) != 64 || (len(records[0].ReplyHash) == 64) != (tt.want.Outcome == Answered) {
+				t.Errorf("got hashes %q and %q", records[0].RequestHash, records[0].ReplyHash)
+			}
+			if tt.want.Model != "" && !strings.Contains(string(records[1].Request), "my secret") {
+				t.Errorf("contents were asked for: got request %s", records[1].Request)
+			}
+			if tt.want.Outcome == Answered && !strings.Contains(string(records[1].Reply), "Hello") {
+				t.Errorf("contents were asked for: got reply %s", records[1].Reply)
+			}
+		})
+	}
+}
+
+func TestAuditOfTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := answering(plainAnswer)
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(3 * time.Second); answer(w, r) })
+		defer h.Close()
+		var r Record
+		s := h.sampler(t, &Options{
+			Audit: func(_ context.Context, record *Record) { r = *record },
+			Review: ReviewFuncs{
+				Request: func(context.Context, *Request) error { time.Sleep(time.Second); return nil },
+				Reply: func(context.Context, *Request, *mcpclient.CreateMessageResult) error {
+					time.Sleep(time.Second)
+					return nil
+				},
+			},
+		})
+		start := time.Now()
+		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
+			t.Fatal(err)
+		}
+		if !r.Time.Equal(start) || r.Waiting != 0 || r.Reviewing != 2*time.Second || r.Asking != 3*time.Second {
+			t.Errorf("got %v, waiting %v, reviewing %v, asking %v, want %v, 0, 2s, 3s", r.Time, r.Waiting, r.Reviewing, r.Asking, start)
+		}
+	})
+}
+
+// A request that was given up is in the audit, whose own context goes on.
+func TestAuditOfACancelledRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	var r Record
+	s := h.sampler(t, &Options{Audit: func(ctx context.Context, record *Record) {
+		if ctx.Err() != nil {
+			t.Error("the context of the audit has ended")
+		}
+		r = *record
+	}})
+	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want %v", err, context.Canceled)
+	}
+	if r.Outcome != Cancelled || !r.Estimated || r.OutputTokens != 100 {
+		t.Errorf("got %+v, want cancelled with all of what was reserved", r)
+	}
+}

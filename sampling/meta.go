@@ -1,0 +1,58 @@
+package sampling
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// extraKey is the key in a tool use's _meta of what the model's host said beside
+// the call and wants back with it. Servers "SHOULD preserve this field in tool
+// use blocks in message history"; the chat remembers it for those that do not.
+const extraKey = "io.github.mcpchain/host-extra"
+
+func withHostExtra(extra json.RawMessage) json.RawMessage {
+	if extra == nil {
+		return nil
+	}
+	return encoded(map[string]json.RawMessage{extraKey: extra})
+}
+
+func hostExtra(meta json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(meta, &m) != nil {
+		return nil
+	}
+	return m[extraKey]
+}
+
+// Bounds of OpenAI for metadata.
+const (
+	maxMetadata      = 16
+	maxMetadataKey   = 64
+	maxMetadataValue = 512
+)
+
+// metadata takes the allowed keys out of a server's metadata, in the order in
+// which they are allowed. Hosts want text, so other plain values become their
+// JSON; lists, objects and what is too long are left out.
+func metadata(raw json.RawMessage, allowed []string) map[string]string {
+	var all map[string]json.RawMessage
+	if len(allowed) == 0 || json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, key := range allowed {
+		value := bytes.TrimSpace(all[key])
+		if len(value) == 0 || len(key) > maxMetadataKey || len(out) == maxMetadata || bytes.ContainsAny(value[:1], "[{n") {
+			continue
+		}
+		text := string(value)
+		if value[0] == '"' && json.Unmarshal(value, &text) != nil {
+			continue
+		}
+		if len(text) <= maxMetadataValue {
+			out[key] = text
+		}
+	}
+	return out
+}

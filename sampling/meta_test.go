@@ -1,0 +1,72 @@
+package sampling
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestMetadata(t *testing.T) {
+	long := strings.Repeat("x", 513)
+	many := make([]string, 20)
+	all := map[string]int{}
+	for i := range many {
+		many[i] = strings.Repeat("k", i+1)
+		all[many[i]] = i
+	}
+	twenty, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, metadata string
+		allowed        []string
+		want           map[string]string
+	}{
+		{"nothing allowed", `{"user":"x"}`, nil, nil},
+		{"allowed", `{"user":"x","model":"y"}`, []string{"user"}, map[string]string{"user": "x"}},
+		{"plain values", `{"a":1.50,"b":true,"c":"\u00e4"}`, []string{"a", "b", "c"}, map[string]string{"a": "1.50", "b": "true", "c": "ä"}},
+		{"other values", `{"a":[1],"b":{},"c":null}`, []string{"a", "b", "c", "d"}, map[string]string{}},
+		{"too long", `{"a":"` + long + `","b":"` + long[1:] + `"}`, []string{"a", "b"}, map[string]string{"b": long[1:]}},
+		{"no object", `[1]`, []string{"a"}, nil},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, metadata(json.RawMessage(tt.metadata), tt.allowed)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if got := metadata(twenty, many); len(got) != maxMetadata {
+		t.Errorf("got %d keys, want %d", len(got), maxMetadata)
+	}
+}
+
+// What Gemini says beside a call comes back to it by way of the server, also to
+// a process that has not seen the call.
+func TestHostExtraTravelsWithTheServer(t *testing.T) {
+	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
+	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
+	h := newHost(t, answering(made))
+	got, err := h.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), question(t, asking))
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := got.Content[0].(*mcpclient.ToolUseContent)
+	equalJSON(t, string(use.Meta), `{"io.github.mcpchain/host-extra":{"google":{"thought_signature":"s<g"}}}`)
+
+	p := question(t, asking)
+	p.Messages = append(p.Messages, mcpclient.SamplingMessage{Role: "assistant", Content: got.Content},
+		mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{&mcpclient.ToolResultContent{ToolUseID: use.ID}}})
+	other := newHost(t, answering(plainAnswer))
+	if _, err := other.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct{ Messages []json.RawMessage }
+	if err := json.Unmarshal([]byte(other.last()), &sent); err != nil {
+		t.Fatal(err)
+	}
+	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
+		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
+}

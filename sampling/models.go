@@ -1,0 +1,219 @@
+package sampling
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Model is a model of the user's catalogue, [Options.Models]. What is not
+// claimed of it is not asked of it. Its JSON is fit for a configuration file.
+type Model struct {
+	ID        string   `json:"id"`                  // as the host calls it
+	Aliases   []string `json:"aliases,omitempty"`   // its other names, and those of its family
+	StandsFor []string `json:"standsFor,omitempty"` // parts of other makers' names that it can replace, such as "haiku"
+
+	Tools  bool `json:"tools,omitempty"`  // it can be given tools
+	Images bool `json:"images,omitempty"` // it sees images
+	Audio  bool `json:"audio,omitempty"`  // it hears sounds
+
+	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
+	MaxTokens int `json:"maxTokens,omitempty"` // of a reply; 0 for unknown
+
+	Price        *Price  `json:"price,omitempty"`        // nil for unknown
+	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
+	Intelligence float64 `json:"intelligence,omitempty"` // on a scale of the user's own, more is better; 0 counts as the least
+}
+
+// Price is what a million tokens cost, in one currency for the whole catalogue.
+type Price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// checkModels says whether a catalogue can be chosen from.
+func checkModels(models []Model, initial string, needPrices bool) error {
+	seen := map[string]bool{}
+	for _, m := range models {
+		switch {
+		case m.ID == "":
+			return errors.New("a model of the catalogue has no id")
+		case seen[m.ID]:
+			return fmt.Errorf("the catalogue has two models %q", m.ID)
+		case needPrices && m.Price == nil:
+			return fmt.Errorf("the cost is limited, but the model %q of the catalogue has no price", m.ID)
+		case m.Price != nil && !(m.Price.Input >= 0 && m.Price.Output >= 0):
+			return fmt.Errorf("the model %q of the catalogue has a negative price", m.ID)
+		}
+		seen[m.ID] = true
+	}
+	switch {
+	case len(models) > 0 && !seen[initial]:
+		return fmt.Errorf("the model %q is not in the catalogue", initial)
+	case len(models) == 0 && needPrices:
+		return errors.New("the cost is limited, but there is no catalogue with the price of the model")
+	}
+	return nil
+}
+
+// choice is a model and why it was chosen.
+type choice struct {
+	model  Model
+	reason string
+}
+
+// choose picks a model as the specification advises: the first hint that fits
+// any model decides, then the priorities, then the default. models is not empty.
+// Only those that can take the request are considered; it fails when there is
+// none.
+func choose(models []Model, initial string, p *mcpclient.CreateMessageParams) (choice, error) {
+	able, left := capable(models, p)
+	if len(able) == 0 {
+		return choice{}, fmt.Errorf("no model can take the request: %s", strings.Join(left, ", "))
+	}
+	var why []string
+	if prefs := p.ModelPreferences; prefs != nil {
+		if hinted, note := byHints(able, prefs.Hints); note != "" {
+			able, why = hinted, append(why, note)
+		}
+		if best, note := byPriorities(able, prefs); note != "" {
+			able, why = []Model{best}, append(why, note)
+		}
+	}
+	if i := slices.IndexFunc(able, func(m Model) bool { return m.ID == initial }); i >= 0 && len(able) > 1 {
+		able, why = able[i:], append(why, "the default")
+	} else if len(able) > 1 {
+		why = append(why, "the first of the catalogue")
+	}
+	if len(why) == 0 {
+		why = append(why, "the only one")
+	}
+	if len(left) > 0 {
+		why = append(why, "left out "+strings.Join(left, ", "))
+	}
+	return choice{able[0], strings.Join(why, "; ")}, nil
+}
+
+// capable keeps the models that can take a request, and says of the others why
+// not.
+func capable(models []Model, p *mcpclient.CreateMessageParams) (able []Model, left []string) {
+	needs := needsOf(p)
+	tokens := needs.tokens() + p.MaxTokens
+	for _, m := range models {
+		lacks := ""
+		switch {
+		case len(p.Tools) > 0 && !m.Tools:
+			lacks = "no tools"
+		case needs.images > 0 && !m.Images:
+			lacks = "no images"
+		case needs.audio > 0 && !m.Audio:
+			lacks = "no audio"
+		case m.Context > 0 && tokens > int64(m.Context):
+			lacks = fmt.Sprintf("%d tokens of context for about %d", m.Context, tokens)
+		default:
+			able = append(able, m)
+			continue
+		}
+		left = append(left, fmt.Sprintf("%s (%s)", m.ID, lacks))
+	}
+	return able, left
+}
+
+// byHints keeps the models that the first fitting hint means. "If multiple
+// hints are specified, the client MUST evaluate them in order (such that the
+// first match is taken)."
+func byHints(models []Model, hints []mcpclient.ModelHint) ([]Model, string) {
+	for _, h := range hints {
+		hint := strings.ToLower(h.Name)
+		if hint == "" {
+			continue
+		}
+		for _, fits := range []func(*Model, string) bool{isNamed, isNamedLike, standsFor} {
+			var hit []Model
+			for _, m := range models {
+				if fits(&m, hint) {
+					hit = append(hit, m)
+				}
+			}
+			if len(hit) > 0 {
+				return hit, fmt.Sprintf("the hint %.80q", h.Name)
+			}
+		}
+	}
+	return models, ""
+}
+
+func isNamed(m *Model, hint string) bool {
+	return strings.ToLower(m.ID) == hint || containsFold(m.Aliases, func(s string) bool { return s == hint })
+}
+
+func isNamedLike(m *Model, hint string) bool {
+	return strings.Contains(strings.ToLower(m.ID), hint) ||
+		containsFold(m.Aliases, func(s string) bool { return strings.Contains(s, hint) })
+}
+
+func standsFor(m *Model, hint string) bool {
+	return containsFold(m.StandsFor, func(s string) bool { return s != "" && strings.Contains(hint, s) })
+}
+
+func containsFold(names []string, fits func(string) bool) bool {
+	return slices.ContainsFunc(names, func(s string) bool { return fits(strings.ToLower(s)) })
+}
+
+// byPriorities scores models by what the server finds important. Prices and
+// speeds differ by orders of magnitude, so they count by their logarithms. The
+// note is empty when the server finds nothing important.
+func byPriorities(models []Model, p *mcpclient.ModelPreferences) (Model, string) {
+	cost, speed, wit := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
+	if cost+speed+wit == 0 || len(models) < 2 {
+		return Model{}, ""
+	}
+	cheap := scale(models, func(m *Model) float64 {
+		if m.Price == nil {
+			return math.NaN()
+		}
+		return -math.Log(3*m.Price.Input + m.Price.Output + 1e-6)
+	})
+	fast := scale(models, func(m *Model) float64 { return math.Log(m.Speed) })
+	wise := scale(models, func(m *Model) float64 { return m.Intelligence })
+	best, top := 0, -1.0
+	for i := range models {
+		if score := (cost*cheap[i] + speed*fast[i] + wit*wise[i]) / (cost + speed + wit); score > top {
+			best, top = i, score
+		}
+	}
+	return models[best], fmt.Sprintf("the priorities cost %.2g, speed %.2g, intelligence %.2g", cost, speed, wit)
+}
+
+func weight(p *float64) float64 {
+	if p == nil || !(*p > 0) { // NaN too
+		return 0
+	}
+	return min(*p, 1)
+}
+
+// scale maps a measure of the models to 0 to 1. What is unknown gets 0.
+func scale(models []Model, measure func(*Model) float64) []float64 {
+	out := make([]float64, len(models))
+	low, high := math.Inf(1), math.Inf(-1)
+	for i := range models {
+		if out[i] = measure(&models[i]); !math.IsNaN(out[i]) && !math.IsInf(out[i], 0) {
+			low, high = min(low, out[i]), max(high, out[i])
+		}
+	}
+	for i, v := range out {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			out[i] = 0
+		case high > low:
+			out[i] = (v - low) / (high - low)
+		default:
+			out[i] = 1
+		}
+	}
+	return out
+}

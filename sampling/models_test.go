@@ -1,0 +1,163 @@
+package sampling
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/sashabaranov/go-openai"
+)
+
+func catalogue() []Model {
+	return []Model{
+		{ID: "gpt-5-mini", Aliases: []string{"small"}, StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true,
+			Context: 400_000, Price: &Price{0.25, 2}, Speed: 120, Intelligence: 5},
+		{ID: "gpt-5", Aliases: []string{"large"}, StandsFor: []string{"sonnet"}, Tools: true, Images: true,
+			Context: 400_000, Price: &Price{1.25, 10}, Speed: 60, Intelligence: 9},
+		{ID: "gpt-audio", Audio: true, Context: 1000, Price: &Price{2.5, 10}, Speed: 80, Intelligence: 4},
+	}
+}
+
+func TestModelChoice(t *testing.T) {
+	const text = `{"type":"text","text":"Hi"}`
+	asking := func(content, rest string) string {
+		return `{"maxTokens":10,"messages":[{"role":"user","content":` + content + `}]` + rest + `}`
+	}
+	prefer := func(prefs string) string { return asking(text, `,"modelPreferences":`+prefs) }
+	tests := []struct{ name, params, want, reason string }{
+		{"nothing preferred", asking(text, ""), "gpt-5", "the default"},
+		{"exact hint", prefer(`{"hints":[{"name":"gpt-5"}]}`), "gpt-5", `the hint "gpt-5"`},
+		{"part of a name", prefer(`{"hints":[{"name":"MINI"}]}`), "gpt-5-mini", `the hint "MINI"`},
+		{"alias", prefer(`{"hints":[{"name":"large"}]}`), "gpt-5", `the hint "large"`},
+		{"another maker's", prefer(`{"hints":[{"name":"claude-3-haiku-20240307"}]}`), "gpt-5-mini", "haiku"},
+		{"the first that fits", prefer(`{"hints":[{"name":""},{"name":"llama"},{"name":"haiku"},{"name":"gpt-5"}]}`), "gpt-5-mini", `the hint "haiku"`},
+		{"no hint fits", prefer(`{"hints":[{"name":"llama"}]}`), "gpt-5", "the default"},
+		{"several fit, the default among them", prefer(`{"hints":[{"name":"gpt"}]}`), "gpt-5", `the hint "gpt"; the default`},
+		{"several fit, and one is fastest", prefer(`{"hints":[{"name":"gpt"}],"speedPriority":1}`), "gpt-5-mini", "speed 1"},
+		{"cheap", prefer(`{"costPriority":0.9,"intelligencePriority":0.1}`), "gpt-5-mini", "cost 0.9"},
+		{"wise", prefer(`{"costPriority":0.1,"intelligencePriority":0.9}`), "gpt-5", "intelligence 0.9"},
+		{"a hint beats the priorities", prefer(`{"hints":[{"name":"mini"}],"intelligencePriority":1}`), "gpt-5-mini", "mini"},
+		{"priorities out of range", prefer(`{"costPriority":-1,"speedPriority":0,"intelligencePriority":7}`), "gpt-5", "intelligence 1"},
+		{"sounds", asking(`{"type":"audio","data":"AAAA","mimeType":"audio/wav"}`, ""), "gpt-audio", "gpt-5 (no audio)"},
+		{"images", asking(`{"type":"image","data":"AAAA","mimeType":"image/png"}`, `,"modelPreferences":{"hints":[{"name":"audio"}]}`), "gpt-5", "gpt-audio (no images)"},
+		{"tools", asking(text, `,"tools":[{"name":"f"}],"modelPreferences":{"hints":[{"name":"audio"}]}`), "gpt-5", "gpt-audio (no tools)"},
+		{"long", asking(`{"type":"text","text":"`+strings.Repeat("x", 4000)+`"}`, `,"modelPreferences":{"hints":[{"name":"audio"}]}`), "gpt-5", "1000 tokens of context"},
+		{"images within results", `{"maxTokens":10,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"}},
+			{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}],
+			"modelPreferences":{"hints":[{"name":"audio"}]}}`, "gpt-5", "gpt-audio (no images)"},
+	}
+	for _, tt := range tests {
+		got, err := choose(catalogue(), "gpt-5", question(t, tt.params))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got.model.ID != tt.want || !strings.Contains(got.reason, tt.reason) {
+			t.Errorf("%s: got %s because of %q, want %s because of %q", tt.name, got.model.ID, got.reason, tt.want, tt.reason)
+		}
+	}
+	nan := math.NaN()
+	p := question(t, hi)
+	p.ModelPreferences = &mcpclient.ModelPreferences{CostPriority: &nan}
+	if got, err := choose(catalogue(), "gpt-5", p); err != nil || got.model.ID != "gpt-5" {
+		t.Errorf("NaN: got %s, %v, want the default", got.model.ID, err)
+	}
+	both := `{"maxTokens":10,"messages":[{"role":"user","content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"AAAA","mimeType":"image/png"}]}]}`
+	if got, err := choose(catalogue(), "gpt-5", question(t, both)); err == nil {
+		t.Errorf("image and sound: got %s, want an error", got.model.ID)
+	}
+}
+
+// What is unknown of a model speaks for it in no respect.
+func TestModelChoiceWithoutMeasures(t *testing.T) {
+	models := []Model{{ID: "unknown"}, {ID: "known", Price: &Price{1, 1}, Speed: 1, Intelligence: 1}}
+	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
+		got, err := choose(models, "unknown", question(t,
+			`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
+		if err != nil || got.model.ID != "known" {
+			t.Errorf("%s: got %s, %v, want known", prefs, got.model.ID, err)
+		}
+	}
+}
+
+func TestChosenModelIsAsked(t *testing.T) {
+	const cheap = `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"modelPreferences":{"costPriority":1}}`
+	h := newHost(t, answering(plainAnswer))
+	var seen, reason string
+	var record Record
+	s := h.sampler(t, &Options{
+		Models: append(catalogue(), Model{ID: "gpt-4.1", MaxTokens: 50}),
+		Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.Reason; return nil }},
+		Audit:  func(_ context.Context, r *Record) { record = *r },
+	})
+	if _, err := s.CreateMessage(t.Context(), question(t, cheap)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(h.last(), `"model":"gpt-5-mini"`) || seen != "gpt-5-mini" || record.Model != "gpt-5-mini" {
+		t.Errorf("asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.last(), seen, record.Model)
+	}
+	if !strings.Contains(reason, "cost 1") || record.Reason != reason {
+		t.Errorf("the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
+	}
+	if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(h.last(), `"max_completion_tokens":50`) {
+		t.Errorf("the model's own bound of a reply was not kept: %s", h.last())
+	}
+}
+
+func TestNoModelCanTakeIt(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Models: []Model{{ID: "gpt-4.1"}}})
+	_, err := s.CreateMessage(t.Context(), question(t,
+		`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"image","data":"AAAA","mimeType":"image/png"}}]}`))
+	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+	if strings.Contains(err.Error(), "gpt-4.1") {
+		t.Errorf("the server would see the catalogue in %q", err)
+	}
+	if h.asked() != 0 {
+		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+}
+
+func TestReviewersModel(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	choose := func(id string) error {
+		s := h.sampler(t, &Options{
+			Models: append(catalogue(), Model{ID: "gpt-4.1"}),
+			Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Model = id; return nil }},
+		})
+		_, err := s.CreateMessage(t.Context(), question(t, hi))
+		return err
+	}
+	if err := choose("gpt-5"); err != nil || !strings.Contains(h.last(), `"model":"gpt-5"`) {
+		t.Errorf("got %v, asked %s, want gpt-5 to be asked", err, h.last())
+	}
+	wantRPC(t, choose("gpt-9"), mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+}
+
+func TestCatalogueErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		opts Options
+		want string
+	}{
+		{"default", Options{Models: []Model{{ID: "a"}}}, `"m" is not in the catalogue`},
+		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, "two models"},
+		{"no id", Options{Models: []Model{{}}}, "no id"},
+		{"no price", Options{Models: []Model{{ID: "m"}}, Limits: Limits{Cost: 1}}, "no price"},
+		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: 1}}}}, "no price"},
+		{"no catalogue", Options{Limits: Limits{Call: Budget{Cost: 1}}}, "no catalogue"},
+		{"negative price", Options{Models: []Model{{ID: "m", Price: &Price{Input: -1}}}}, "negative"},
+		{"policy", Options{Models: []Model{{ID: "m"}}, Policy: Policy{Models: []string{"x"}}}, `"x"`},
+		{"mode", Options{Policy: Policy{During: 7}}, "mode 7"},
+	}
+	for _, tt := range tests {
+		if _, err := New(openai.DefaultConfig(testKey), "m", &tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// called is the context of a handler for a request during a call.
+type called struct{}
+
+func duringCall(ctx context.Context) Source {
+	call, _ := ctx.Value(called{}).(string)
+	return Source{Call: call}
+}
+
+func inCall(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, called{}, id)
+}
+
+// wantRefusal checks that a request was refused, and what the server sees of
+// it.
+func wantRefusal(t testing.TB, err error, kind Kind) {
+	t.Helper()
+	refusal, ok := errors.AsType[*RefusedError](err)
+	if !ok || !errors.Is(err, mcpclient.ErrRejected) || refusal.Kind != kind {
+		t.Errorf("got %v, want a refusal of kind %s", err, kind)
+		return
+	}
+	wantRPC(t, err, mcpclient.CodeUserRejected, fmt.Sprintf(`{"reason":%q}`, kind))
+}
+
+func wantRPC(t testing.TB, err error, code int, data string) {
+	t.Helper()
+	rpc, ok := errors.AsType[*mcpclient.RPCError](err)
+	if !ok || rpc.Code != code {
+		t.Errorf("got %v, want an RPCError with code %d", err, code)
+		return
+	}
+	equalJSON(t, string(rpc.Data), data)
+}
+
+func TestModes(t *testing.T) {
+	tests := []struct {
+		name            string
+		policy          Policy
+		during, outside bool // allowed
+		reviewed        int  // of both requests
+		replies         int  // reviewed
+		asked           int  // the model
+	}{
+		{"ask", Policy{}, true, true, 2, 2, 2},
+		{"allow during a call", Policy{During: Allow}, true, true, 1, 2, 2},
+		{"deny outside", Policy{Outside: Deny}, true, false, 1, 1, 1},
+		{"allow during and deny outside", Policy{During: Allow, Outside: Deny}, true, false, 0, 1, 1},
+		{"allow all, replies too", Policy{During: Allow, Outside: Allow, Reply: Allow}, true, true, 0, 0, 2},
+		{"deny replies", Policy{During: Allow, Outside: Allow, Reply: Deny}, false, false, 0, 0, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, answering(plainAnswer))
+			reviewed, replies := 0, 0
+			s := h.sampler(t, &Options{Policy: tt.policy, Source: duringCall, Review: ReviewFuncs{
+				Request: func(context.Context, *Request) error { reviewed++; return nil },
+				Reply:   func(context.Context, *Request, *mcpclient.CreateMessageResult) error { replies++; return nil },
+			}})
+			_, during := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi))
+			_, outside := s.CreateMessage(t.Context(), question(t, hi))
+			if (during == nil) != tt.during || (outside == nil) != tt.outside {
+				t.Errorf("got %v during a call, %v outside, want allowed: %t, %t", during, outside, tt.during, tt.outside)
+			}
+			for _, err := range []error{during, outside} {
+				if err != nil {
+					wantRefusal(t, err, KindPolicy)
+				}
+			}
+			if reviewed != tt.reviewed || replies != tt.replies || h.asked() != tt.asked {
+				t.Errorf("got %d requests and %d replies reviewed, %d asked, want %d, %d, %d", reviewed, replies, h.asked(), tt.reviewed, tt.replies, tt.asked)
+			}
+		})
+	}
+}
+
+// A server's policy goes by the host's name for it. One without such a name
+// gets none of another.
+func TestServers(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{
+		Models:  append(catalogue(), Model{ID: "gpt-4.1"}),
+		Servers: map[string]Policy{"small": {Models: []string{"gpt-5-mini"}}, "none": {Outside: Deny}},
+	})
+	if _, err := s.For("small").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-5-mini"`) {
+		t.Errorf("small: got %v, asked %s, want its own model", err, h.last())
+	}
+	_, err := s.For("none").CreateMessage(t.Context(), question(t, hi))
+	wantRefusal(t, err, KindPolicy)
+	if _, err := s.For("other").CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), `"gpt-4.1"`) {
+		t.Errorf("other: got %v, asked %s, want the default", err, h.last())
+	}
+	_, err = s.CreateMessage(t.Context(), question(t, hi))
+	wantRefusal(t, err, KindPolicy)
+	if got, ok := s.For("x").(interface {
+		SamplingCapability() mcpclient.SamplingCapability
+	}); !ok || !got.SamplingCapability().Tools {
+		t.Error("the handler of one server does not declare tools")
+	}
+}
+
+func TestNotNowStaysRefused(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	reviews := 0
+	s := h.sampler(t, &Options{Limits: Limits{Requests: 3}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+		if reviews++; reviews == 1 {
+			r.Remember = true
+			return errors.New("not now")
+		}
+		return nil
+	}}})
+	files := s.For("files")
+	for range 10 {
+		_, err := files.CreateMessage(t.Context(), question(t, hi))
+		wantRefusal(t, err, KindReview)
+	}
+	if reviews != 1 || h.asked() != 0 {
+		t.Errorf("got %d reviews, %d asked, want 1, 0", reviews, h.asked())
+	}
+	if _, err := s.For("mail").CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Errorf("another server: %v", err)
+	}
+	s.Forget("files")
+	if _, err := files.CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Errorf("forgotten: %v", err)
+	}
+}
+
+// A consent that was on its way when another request was refused for good comes
+// too late.
+func TestRefusalOverrulesConsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(plainAnswer))
+		defer h.Close()
+		var n atomic.Int64
+		go_ := make(chan struct{})
+		s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+			r.Remember = true
+			if n.Add(1) == 1 {
+				<-go_
+				return nil
+			}
+			return errors.New("not now")
+		}}})
+		files := s.For("files")
+		late := make(chan error)
+		go func() {
+			_, err := files.CreateMessage(t.Context(), question(t, hi))
+			late <- err
+		}()
+		synctest.Wait()
+		_, err := files.CreateMessage(t.Context(), question(t, hi))
+		wantRefusal(t, err, KindReview)
+		close(go_)
+		wantRefusal(t, <-late, KindReview)
+		_, err = files.CreateMessage(t.Context(), question(t, hi))
+		wantRefusal(t, err, KindReview)
+		if h.asked() != 0 {
+			t.Errorf("asked the model %d times, want 0", h.asked())
+		}
+	})
+}
+
+func TestRememberedConsent(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	var requests, replies int
+	s := h.sampler(t, &Options{Source: duringCall, Review: ReviewFuncs{
+		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
+		Reply: func(_ context.Context, r *Request, _ *mcpclient.CreateMessageResult) error {
+			if r.Remember {
+				t.Error("the request's Remember was there for the reply")
+			}
+			replies++
+			return nil
+		},
+	}})
+	ask := func(ctx context.Context, handler mcpclient.SamplingHandler) {
+		t.Helper()
+		if _, err := handler.CreateMessage(ctx, question(t, hi)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, wantRequests, wantReplies int) {
+		t.Helper()
+		if requests != wantRequests || replies != wantReplies {
+			t.Errorf("%s: got %d requests and %d replies reviewed, want %d, %d", what, requests, replies, wantRequests, wantReplies)
+		}
+	}
+	ask(t.Context(), s.For("files"))
+	ask(t.Context(), s.For("files"))
+	check("a second time", 1, 2)
+	ask(inCall(t.Context(), "1"), s.For("files"))
+	check("during a call for the first time", 2, 3)
+	ask(t.Context(), s.For("mail"))
+	check("another server", 3, 4)
+	ask(t.Context(), s)
+	ask(t.Context(), s)
+	check("twice a server that the host has not named", 5, 6)
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	var m memory
+	for i := range 2 * maxRemembered {
+		m.remember(subject{server: fmt.Sprint(i)}, Deny)
+	}
+	if len(m.decision) != maxRemembered || m.recall(subject{server: "0"}) != Deny {
+		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
+	}
+}
