@@ -65,6 +65,9 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams
 		if result == nil && err == nil {
 			result, err = h.fallback(ctx, params)
 		}
+		if result != nil && err == nil {
+			result, err = params.Complete(result)
+		}
 		return err
 	})
 	r.emit(&ElicitationEnd{Question: q, Result: result, Err: err, Duration: time.Since(start)})

@@ -157,6 +157,32 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
+// An answer that is none for the form never reaches the server, and the event
+// says so.
+func TestUnfitAnswerIsAnError(t *testing.T) {
+	unfit := func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) {
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": 12.5}}, nil
+	}
+	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
+		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: unfit})
+		asked := 0
+		for event, err := range a.Events(t.Context(), human("ask me")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end, ok := event.(*agent.ElicitationEnd); ok {
+				asked++
+				if end.Err == nil || !strings.Contains(end.Err.Error(), `field "name"`) || end.Result != nil {
+					t.Errorf("got %+v and %v, want an error about the field", end.Result, end.Err)
+				}
+			}
+		}
+		if asked != 1 {
+			t.Errorf("got %d answers, want 1", asked)
+		}
+	})
+}
+
 func TestPanicInOnElicitIsAnError(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
 		ask := func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) { panic("oh no") }

@@ -104,7 +104,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 		err = errors.New("the elicitation handler returned neither a result nor an error")
 	}
 	if err == nil {
-		result, err = params.complete(result)
+		result, err = params.Complete(result)
 	}
 	if err != nil {
 		return nil, err

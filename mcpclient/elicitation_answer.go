@@ -72,8 +72,13 @@ func (f *Field) answer(v any) (any, error) {
 	return f.value(v)
 }
 
-// complete fills the defaults into an accepted answer and checks it.
-func (p *ElicitParams) complete(r *ElicitResult) (*ElicitResult, error) {
+// Complete is the answer that the server gets when a handler returns r: the
+// defaults filled into an accepted form, every value checked and in the type
+// that its field has. The error names the field and what it wants. The client
+// completes what handlers return; a handler that wants to know beforehand, to
+// ask the person again or to record what was sent, calls it too. r is not
+// changed.
+func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
 	switch r.Action {
 	case ElicitDecline, ElicitCancel:
 		return &ElicitResult{Action: r.Action}, nil

@@ -229,7 +229,7 @@ func TestComplete(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			given := &ElicitResult{Action: ElicitAccept, Content: tt.content}
 			before := fmt.Sprintf("%#v", *given)
-			got, err := p.complete(given)
+			got, err := p.Complete(given)
 			if after := fmt.Sprintf("%#v", *given); after != before {
 				t.Errorf("got the caller's result changed to %s, want %s", after, before)
 			}
@@ -252,7 +252,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteCopies(t *testing.T) {
 	p := form(`"tags":{"type":"array","items":{"enum":["a","b"]}}`)
 	mine := []string{"a"}
-	got, err := p.complete(&ElicitResult{Action: ElicitAccept, Content: map[string]any{"tags": mine}})
+	got, err := p.Complete(&ElicitResult{Action: ElicitAccept, Content: map[string]any{"tags": mine}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestCompleteDropsContent(t *testing.T) {
 		{form(`"a":{"type":"string"}`, "a"), ElicitDecline}, {form(``), ElicitCancel}, {broken, ElicitDecline},
 		{link, ElicitAccept}, {link, ElicitDecline}, {link, ElicitCancel},
 	} {
-		got, err := tt.params.complete(&ElicitResult{Action: tt.action, Content: content})
+		got, err := tt.params.Complete(&ElicitResult{Action: tt.action, Content: content})
 		if err != nil {
 			t.Errorf("%s %s: %v", tt.params.Mode, tt.action, err)
 			continue
@@ -294,7 +294,7 @@ func TestCompleteRefuses(t *testing.T) {
 		{&ElicitParams{Mode: ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
 		{&ElicitParams{Mode: ElicitForm}, ElicitAccept, `requested schema: want a JSON object`},
 	} {
-		got, err := tt.params.complete(&ElicitResult{Action: tt.action})
+		got, err := tt.params.Complete(&ElicitResult{Action: tt.action})
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%q: got %v, %v, want %s", tt.action, got, err, tt.want)
 		}

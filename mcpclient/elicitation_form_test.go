@@ -199,7 +199,7 @@ func FuzzFields(f *testing.F) {
 			}
 			content[f.Name] = v
 		}
-		once, err := p.complete(&ElicitResult{Action: ElicitAccept, Content: content})
+		once, err := p.Complete(&ElicitResult{Action: ElicitAccept, Content: content})
 		if err != nil {
 			return // a required field has no answer
 		}
@@ -216,7 +216,7 @@ func FuzzFields(f *testing.F) {
 				t.Errorf("field %q is lost on the way: %s", name, raw)
 			}
 		}
-		twice, err := p.complete(once)
+		twice, err := p.Complete(once)
 		if err != nil || !reflect.DeepEqual(once, twice) {
 			t.Errorf("got %#v, %v for a complete answer, want it unchanged: %#v", twice, err, once)
 		}

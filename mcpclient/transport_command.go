@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/child"
@@ -34,7 +35,16 @@ type Command struct {
 	Path string   // the program, looked up in PATH when it has no slash
 	Args []string // without the program's name
 	Dir  string   // default: the current directory
-	Env  []string // "KEY=value", added to the environment of this process; later ones win
+
+	// Env is added, as "KEY=value", to the environment that the server gets;
+	// later entries win. Default: nothing. What the server gets without it is
+	// where to find things (PATH, HOME, TMPDIR, …), who and where the user is,
+	// and how to talk to them (LANG, TERM, TZ, …): no secret of this process.
+	Env []string
+
+	// InheritEnv gives the server the whole environment of this process, and
+	// with it the keys and tokens that are there.
+	InheritEnv bool
 
 	// Stderr gets what the server writes to its standard error, from one
 	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote.
@@ -60,11 +70,14 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 		Path:        t.Path,
 		Args:        t.Args,
 		Dir:         t.Dir,
-		Env:         t.Env,
+		Env:         t.environment(os.Environ()),
 		Stderr:      t.Stderr,
 		StopTimeout: t.StopTimeout,
 	})
 	if err != nil {
+		if strings.ContainsAny(t.Path, " \t") {
+			err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
+		}
 		return nil, &startError{&ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
 

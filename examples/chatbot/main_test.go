@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(asServer) != "":
 		serveBadly(os.Getenv(asServer))
-	case os.Getenv(asProgram) != "":
+	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], demoServerArg):
 		main()
 	default:
 		os.Exit(m.Run())

@@ -11,18 +11,17 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
-const roleVariable = "MCPCHAIN_QUICKSTART_ROLE"
+const programVariable = "MCPCHAIN_QUICKSTART_PROGRAM"
 
 // TestMain makes this program the quickstart, or the server that it starts.
 func TestMain(m *testing.M) {
-	switch os.Getenv(roleVariable) {
-	case "main":
-		_ = os.Setenv(roleVariable, "server") // for the child
-		main()
-	case "server":
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "serve":
 		if err := demoserver.Run(context.Background()); err != nil {
 			os.Exit(1)
 		}
+	case os.Getenv(programVariable) != "":
+		main()
 	default:
 		os.Exit(m.Run())
 	}
@@ -39,8 +38,8 @@ func TestQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, program)
-	cmd.Env = append(os.Environ(), roleVariable+"=main", "OPENAI_API_KEY=none", "OPENAI_MODEL=demo", "OPENAI_BASE_URL="+model.BaseURL)
+	cmd := exec.CommandContext(t.Context(), program, program, "serve")
+	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=demo", "OPENAI_BASE_URL="+model.BaseURL)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "42") {
 		t.Errorf("got %v and %q, want an answer with 42", err, out)

@@ -31,7 +31,7 @@ type Spec struct {
 	Path string   // the program, looked up in PATH when it has no slash
 	Args []string // without the program's name
 	Dir  string   // default: the current directory
-	Env  []string // "KEY=value", added to the environment of this process; later ones win
+	Env  []string // "KEY=value", the whole environment, later ones win; nil is that of this process
 
 	// Stderr gets what the process writes to its standard error, from one
 	// goroutine. A writer that takes nothing for a second loses what comes after
@@ -75,7 +75,7 @@ type Process struct {
 func Start(s Spec) (p *Process, err error) {
 	cmd := exec.Command(s.Path, s.Args...)
 	cmd.Dir = s.Dir
-	cmd.Env = append(os.Environ(), s.Env...)
+	cmd.Env = s.Env
 
 	var files []*os.File
 	defer func() {

@@ -105,7 +105,7 @@ func idle() int {
 // is left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Helper()
-	s := Spec{Path: os.Args[0], Env: []string{roleVariable + "=" + role}, StopTimeout: 5 * time.Second}
+	s := Spec{Path: os.Args[0], Env: append(os.Environ(), roleVariable+"="+role), StopTimeout: 5 * time.Second}
 	for _, f := range change {
 		f(&s)
 	}

@@ -1,0 +1,85 @@
+// The sampling example is a server that borrows its client's model: it
+// summarises files, and has no model, no key and no network of its own. The
+// client is this program too; it shows every request and every reply in the
+// terminal before they pass.
+//
+//	go run ./examples/sampling README.md docs/architecture.md
+//
+// The model is the one of OPENAI_API_KEY and OPENAI_MODEL; OPENAI_BASE_URL
+// names another host than OpenAI.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+func main() {
+	server := flag.Bool("serve", false, "be the server, over standard input and output")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	run := func() error { return summarize(ctx, flag.Args(), os.Stdin, os.Stdout) }
+	if *server {
+		run = func() error { return serve(ctx) }
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "sampling:", err)
+		os.Exit(1)
+	}
+}
+
+// summarize has the server summarise files and prints what it says.
+func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
+	sampler, err := newSampler(&person{in: lines(in), out: out})
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	transport := &mcpclient.Command{
+		Path: program, Args: []string{"-serve"}, Stderr: os.Stderr,
+		Env: []string{"OPENAI_API_KEY="}, // the server gets the model's answers only
+	}
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("summarizer")})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for _, file := range files {
+		result, err := client.CallTool(ctx, "summarize", map[string]string{"path": file})
+		if err == nil {
+			err = result.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		fmt.Fprintf(out, "%s: %s\n", file, clean(result.Text()))
+	}
+	return nil
+}
+
+func newSampler(p *person) (*sampling.Sampler, error) {
+	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
+	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
+	return sampling.New(host, os.Getenv("OPENAI_MODEL"), &sampling.Options{
+		Review: p,
+		Policy: sampling.Policy{Outside: sampling.Deny}, // nobody asked for it then
+		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000},
+		Audit: func(_ context.Context, r *sampling.Record) {
+			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
+		},
+	})
+}

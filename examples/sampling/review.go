@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// person reviews what the server asks and what it would be told.
+type person struct {
+	in <-chan string // lines; closed when there are no more
+
+	mu  sync.Mutex // held for as long as the person is being asked
+	out io.Writer
+}
+
+var errRefused = errors.New("the person refused")
+
+// ReviewRequest shows a request. The person may let it pass, once or for good,
+// refuse it likewise, or add an instruction.
+func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n%s\n",
+		r.Server, r.Model, r.Params.MaxTokens, quoted(r.Params.SystemPrompt), quoted(texts(r.Params.Messages)))
+	for {
+		choice, err := p.ask(ctx, "Let it? [y]es, [a]lways, [n]o, ne[v]er, [i]nstruct")
+		if err != nil {
+			return err
+		}
+		switch choice {
+		case "y", "a":
+			r.Remember = choice == "a"
+			return nil
+		case "n", "v":
+			r.Remember = choice == "v"
+			return errRefused
+		case "i":
+			instruction, err := p.ask(ctx, "Your instruction")
+			if err != nil {
+				return err
+			}
+			r.Params.SystemPrompt += "\n" + instruction
+			return nil
+		}
+	}
+}
+
+// ReviewReply shows a reply before the server sees it.
+func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcpclient.CreateMessageResult) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	message := []mcpclient.SamplingMessage{{Content: reply.Content}}
+	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, quoted(texts(message)))
+	choice, err := p.ask(ctx, "Let it? [y]es, [n]o")
+	if err != nil {
+		return err
+	}
+	if choice != "y" {
+		return errRefused
+	}
+	return nil
+}
+
+// ask returns the line that the person types. At the end of the input it
+// refuses.
+func (p *person) ask(ctx context.Context, what string) (string, error) {
+	fmt.Fprintf(p.out, "%s: ", what)
+	select {
+	case line, ok := <-p.in:
+		if !ok {
+			return "", errRefused
+		}
+		return strings.TrimSpace(line), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (p *person) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, format, args...)
+}
+
+// lines reads lines ahead, so that waiting for one can be given up.
+func lines(in io.Reader) <-chan string {
+	out := make(chan string)
+	go func() { // it ends with the input, or with the program
+		defer close(out)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			out <- s.Text()
+		}
+	}()
+	return out
+}
+
+func texts(messages []mcpclient.SamplingMessage) string {
+	var all []string
+	for _, m := range messages {
+		for _, c := range m.Content {
+			if t, ok := c.(*mcpclient.TextContent); ok {
+				all = append(all, t.Text)
+			} else {
+				all = append(all, fmt.Sprintf("(%T)", c))
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// maxShown bounds what is shown of a text, in characters.
+const maxShown = 2000
+
+// quoted indents a text, and says how much of it is not shown.
+func quoted(text string) string {
+	shown := []rune(clean(text))
+	more := ""
+	if n := len(shown) - maxShown; n > 0 {
+		shown, more = shown[:maxShown], fmt.Sprintf("\n(%d more characters)", n)
+	}
+	return "  | " + strings.ReplaceAll(string(shown)+more, "\n", "\n  | ")
+}
+
+// clean takes out what a terminal would obey, and what turns text around.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
