@@ -73,10 +73,10 @@ func TestFloodOfRequests(t *testing.T) {
 		if n := runtime.NumGoroutine() - before; n > 100 {
 			t.Errorf("got %d more goroutines", n)
 		}
+		synctest.Wait()
 		if n := running.Load(); n != 16 {
 			t.Errorf("got %d handlers, want 16", n)
 		}
-		synctest.Wait()
 		refused := 0
 		for len(p.inbox) > 0 {
 			if m := p.next(); m.Error == nil {

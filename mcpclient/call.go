@@ -59,11 +59,20 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		if raw[0] != '{' {
 			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, quote(raw))
 		}
-		if err := json.Unmarshal(raw, result); err != nil {
+		if err := decodeResult(raw, result); err != nil {
 			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
 		}
 		return nil
 	}
+}
+
+// decodeResult is json.Unmarshal, without the pass over the whole text that a
+// type which reads itself makes needless.
+func decodeResult(raw json.RawMessage, result any) error {
+	if u, ok := result.(json.Unmarshaler); ok {
+		return u.UnmarshalJSON(raw)
+	}
+	return json.Unmarshal(raw, result)
 }
 
 // settled repeats a request until the server has all the input it asks for.

@@ -118,6 +118,21 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+func TestCallTimeout(t *testing.T) {
+	opts := modern()
+	opts.CallTimeout = 7 * time.Second
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		start := time.Now()
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within 7s") {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Since(start); waited != opts.CallTimeout {
+			t.Errorf("the call took %v", waited)
+		}
+	})
+}
+
 // A call whose context has ended sends nothing.
 func TestCancelledBefore(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {

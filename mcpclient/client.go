@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -67,7 +68,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
-		c.shut(ErrClosed)
+		_ = c.shut()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return c, nil
@@ -110,7 +111,8 @@ func (c *Client) current() era { return c.era.Load().era }
 // under way end with [ErrClosed] at once, handlers have their contexts ended;
 // one that goes on nevertheless is waited for up to [Options.CloseTimeout]. A
 // handler or callback that calls Close itself is such a one: let it say
-// "go client.Close()". Close may be called more than once.
+// "go client.Close()". Close may be called more than once. Its error is that of
+// the transport, such as a process that could not be stopped.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	first := !c.leaving
@@ -120,7 +122,9 @@ func (c *Client) Close() error {
 		c.farewell()
 	}
 	<-c.left
-	c.shut(ErrClosed)
+	if err := c.shut(); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
 	return nil
 }
 
@@ -136,32 +140,33 @@ func (c *Client) farewell() {
 	}
 }
 
-// shut ends everything for the reason err, which the first caller decides.
-func (c *Client) shut(err error) {
+// shut ends everything and waits for it.
+func (c *Client) shut() (err error) {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
-	if first && c.err == nil {
-		c.err = err
+	if first {
+		c.err = ErrClosed
 	}
 	c.mu.Unlock()
 	c.cancel()
 	if l := c.link.Load(); l != nil {
-		l.end(ErrClosed)
+		err = l.end()
 	}
 	c.own.Wait()
-	idle := make(chan struct{})
-	go func() { c.handlers.Wait(); close(idle) }()
-	timeout, cancel := context.WithTimeout(context.Background(), c.opts.CloseTimeout)
-	defer cancel()
-	select {
-	case <-idle:
-	case <-timeout.Done():
-		c.log.Warn("close: a handler goes on after its context ended")
-	}
 	if first {
 		close(c.done)
 	}
+	idle := make(chan struct{})
+	go func() { c.handlers.Wait(); close(idle) }()
+	timeout := time.NewTimer(c.opts.CloseTimeout)
+	defer timeout.Stop()
+	select {
+	case <-idle:
+	case <-timeout.C:
+		c.log.Warn("close: a handler goes on after its context ended")
+	}
+	return err
 }
 
 // lost is called by a link whose connection ended by itself.
@@ -221,6 +226,9 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := encodeParams(params)
 	if err == nil {
 		err = c.link.Load().notify(ctx, c, method, encoded)
+		if over := c.Err(); err != nil && over != nil {
+			err = over
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)

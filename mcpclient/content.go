@@ -144,27 +144,32 @@ func decodeContent(raw json.RawMessage, depth int) (Content, error) {
 	if !isObject(raw) {
 		return nil, fmt.Errorf("content block is not a JSON object: %s", quote(raw))
 	}
+	var w contentWire
+	err := json.Unmarshal(raw, &w)
+	if err != nil {
+		w.Type = contentType(raw)
+	}
+	switch {
+	case w.Type == "resource_link":
+		link := new(ResourceLink)
+		if err := json.Unmarshal(raw, &link.Resource); err == nil && link.URI != "" {
+			return link, nil
+		}
+	case err == nil:
+		if c := w.content(depth); c != nil {
+			return c, nil
+		}
+	}
+	return unknownContent(w.Type, raw), nil
+}
+
+// contentType reads the type of a block that does not fit it.
+func contentType(raw json.RawMessage) string {
 	var head struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return unknownContent("", raw), nil
-	}
-	if head.Type == "resource_link" {
-		link := new(ResourceLink)
-		if err := json.Unmarshal(raw, &link.Resource); err != nil || link.URI == "" {
-			return unknownContent(head.Type, raw), nil
-		}
-		return link, nil
-	}
-	var w contentWire
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return unknownContent(head.Type, raw), nil
-	}
-	if c := w.content(depth); c != nil {
-		return c, nil
-	}
-	return unknownContent(head.Type, raw), nil
+	_ = json.Unmarshal(raw, &head)
+	return head.Type
 }
 
 // isObject reports whether raw, which is valid JSON, is an object.

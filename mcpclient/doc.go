@@ -103,6 +103,8 @@
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
 //	resumptions of a stream without event   5, 1 to 30 s apart
+//	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
+//	body of a response that failed          64 KiB
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout

@@ -54,7 +54,6 @@ const (
 	CodeMissingCapability    = -32021 // since revision 2026-07-28
 	CodeUnsupportedRevision  = -32022 // since revision 2026-07-28
 	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
-	maxQuoted                = 1 << 10
 )
 
 // RPCError is an error that the server answered with. A handler that returns
@@ -170,6 +169,9 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("no common protocol revision: the client speaks %s, the server %s",
 		strings.Join(e.Client, ", "), cut(server))
 }
+
+// maxQuoted bounds what an error shows of what a peer sent, in bytes.
+const maxQuoted = 1 << 10
 
 // cut limits text that came from a peer to 1 KiB.
 func cut(s string) string {

@@ -76,10 +76,18 @@ func (l *link) dead() error {
 	return l.err
 }
 
-// end closes the connection and fails what waits on it.
-func (l *link) end(err error) {
-	l.calls.Close(err)
-	_ = l.conn.Close()
+// end closes the connection, fails the calls that wait on it, and gives up what
+// is being answered.
+func (l *link) end() error {
+	l.calls.Close(ErrClosed)
+	err := l.conn.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.asking {
+		a.silent = true
+		a.cancel()
+	}
+	return err
 }
 
 // read gives every message of the connection to the client until it ends.
@@ -155,6 +163,9 @@ func (l *link) send(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgo
 	note := func(params json.RawMessage) { tellProgress(o.progress, params) }
 	if l.exchange == nil {
 		if err := l.conn.Send(ctx, m.body); err != nil {
+			if _, callErr, ok := call.Response(); ok && callErr != nil { // it says more
+				err = callErr
+			}
 			return false, jsonrpc.Message{}, err
 		}
 		response, err := call.Wait(ctx, note)

@@ -35,7 +35,7 @@ func (c *Client) negotiate(ctx context.Context) error {
 	}
 	c.log.Debug("no modern server, falling back to initialize", "because", probeErr)
 	if l := c.link.Load(); redial || l.dead() != nil { // some servers die of a request before initialize
-		l.end(ErrClosed)
+		_ = l.end()
 		if err := c.dial(ctx); err != nil {
 			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}

@@ -2,8 +2,11 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -75,3 +78,52 @@ func TestForcedRevision(t *testing.T) {
 	}
 	playAll(t, all)
 }
+
+// "The initialize request MUST NOT be cancelled by clients."
+func TestInitializeIsNotCancelled(t *testing.T) {
+	playAll(t, []conversation{{name: "cancel_initialize", opts: legacy(), patience: 9 * time.Second, refused: func(t *testing.T, err error) {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		synctest.Wait()
+	}}})
+}
+
+// mute is a connection that a server left before it read anything: sending
+// fails, and its end is noticed only when it is closed.
+type mute struct{ closed chan struct{} }
+
+func (m mute) Send(context.Context, []byte) error { return errors.New("broken pipe") }
+func (m mute) Recv() ([]byte, error)              { <-m.closed; return nil, mcpclient.ErrClosed }
+func (m mute) Close() error                       { close(m.closed); return nil }
+
+// A server may die of the probe before it is known to be dead.
+func TestProbeCannotBeSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := mute{make(chan struct{})}
+		transport, conn := mcpclient.Pipe()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
+		go p.read()
+		go p.handshake()
+		dials := 0
+		c, err := mcpclient.Connect(t.Context(), dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+			if dials++; dials == 1 {
+				return first, nil
+			}
+			return transport.Dial(ctx)
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Server().Revision; got != mcpclient.Revision20251125 || dials != 2 {
+			t.Errorf("got revision %s after %d dials", got, dials)
+		}
+		<-first.closed
+		_ = c.Close()
+	})
+}
+
+// dialer is a function as a transport.
+type dialer func(context.Context) (mcpclient.Conn, error)
+
+func (d dialer) Dial(ctx context.Context) (mcpclient.Conn, error) { return d(ctx) }

@@ -32,7 +32,9 @@ type originKey struct{}
 //
 // The handler's context has the values of the call's context too. Where the
 // server's request may belong to several calls, a value is there when all of
-// their contexts agree on it.
+// their contexts agree on it. It ends with the call when the request came in the
+// response to that: in the modern era and over HTTP. A request that only seems to
+// belong to a call, because no other is under way, ends when that is given up.
 func OriginFrom(ctx context.Context) (Origin, bool) {
 	o, ok := ctx.Value(originKey{}).(Origin)
 	return o, ok

@@ -94,7 +94,7 @@ func TestOriginInResponse(t *testing.T) {
 						say(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"sampling/createMessage","params":` + samplingParams + `}`)
 						<-answered
 						say(answerTo(m))
-					case string(m.Params.Meta) != "" && len(m.ID) == 1 && m.ID[0] < '4': // the first request of each call
+					case name == "modern" && m.Params.Answers == nil:
 						w.Header().Set("Content-Type", "application/json")
 						_, _ = w.Write([]byte(`{"id":` + string(m.ID) + `,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + samplingParams + `}}}}`))
 					default:

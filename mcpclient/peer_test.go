@@ -20,8 +20,9 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		Name string          `json:"name"`
-		Meta json.RawMessage `json:"_meta"`
+		Name    string          `json:"name"`
+		Meta    json.RawMessage `json:"_meta"`
+		Answers json.RawMessage `json:"inputResponses"`
 	} `json:"params"`
 	Result json.RawMessage     `json:"result"`
 	Error  *mcpclient.RPCError `json:"error"`
@@ -54,8 +55,15 @@ func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpcli
 	p := &peer{t: t, conn: conn, inbox: make(chan message, 1<<15)}
 	t.Cleanup(func() { _ = conn.Close() })
 	go p.read()
-	go p.handshake()
+	done := make(chan bool)
+	go func() {
+		p.handshake()
+		close(done)
+	}()
 	c, err := mcpclient.Connect(ctx, transport, &opts)
+	if err == nil {
+		<-done // what the client says from now on is the test's
+	}
 	return c, p, err
 }
 

@@ -38,7 +38,7 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			satisfied = l.garbled(c, data, errors.New("a batch holds something that is no message"), from) || satisfied
+			c.log.Warn("skipped what is no message in a batch", "text", quote(data))
 			continue
 		}
 		satisfied = l.receive(c, data, from) || satisfied
@@ -58,8 +58,8 @@ func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (s
 }
 
 // unreadable fails the call that a message was meant for. Where the message
-// does not tell that, it is the only call that waits, if it is one; but JSON
-// that has no id was not the response to anything.
+// does not tell that, it is the only call that waits, if it is one; but an
+// object that is whole and has no id was not the response to anything.
 func (l *link) unreadable(c *Client, bad *MessageError) {
 	c.log.Warn("unreadable message from the server", "error", bad.Err)
 	if named(bad.Prefix, "method") {
@@ -72,7 +72,7 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 		}
 		return
 	}
-	if json.Valid(bad.Prefix) {
+	if isObject(bad.Prefix) && json.Valid(bad.Prefix) {
 		return
 	}
 	if pending := l.calls.Pending(); len(pending) == 1 {

@@ -1,9 +1,14 @@
 package mcpclient_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -112,4 +117,84 @@ func TestGarbage(t *testing.T) {
 		})
 		wg.Wait()
 	}}})
+}
+
+// A message over the bound fails the call whose id it begins with, and no other,
+// also when that call has been given up.
+func TestTooLargeMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fromClient, toServer := io.Pipe()
+		fromServer, toClient := io.Pipe()
+		say := func(format string, args ...any) { _, _ = fmt.Fprintf(toClient, format+"\n", args...) }
+		asked := make(chan message, 10)
+		go func() {
+			for lines := bufio.NewScanner(fromClient); lines.Scan(); {
+				var m message
+				_ = json.Unmarshal(lines.Bytes(), &m)
+				asked <- m
+			}
+		}()
+		go func() { say(handshakeAnswer(<-asked)) }()
+		opts := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		<-asked // notifications/initialized
+		long := strings.Repeat("x", 2000)
+
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+				t.Errorf("got %v, want ErrMessageTooLarge", err)
+			}
+		})
+		first := <-asked
+		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
+		second := <-asked
+		say(`{"method":"notifications/message","params":{"data":%q}}`, long)
+		say(`{"method":"ping","id":%s,"params":{"data":%q}}`, second.ID, long)
+		say(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
+		synctest.Wait()
+		say(`{"id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, first.ID, long)
+		synctest.Wait()
+		say(answerTo(second))
+		calls.Wait()
+
+		calls.Go(func() {
+			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+				t.Errorf("id at the end: got %v, want ErrMessageTooLarge", err)
+			}
+		})
+		third := <-asked
+		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // nothing but it waits
+		calls.Wait()
+	})
+}
+
+func TestBatchIsBounded(t *testing.T) {
+	var seen observed
+	opts := legacy()
+	opts.OnNotification = seen.add
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var call sync.WaitGroup
+		call.Go(func() {
+			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("got %v", err)
+			}
+		})
+		m := p.next()
+		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(m) + "]")
+		call.Wait()
+		seen.check(t)
+		call.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		m = p.next()
+		p.send("[" + strings.Repeat(`{"method":"n"},`, 999) + answerTo(m) + "]")
+		call.Wait()
+		synctest.Wait()
+		if n := len(seen.methods); n != 999 {
+			t.Errorf("got %d notifications, want 999", n)
+		}
+	})
 }

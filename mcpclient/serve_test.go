@@ -179,3 +179,30 @@ func TestModernServerSendsRequest(t *testing.T) {
 	})
 	playAll(t, []conversation{{name: "request_modern", opts: opts, play: calls("t")}})
 }
+
+// wide is a handler that declares all that there is to declare.
+type wide struct{ elicitationModes }
+
+func (wide) SamplingCapability() mcpclient.SamplingCapability {
+	return mcpclient.SamplingCapability{Tools: true, Context: true}
+}
+
+func (wide) CreateMessage(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	use := p.Messages[0].Content[0].(*mcpclient.ToolUseContent)
+	if len(p.Tools) != 1 || p.ToolChoice.Mode != "required" || p.IncludeContext != "thisServer" || *p.Temperature != 0 {
+		return nil, fmt.Errorf("got %+v", p)
+	}
+	return &mcpclient.CreateMessageResult{Model: "m", StopReason: "toolUse", Content: []mcpclient.Content{&mcpclient.ToolUseContent{ID: "u2", Name: use.Name, Input: use.Input}}}, nil
+}
+
+func (wide) Elicit(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	if p.Mode != mcpclient.ElicitURL || p.URL != "https://example.com/a?b=c" || p.ElicitationID != "e1" {
+		return nil, fmt.Errorf("got %+v", p)
+	}
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept}, nil
+}
+
+func TestDeclaredCapabilities(t *testing.T) {
+	h := wide{elicitationModes{form: true, url: true}}
+	playAll(t, bothEras(conversation{name: "ask_wide", opts: mcpclient.Options{Sampling: h, Elicitation: h}, play: calls("ask")}))
+}

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -101,15 +102,41 @@ type callToolResultWire struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *CallToolResult) UnmarshalJSON(data []byte) error {
-	var w callToolResultWire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
-	content, err := decodeContents(w.Content, maxContentDepth)
+	var content, isError []byte
+	var structured, meta json.RawMessage
+	err := jsonrpc.Members(data, func(key, value []byte) {
+		switch string(key) {
+		case "content":
+			content = value
+		case "structuredContent":
+			structured = bytes.Clone(value)
+		case "isError":
+			isError = value
+		case "_meta":
+			meta = bytes.Clone(value)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	r.Content, r.StructuredContent, r.IsError, r.Meta = content, w.StructuredContent, w.IsError, w.Meta
+	for _, raw := range []json.RawMessage{structured, meta} {
+		if raw != nil && !json.Valid(raw) {
+			return fmt.Errorf("not valid JSON: %s", quote(raw))
+		}
+	}
+	var failed bool
+	switch string(isError) {
+	case "true":
+		failed = true
+	case "", "false", "null":
+	default:
+		return fmt.Errorf("isError is not a boolean: %s", quote(isError))
+	}
+	blocks, err := decodeContents(content, maxContentDepth)
+	if err != nil {
+		return err
+	}
+	r.Content, r.StructuredContent, r.IsError, r.Meta = blocks, structured, failed, meta
 	return nil
 }
 
@@ -164,8 +191,8 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 		return out, err
 	}
 	raw := []byte(res.StructuredContent)
-	if raw == nil {
-		raw = []byte(res.Text())
+	if text := res.Text(); raw == nil || string(raw) == "null" && text != "" { // some servers write what is absent as null
+		raw = []byte(text)
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, fmt.Errorf("call tool %q: result into %T: %w", name, out, err)

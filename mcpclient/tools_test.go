@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,4 +84,31 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		}
 		ping(t, ctx, c)
 	}}})
+}
+
+func TestCallToolAs(t *testing.T) {
+	type answer struct{ N int }
+	for result, want := range map[string]string{
+		`{"structuredContent":{"n":1},"content":[{"type":"text","text":"{\"n\":2}"}]}`: "{1}",
+		`{"structuredContent":null,"content":[{"type":"text","text":"{\"n\":2}"}]}`:    "{2}",
+		`{"content":[{"type":"text","text":"{\"n\":"},{"type":"text","text":"2}"}]}`:   "{2}",
+		`{"structuredContent":null,"content":[]}`:                                      "{0}",
+		`{"content":[{"type":"text","text":"two"}]}`:                                   "error",
+		`{"structuredContent":[1]}`:                                                    "error",
+		`{"content":[]}`:                                                               "error",
+		`{"isError":"yes"}`:                                                            "error",
+		`{"structuredContent":{"n":01}}`:                                               "error",
+	} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, result) }()
+			got, err := mcpclient.CallToolAs[answer](t.Context(), c, "a", nil)
+			text := fmt.Sprint(got)
+			if err != nil {
+				text = "error"
+			}
+			if text != want || err != nil && !strings.Contains(err.Error(), `call tool "a": `) {
+				t.Errorf("%s: got %v, %v, want %s", result, got, err, want)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -24,7 +25,8 @@ type conversation struct {
 	way  string // the only way, if not all
 	opts mcpclient.Options
 
-	maxMessage int // of the HTTP transport
+	maxMessage int           // of the HTTP transport
+	patience   time.Duration // of the context
 
 	play func(t *testing.T, ctx context.Context, c *mcpclient.Client)
 
@@ -55,7 +57,7 @@ func (conv conversation) run(t *testing.T, way string) {
 		h.MaxMessage = conv.maxMessage
 		transport = h
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(conv.patience, time.Hour))
 	defer cancel()
 	opts := conv.opts
 	opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
@@ -114,7 +116,7 @@ func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclien
 	}
 }
 
-// fails checks an error by its type, and by a part of its text.
+// wantError checks the type of an error and returns it.
 func wantError[E error](t *testing.T, err error) E {
 	t.Helper()
 	var e E

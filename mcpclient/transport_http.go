@@ -6,17 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
@@ -67,11 +60,14 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	return c, nil
 }
 
-// sameOrigin refuses redirects that would carry a message elsewhere.
+// sameOrigin refuses redirects that would carry a message elsewhere, or lose it.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
 		return fmt.Errorf("redirect to another origin (%s://%s) refused: use that URL if you trust it", req.URL.Scheme, req.URL.Host)
+	}
+	if req.Method != via[0].Method {
+		return fmt.Errorf("redirect that would turn %s into %s refused: its status should be 307 or 308", via[0].Method, req.Method)
 	}
 	if len(via) > 5 {
 		return errors.New("more than 5 redirects")
@@ -144,6 +140,9 @@ func (c *httpConn) exchange(ctx context.Context) *exchange {
 	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	x.stop = context.AfterFunc(ctx, x.cancel)
 	x.stopAll = context.AfterFunc(c.ctx, x.cancel)
+	if c.ctx.Err() != nil {
+		x.cancel()
+	}
 	return x
 }
 
@@ -157,48 +156,6 @@ func (x *exchange) finish() {
 	x.stop()
 	x.stopAll()
 	x.cancel()
-}
-
-func mediaType(resp *http.Response) string {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return media
-}
-
-// single handles a response that is one message, or none.
-func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error {
-	if resp.StatusCode/100 != 2 {
-		return c.refused(resp, deliver)
-	}
-	body, err := c.readBody(resp)
-	media := mediaType(resp)
-	switch {
-	case err != nil:
-		return err
-	case len(bytes.TrimSpace(body)) == 0:
-		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown, resp.StatusCode)
-	case media != mediaJSON:
-		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
-			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(c.scrub(string(body[:min(len(body), 200)])))))
-	}
-	deliver(body)
-	return nil
-}
-
-// refused handles a failure status. A JSON-RPC error in the body is the
-// server's answer, unless the status is about more than this request.
-func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error {
-	failure := c.statusError(resp)
-	m, err := jsonrpc.Parse(failure.raw)
-	if err != nil || m.Error == nil {
-		return failure
-	}
-	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error))
-	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden
-	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
-		return nil
-	}
-	failure.rpc = rpc
-	return failure
 }
 
 // post implements [exchanger].
@@ -284,134 +241,18 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 		req.Header["Mcp-Session-Id"] = []string{*id}
 	}
 	resp, err := c.client.Do(req)
+	if err != nil && c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
 	if err != nil {
 		var wrapped *url.Error // its text has the whole URL
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
+		if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
+			err = errors.New(cut(text))
+		}
 		return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
 	}
 	return resp, nil
-}
-
-// secretsOf lists what a server may echo and no error may show.
-func secretsOf(u *url.URL, header http.Header) []string {
-	password, _ := u.User.Password()
-	secrets := []string{u.RawQuery, password}
-	for _, values := range u.Query() {
-		secrets = append(secrets, values...)
-	}
-	for _, values := range header {
-		for _, v := range values {
-			_, credentials, _ := strings.Cut(v, " ") // behind the scheme of an Authorization
-			secrets = append(secrets, v, credentials)
-		}
-	}
-	const long = 6 // what is shorter hides nothing, and would spoil the text
-	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < long })
-}
-
-// scrub takes what is secret out of text that the server sent.
-func (c *httpConn) scrub(text string) string {
-	if id := c.sessionID(); id != "" {
-		text = strings.ReplaceAll(text, id, "[session]")
-	}
-	for _, secret := range c.secrets {
-		text = strings.ReplaceAll(text, secret, "[secret]")
-	}
-	return text
-}
-
-// readBody reads a body within the bound of a message.
-func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
-	tooLarge := fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
-	if resp.ContentLength > int64(c.max) {
-		return nil, tooLarge
-	}
-	var buf bytes.Buffer
-	if resp.ContentLength > 0 {
-		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
-	}
-	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1))
-	if err != nil {
-		return nil, fmt.Errorf("response to POST %s was cut after %d bytes: %w", c.shown, n, err)
-	}
-	if n > int64(c.max) {
-		return nil, tooLarge
-	}
-	return buf.Bytes(), nil
-}
-
-// statusError makes an error of a response that has a failure status.
-func (c *httpConn) statusError(resp *http.Response) *HTTPError {
-	const maxErrorBody = 64 << 10
-	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	return &HTTPError{
-		Method:     resp.Request.Method,
-		URL:        c.shown,
-		Status:     resp.StatusCode,
-		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
-		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		raw:        raw,
-	}
-}
-
-// retryAfter reads both forms of the Retry-After header; zero is none.
-func retryAfter(v string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(v); err == nil {
-		return time.Duration(max(0, min(seconds, 86400))) * time.Second
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, min(at.Sub(now), 24*time.Hour))
-	}
-	return 0
-}
-
-// redactURL is a URL without what may be secret: user info, query, fragment.
-func redactURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(not a URL)"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
-const (
-	maxDraining = 64
-	maxDrain    = 4 << 10
-	drainTime   = time.Second
-)
-
-// drain reads the end of a response that is not needed any more, so that the
-// connection under it can be used again, and ends the exchange. It gives up
-// when the server keeps the response open or says more.
-func (c *httpConn) drain(x *exchange, body io.ReadCloser) {
-	if body == http.NoBody || !c.startDrain(x, body) {
-		_ = body.Close()
-	}
-}
-
-// startDrain drains on a goroutine, unless too many responses are being drained.
-func (c *httpConn) startDrain(x *exchange, body io.ReadCloser) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	select {
-	case c.draining <- struct{}{}:
-	default:
-		return false
-	}
-	x.stop()
-	x.drained = true
-	c.wg.Go(func() {
-		defer func() { <-c.draining }()
-		defer x.finish()
-		defer func() { _ = body.Close() }()
-		timer := time.AfterFunc(drainTime, x.finish)
-		defer timer.Stop()
-		_, _ = io.CopyN(io.Discard, body, maxDrain)
-	})
-	return true
 }

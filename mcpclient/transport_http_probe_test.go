@@ -81,6 +81,7 @@ func TestRedirects(t *testing.T) {
 		"https://memhttp.test/mcp": "redirect to another origin",
 		"/loop":                    "more than 5 redirects",
 		"/moved":                   "",
+		"/found":                   "redirect that would turn POST into GET",
 	} {
 		t.Run(location, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,7 +96,11 @@ func TestRedirects(t *testing.T) {
 						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
 						return
 					}
-					http.Redirect(w, r, location, http.StatusTemporaryRedirect)
+					status := http.StatusTemporaryRedirect
+					if location == "/found" {
+						status = http.StatusFound
+					}
+					http.Redirect(w, r, location, status)
 				}))
 				defer s.Close()
 				h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
@@ -129,15 +134,15 @@ func TestErrorsHideSecrets(t *testing.T) {
 	secrets := []string{"pass-word", "query-token", "header-key", "bearer-token", "session-id"}
 	echo := strings.Join(secrets, " ")
 	for name, answer := range map[string]http.HandlerFunc{
-		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, 401) },
-		"404":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, 404) },
+		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusUnauthorized) },
+		"404":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusNotFound) },
 		"html": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>"+echo) },
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://other.test/?"+r.URL.RawQuery, 307)
+			http.Redirect(w, r, "http://other.test/?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
 		},
 		"location": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "http://[::1/?"+r.URL.RawQuery)
-			w.WriteHeader(307)
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
 		"cut":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"empty":  func(http.ResponseWriter, *http.Request) {},

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -135,6 +136,9 @@ func TestHTTPBodies(t *testing.T) {
 		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
 			t.Errorf("got %v", err)
 		}
+		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+			t.Errorf("body of unknown length: got %v", err)
+		}
 	}}})
 }
 
@@ -158,5 +162,41 @@ func TestHTTPPosts(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}},
+	})
+}
+
+// As a connection, without a client, it can send, and Recv waits for the end.
+func TestHTTPConn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			if m.Method == "refused" {
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		})
+		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Send(t.Context(), []byte(`{"method":"taken"}`)); err != nil {
+			t.Error(err)
+		}
+		if e := wantError[*mcpclient.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`))); e.Status != http.StatusBadRequest {
+			t.Errorf("got %v", e)
+		}
+		received := make(chan error)
+		go func() {
+			_, err := conn.Recv()
+			received <- err
+		}()
+		synctest.Wait()
+		if err := errors.Join(conn.Close(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+		if err := <-received; err != io.EOF {
+			t.Errorf("got %v from Recv, want EOF", err)
+		}
+		if err := conn.Send(t.Context(), []byte(`{}`)); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v over a closed connection, want ErrClosed", err)
+		}
 	})
 }

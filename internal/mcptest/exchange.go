@@ -132,7 +132,7 @@ func (s *Script) request(section *txtar.File, method, label string) error {
 	}
 	switch {
 	case diff == "":
-	case *update:
+	case s.update:
 		section.Data = []byte(describe(a.request, body) + "\n")
 	default:
 		s.t.Errorf("%s (%s): request of the client, got +, want -:\n%s", s.path, section.Name, diff)

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // envelope is what a script needs to know of a message.
@@ -38,31 +40,47 @@ func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 		}
 		delete(meta, key)
 	}
-	delete(e.Params, "_meta")
-	var out struct {
-		Version json.RawMessage            `json:"jsonrpc"`
-		ID      json.RawMessage            `json:"id"`
-		Method  string                     `json:"method"`
-		Params  map[string]json.RawMessage `json:"params,omitempty"`
+	return edit(message, "params", func(params []byte) []byte {
+		rest := edit(params, "_meta", func([]byte) []byte {
+			if len(meta) == 0 {
+				return nil
+			}
+			return encode(meta)
+		})
+		if string(rest) == "{}" {
+			return nil
+		}
+		return rest
+	}), nil
+}
+
+// edit changes one member of an object, or takes it out when it becomes nil.
+func edit(object []byte, key string, change func([]byte) []byte) []byte {
+	out := []byte{'{'}
+	err := jsonrpc.Members(object, func(k, value []byte) {
+		if string(k) == key {
+			if value = change(value); value == nil {
+				return
+			}
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(jsonrpc.AppendString(out, string(k)), ':')
+		out = append(out, value...)
+	})
+	if err != nil {
+		panic(err) // it was decoded before
 	}
-	if len(meta) > 0 {
-		e.Params["_meta"] = encode(meta)
-	}
-	if err := json.Unmarshal(message, &out); err != nil {
-		return nil, err
-	}
-	out.Params = e.Params
-	return encode(out), nil
+	return append(out, '}')
 }
 
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	raw, err := jsonrpc.Marshal(v)
+	if err != nil {
 		panic(err) // it was decoded before
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return raw
 }
 
 // diffJSON compares two JSON values, "" when they are equal. The string "*" in

@@ -64,6 +64,7 @@ type Script struct {
 	Stream bool
 
 	t       testing.TB
+	update  bool
 	path    string
 	archive *txtar.Archive
 	meta    map[string]json.RawMessage
@@ -85,12 +86,18 @@ type Script struct {
 // bubble, it reports what was not played and what the client said beyond it.
 func Read(t testing.TB, path string) *Script {
 	t.Helper()
+	return read(t, path, *update)
+}
+
+func read(t testing.TB, path string, update bool) *Script {
+	t.Helper()
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &Script{
 		t:        t,
+		update:   update,
 		path:     path,
 		archive:  archive,
 		arrivals: make(chan *arrival),
@@ -106,7 +113,7 @@ func Read(t testing.TB, path string) *Script {
 			_ = s.conn.Close()
 		}
 		s.running.Wait()
-		if *update && <-played {
+		if <-played && update {
 			s.rewrite()
 		}
 	})
@@ -187,7 +194,7 @@ func (s *Script) server(data []byte) error {
 // client compares what the client sends.
 func (s *Script) client(section *txtar.File, anyOrder bool) error {
 	want, err := values(section.Data)
-	if err != nil && !*update {
+	if err != nil && !s.update {
 		return err
 	}
 	var got [][]byte
@@ -208,7 +215,7 @@ func (s *Script) client(section *txtar.File, anyOrder bool) error {
 	for i := range got {
 		switch diff := diffJSON(at(want, i), got[i]); {
 		case diff == "":
-		case *update:
+		case s.update:
 			section.Data = append(bytes.Join(got, []byte("\n")), '\n')
 			return nil
 		default:

@@ -22,6 +22,7 @@ type Conn interface {
 // connection, or an HTTP request.
 type arrival struct {
 	body []byte
+	conn Conn  // nil over HTTP
 	err  error // why the connection ended
 
 	// Of HTTP only.
@@ -48,7 +49,7 @@ func (s *Script) Serve(c Conn) {
 		}
 		for {
 			m, err := c.Recv()
-			if !s.arrive(&arrival{body: m, err: err}) || err != nil {
+			if !s.arrive(&arrival{body: m, conn: c, err: err}) || err != nil {
 				return
 			}
 		}
@@ -101,6 +102,8 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 			s.conn = c
 		case a := <-s.arrivals:
 			switch {
+			case a.err != nil && a.conn != s.conn:
+				continue // the end of an earlier connection
 			case a.err != nil:
 				return nil, errClosed
 			case wanted(a):

@@ -1,0 +1,257 @@
+package mcptest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+)
+
+// recorder is a test whose failures are looked at instead of reported.
+type recorder struct {
+	testing.TB
+	failures []string
+	cleanups []func()
+}
+
+func (r *recorder) Helper()           {}
+func (r *recorder) Cleanup(f func())  { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Error(args ...any) { r.failures = append(r.failures, fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, a ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, a...))
+}
+
+func (r *recorder) end() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+}
+
+// channel is a connection of a script.
+type channel struct {
+	toClient, toServer chan []byte
+	closed             chan struct{}
+}
+
+func newChannel() *channel {
+	return &channel{make(chan []byte, 10), make(chan []byte, 10), make(chan struct{}, 10)}
+}
+
+func (c *channel) Send(_ context.Context, m []byte) error { c.toClient <- m; return nil }
+func (c *channel) Close() error                           { c.closed <- struct{}{}; return nil }
+
+func (c *channel) Recv() ([]byte, error) {
+	if m, ok := <-c.toServer; ok {
+		return m, nil
+	}
+	return nil, io.EOF
+}
+
+// play plays text to what a client says, and returns what it got, what the
+// script complained of, and the file afterwards.
+func play(t *testing.T, text string, update bool, says ...string) (got []string, failures []string, after string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "script.txtar")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{TB: t}
+		c := newChannel()
+		read(r, path, update).Serve(c)
+		for _, m := range says {
+			c.toServer <- []byte(m)
+		}
+		synctest.Wait()
+		close(c.toServer)
+		synctest.Wait()
+		r.end()
+		failures = r.failures
+		for len(c.toClient) > 0 {
+			got = append(got, string(<-c.toClient))
+		}
+	})
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, failures, string(raw)
+}
+
+const talk = `A talk.
+-- meta --
+{"who": "me"}
+-- client, any order --
+{"id": 1, "method": "a"}
+{"id": 2, "method": "b", "params": {"x": "*", "_meta": {"y": 1}}}
+-- server --
+{"id": 1, "result": {
+  "n": 1}}
+-- server, raw --
+no JSON
+-- client --
+{"method": "bye"}
+`
+
+func TestPlay(t *testing.T) {
+	a, b, bye := `{"id":1,"method":"a","params":{"_meta":{"who":"me"}}}`, `{"id":2,"method":"b","params":{"_meta":{"who":"me","y":1},"x":5}}`, `{"method":"bye"}`
+	for name, test := range map[string]struct {
+		says []string
+		want string // part of the one failure
+	}{
+		"as written":       {[]string{a, b, bye}, ""},
+		"in another order": {[]string{b, a, bye}, ""},
+		"other meta":       {[]string{strings.Replace(a, `"me"`, `"you"`, 1), b, bye}, `_meta "who" of the client's a`},
+		"other message":    {[]string{a, b, `{"method":"ciao"}`}, `+ 	"method": string("ciao")`},
+		"other number":     {[]string{a, strings.Replace(b, `"y":1`, `"y":1.0`, 1), bye}, `"1.0"`},
+		"too few":          {[]string{a, b}, "the client closed the connection before this section"},
+		"too many":         {[]string{a, b, bye, bye}, "the client sent more than the script has"},
+		"no message":       {[]string{a, "{"}, "something that is no message"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, failures, after := play(t, talk, false, test.says...)
+			switch {
+			case test.want == "" && len(failures) > 0, test.want != "" && (len(failures) != 1 || !containsLoosely(failures[0], test.want)):
+				t.Errorf("got failures %q, want %q", failures, test.want)
+			case test.want == "" && !slices.Equal(got, []string{`{"id":1,"result":{"n":1}}`, "no JSON"}):
+				t.Errorf("the client got %q", got)
+			case after != talk:
+				t.Errorf("the file was changed to %s", after)
+			}
+		})
+	}
+}
+
+// containsLoosely ignores the blanks that go-cmp varies.
+func containsLoosely(text, part string) bool {
+	flat := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\u00a0", " ")), " ") }
+	return strings.Contains(flat(text), flat(part))
+}
+
+func TestUpdate(t *testing.T) {
+	a, b := `{"id":1,"method":"a","params":{"_meta":{"who":"me"}}}`, `{"id":2,"method":"b","params":{"_meta":{"who":"me","y":1},"x":5}}`
+	_, failures, after := play(t, talk, true, a, b, `{"method":"ciao"}`)
+	if want := strings.Replace(talk, `{"method": "bye"}`, `{"method":"ciao"}`, 1); after != want || len(failures) > 0 {
+		t.Errorf("got %s and %q, want %s", after, failures, want)
+	}
+	if _, _, after := play(t, talk, true, a); after != talk {
+		t.Errorf("a script that was not played to its end was changed to %s", after)
+	}
+}
+
+func TestSilenceIsReported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script.txtar")
+	if err := os.WriteFile(path, []byte("-- client --\n{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{TB: t}
+		c := newChannel()
+		Read(r, path).Serve(c)
+		<-c.closed // the script gives up, and lets the client know
+		close(c.toServer)
+		r.end()
+		if len(r.failures) != 1 || !strings.Contains(r.failures[0], "section 1 (client): the client sent nothing") {
+			t.Errorf("got %q", r.failures)
+		}
+	})
+}
+
+const exchanges = `About HTTP.
+-- POST a --
+Mcp-Method: a
+
+{"id": 1, "method": "a"}
+-- stream a --
+200 text/event-stream
+X-More: yes
+
+data: 1
+
+-- GET --
+-- reply --
+405
+-- more a --
+data: 2
+
+-- cut a --
+-- POST --
+
+{"id": 2, "method": "b"}
+-- stream --
+200 text/plain
+-- gone --
+`
+
+func TestExchanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script.txtar")
+	for change, want := range map[string]string{
+		"":                             "",
+		"Mcp-Method: a=Mcp-Method: b":  `+ "Mcp-Method: a"`,
+		`"id": 2=` + `"id": 3`:         "request of the client",
+		"-- GET --=-- DELETE --":       "the client sent nothing",
+		"-- cut a --=-- nonsense a --": "no such kind of section",
+	} {
+		t.Run(change, func(t *testing.T) {
+			from, to, _ := strings.Cut(change, "=")
+			if err := os.WriteFile(path, []byte(strings.Replace(exchanges, from, to, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{TB: t}
+				s := memhttp.New(Read(r, path))
+				converse(t, s, want == "")
+				synctest.Wait()
+				r.end()
+				s.Close()
+				if want == "" && len(r.failures) > 0 || want != "" && (len(r.failures) != 1 || !containsLoosely(r.failures[0], want)) {
+					t.Errorf("got %q, want %q", r.failures, want)
+				}
+			})
+		})
+	}
+}
+
+// converse is the client of TestExchanges.
+func converse(t *testing.T, s *memhttp.Server, check bool) {
+	send := func(ctx context.Context, method, body string) *http.Response {
+		req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == http.MethodPost {
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			if strings.Contains(body, `"a"`) {
+				req.Header.Set("Mcp-Method", "a")
+			}
+		} else {
+			req.Header.Set("Accept", "text/event-stream")
+		}
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			return &http.Response{Body: http.NoBody}
+		}
+		return resp
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	first := send(ctx, http.MethodPost, `{"id":1,"method":"a"}`)
+	defer func() { _ = first.Body.Close() }()
+	get := send(ctx, http.MethodGet, "")
+	_ = get.Body.Close()
+	body, err := io.ReadAll(first.Body)
+	if check && (string(body) != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) || first.Header.Get("X-More") != "yes" || get.StatusCode != 405) {
+		t.Errorf("got %q, %v, %v and %s", body, err, first.Header, get.Status)
+	}
+	_ = send(ctx, http.MethodPost, `{"id":2,"method":"b"}`).Body.Close()
+}

@@ -1,0 +1,153 @@
+package mcpclient_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// benchAnswer answers any request as fast as can be, nil for other messages.
+func benchAnswer(b, request []byte) []byte {
+	_, rest, ok := bytes.Cut(request, []byte(`"id":`))
+	if !ok {
+		return nil
+	}
+	id := rest[:bytes.IndexByte(rest, ',')]
+	b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
+	switch {
+	case bytes.Contains(request, []byte("server/discover")):
+		return append(b, `,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`...)
+	case bytes.Contains(request, []byte(`"initialize"`)):
+		return append(b, `,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"b","version":"1"}}}`...)
+	}
+	return append(b, `,"result":{"content":[{"type":"text","text":"Sunny, 21 degrees"}]}}`...)
+}
+
+func benchPipe() mcpclient.Transport {
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		var out []byte
+		for {
+			m, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			if out = benchAnswer(out[:0], m); out != nil {
+				_ = conn.Send(context.Background(), out)
+			}
+		}
+	}()
+	return transport
+}
+
+func benchIO() mcpclient.Transport {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	go func() {
+		var out []byte
+		for r := bufio.NewScanner(fromClient); r.Scan(); {
+			if out = benchAnswer(out[:0], r.Bytes()); out != nil {
+				_, _ = toClient.Write(append(out, '\n'))
+			}
+		}
+	}()
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+}
+
+func benchHTTP(b *testing.B, streams bool) mcpclient.Transport {
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		out := benchAnswer(nil, body)
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case out == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case streams:
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", out)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(out)
+		}
+	}))
+	b.Cleanup(s.Close)
+	return &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+}
+
+// BenchmarkCallTool measures a call of a tool with one text as its result.
+func BenchmarkCallTool(b *testing.B) {
+	transports := []struct {
+		name string
+		make func(*testing.B) mcpclient.Transport
+	}{
+		{"pipe", func(*testing.B) mcpclient.Transport { return benchPipe() }},
+		{"io", func(*testing.B) mcpclient.Transport { return benchIO() }},
+		{"http-json", func(b *testing.B) mcpclient.Transport { return benchHTTP(b, false) }},
+		{"http-stream", func(b *testing.B) mcpclient.Transport { return benchHTTP(b, true) }},
+	}
+	args := map[string]any{"city": "Bern", "days": 3}
+	for _, transport := range transports {
+		for _, revision := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728} {
+			b.Run(transport.name+"/"+revision, func(b *testing.B) {
+				c, err := mcpclient.Connect(b.Context(), transport.make(b), &mcpclient.Options{Revision: revision})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				b.ReportAllocs()
+				for b.Loop() {
+					if res, err := c.CallTool(b.Context(), "forecast", args); err != nil || res.IsError {
+						b.Fatal(res, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkTools measures a list of a thousand tools on one page.
+func BenchmarkTools(b *testing.B) {
+	tool := `{"name":"tool","description":"does what tools do","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}`
+	tools := bytes.TrimSuffix(bytes.Repeat([]byte(tool+","), 1000), []byte(","))
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		for {
+			m, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			out := benchAnswer(nil, m)
+			if bytes.Contains(m, []byte("tools/list")) {
+				out = append(bytes.ReplaceAll(out, []byte(`"content":[{"type":"text","text":"Sunny, 21 degrees"}]}}`), []byte(`"tools":[`)), tools...)
+				out = append(out, "]}}"...)
+			}
+			_ = conn.Send(context.Background(), out)
+		}
+	}()
+	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20260728})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range c.Tools(b.Context()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 1000 {
+			b.Fatalf("got %d tools", n)
+		}
+	}
+}

@@ -1,0 +1,503 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func eras() map[string]mcpclient.Options {
+	return map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	noModes := elicitationModes{}
+	for want, opts := range map[string]mcpclient.Options{
+		"Options.Revision":    {Revision: "2020-01-01"},
+		"Options.LogLevel":    {LogLevel: "loud"},
+		"file://":             {Roots: []mcpclient.Root{{URI: "/tmp"}}},
+		"Options.Elicitation": {Elicitation: noModes},
+	} {
+		transport, _ := mcpclient.Pipe()
+		c, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want an error with %s", c, err, want)
+		}
+	}
+}
+
+// elicitationModes is a handler whose capability is itself.
+type elicitationModes struct{ form, url bool }
+
+func (m elicitationModes) Elicit(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+}
+
+func (m elicitationModes) ElicitationCapability() mcpclient.ElicitationCapability {
+	return mcpclient.ElicitationCapability{Form: m.form, URL: m.url}
+}
+
+func TestCloseFailsCalls(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				closeWithin(t, c, 0, func(ctx context.Context) error {
+					_, err := c.CallTool(ctx, "a", nil)
+					return err
+				})
+			})
+		})
+	}
+}
+
+// closeWithin closes a client in the middle of many calls.
+func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call func(context.Context) error) {
+	t.Helper()
+	const calls = 100
+	failed := make(chan error, calls)
+	for range calls {
+		go func() { failed <- call(t.Context()) }()
+	}
+	synctest.Wait()
+	start := time.Now()
+	closed := make(chan error, 2)
+	for range 2 { // twice at the same time
+		go func() { closed <- c.Close() }()
+	}
+	for range calls {
+		if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	}
+	within(t, "failing the calls", start, 0)
+	if err := errors.Join(<-closed, <-closed, c.Close()); err != nil {
+		t.Error(err)
+	}
+	within(t, "Close", start, bound)
+	select {
+	case <-c.Done():
+	default:
+		t.Error("Done is open after Close")
+	}
+	if err := c.Err(); err != mcpclient.ErrClosed {
+		t.Errorf("got Err %v, want ErrClosed", err)
+	}
+	if err := call(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
+		t.Errorf("call after Close: got %v", err)
+	}
+	if err := c.Notify(t.Context(), "n", nil); !errors.Is(err, mcpclient.ErrClosed) {
+		t.Errorf("notification after Close: got %v", err)
+	}
+}
+
+// Over HTTP the session is ended too; a server that does not answer that is
+// given up.
+func TestCloseFailsCallsOverHTTP(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var deleted atomic.Int32
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Method == http.MethodDelete {
+						deleted.Add(1)
+					}
+					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls have their headers
+						stream(w)
+					}
+					<-r.Context().Done()
+				})
+				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+				h.Client.Transport = sessionID(h.Client.Transport, "s-1")
+				c, err := mcpclient.Connect(t.Context(), h, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bound := time.Duration(0)
+				if name == "legacy" {
+					bound = 5 * time.Second
+				}
+				closeWithin(t, c, bound, func(ctx context.Context) error {
+					_, err := c.CallTool(ctx, "a", nil)
+					return err
+				})
+				if got := deleted.Load(); got != int32(bound/(5*time.Second)) {
+					t.Errorf("the session was ended %d times", got)
+				}
+			})
+		})
+	}
+}
+
+func TestConnectionDies(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				if c.Err() != nil {
+					t.Errorf("got Err %v of a connection that works", c.Err())
+				}
+				failed := make(chan error, 10)
+				for range cap(failed) {
+					go func() {
+						_, err := c.CallTool(t.Context(), "a", nil)
+						failed <- err
+					}()
+				}
+				synctest.Wait()
+				start := time.Now()
+				_ = p.conn.Close()
+				for range cap(failed) {
+					if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+						t.Errorf("got %v, want ErrClosed and the cause", err)
+					}
+				}
+				<-c.Done()
+				within(t, "all that", start, 0)
+				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
+					t.Errorf("got Err %v, want ErrClosed and the cause", err)
+				}
+				if err := c.Ping(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("call afterwards: got %v", err)
+				}
+				if err := c.Notify(t.Context(), "n", nil); !errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("notification afterwards: got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A recipe can be used again, and by several clients at the same time.
+func TestConnectAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/call" {
+				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+			}
+		})
+		transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+		var clients []*mcpclient.Client
+		for range 3 {
+			c, err := mcpclient.Connect(t.Context(), transport, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients = append(clients, c)
+			if len(clients) == 2 {
+				_ = clients[0].Close()
+			}
+		}
+		for _, c := range clients[1:] {
+			callText(t, t.Context(), c, "a", "a")
+			_ = c.Close()
+		}
+	})
+}
+
+func TestConnectContextBoundsConnectingOnly(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				c, p, err := connect(t, ctx, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				cancel()
+				synctest.Wait()
+				go p.echo()
+				callText(t, t.Context(), c, "a", "a")
+			})
+		})
+	}
+}
+
+func TestConnectGivesUp(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport, _ := mcpclient.Pipe() // nobody is at the other end
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				start := time.Now()
+				if c, err := mcpclient.Connect(ctx, transport, &opts); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, %v", c, err)
+				}
+				within(t, "Connect", start, 3*time.Second)
+			})
+		})
+	}
+}
+
+// What a server sends before it is asked must not find a client half made.
+func TestServerSpeaksFirst(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"probed": {}, "legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport, conn := mcpclient.Pipe()
+				p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+				for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "notifications/tools/list_changed"} {
+					p.send(`{"id":%q,"method":%[1]q}`, method)
+				}
+				p.send(`{"method":"notifications/tools/list_changed"}`)
+				go p.read()
+				o := asks(opts)
+				o.OnNotification = func(*mcpclient.Notification) {}
+				go func() {
+					for m := range p.inbox {
+						if m.Method == "initialize" || m.Method == "server/discover" && name != "legacy" {
+							p.send(handshakeAnswer(m))
+						}
+					}
+				}()
+				c, err := mcpclient.Connect(t.Context(), transport, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+func TestHandlerCallsClient(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var client atomic.Pointer[mcpclient.Client]
+				var observed sync.WaitGroup
+				observed.Add(1)
+				opts := samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+					callText(t, ctx, client.Load(), "inner", "inner")
+					return tea(), nil
+				})
+				opts.OnNotification = func(*mcpclient.Notification) {
+					defer observed.Done()
+					callText(t, t.Context(), client.Load(), "observer", "observer")
+				}
+				c, p, err := connect(t, t.Context(), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				client.Store(c)
+				go func() {
+					outer := p.next()
+					p.send(`{"method":"n"}`)
+					if name == "legacy" {
+						p.ask("1")
+					} else {
+						p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, outer.ID, samplingQuestion)
+					}
+					for m := range p.inbox {
+						switch {
+						case m.Method == "tools/call":
+							p.answer(m)
+						case m.Result != nil:
+							p.answer(outer)
+						}
+					}
+				}()
+				if _, err := c.CallTool(t.Context(), "outer", nil); err != nil {
+					t.Error(err)
+				}
+				observed.Wait()
+			})
+		})
+	}
+}
+
+// Handlers and observers that do not come back hold up nothing but Close, and
+// that for its time only.
+func TestStubbornHandlers(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan bool)
+				defer close(release)
+				opts := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+					<-release
+					return nil, nil
+				})
+				opts.OnNotification = func(*mcpclient.Notification) { <-release }
+				opts.CloseTimeout = 3 * time.Second
+				c, p, err := connect(t, t.Context(), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				p.send(`{"method":"n"}`)
+				ctx, cancel := context.WithCancel(t.Context())
+				var asked sync.WaitGroup
+				asked.Go(func() {
+					if _, err := c.CallTool(ctx, "asks", nil); !errors.Is(err, context.Canceled) {
+						t.Errorf("got %v", err)
+					}
+				})
+				m := p.next()
+				if name == "legacy" {
+					p.ask("1")
+				} else {
+					p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, m.ID, samplingQuestion)
+				}
+				synctest.Wait()
+				go p.echo()
+				callText(t, t.Context(), c, "a", "a")
+				cancel()
+				asked.Wait() // although the handler goes on
+				within(t, "the calls", start, 0)
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				within(t, "Close", start, 3*time.Second)
+			})
+		})
+	}
+}
+
+func TestCallbackCloses(t *testing.T) {
+	for _, wait := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var client atomic.Pointer[mcpclient.Client]
+			took := make(chan time.Duration, 1)
+			opts := legacy()
+			opts.OnNotification = func(*mcpclient.Notification) {
+				start := time.Now()
+				if wait {
+					_ = client.Load().Close()
+				} else {
+					go func() { _ = client.Load().Close() }()
+				}
+				took <- time.Since(start)
+			}
+			c, p, err := connect(t, t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			client.Store(c)
+			p.send(`{"method":"n"}`)
+			<-c.Done()
+			within(t, "the end of the connection", start, 0)
+			want := time.Duration(0)
+			if wait {
+				want = 5 * time.Second
+			}
+			if got := <-took; got != want {
+				t.Errorf("Close in the callback took %v, want %v", got, want)
+			}
+			_ = c.Close()
+		})
+	}
+}
+
+// A call that waits for a person ends with the client, although the handler
+// goes on.
+func TestCloseInInputRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		defer close(release)
+		opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			<-release
+			return nil, nil
+		})
+		c, p, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+			synctest.Wait()
+			_ = c.Close()
+		}()
+		start := time.Now()
+		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		within(t, "the call", start, 0)
+	})
+}
+
+func TestObserverPanics(t *testing.T) {
+	seen := 0
+	opts := legacy()
+	opts.OnNotification = func(*mcpclient.Notification) {
+		if seen++; seen == 1 {
+			panic("oops")
+		}
+	}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.send(`{"method":"n"}`)
+		p.send(`{"method":"n"}`)
+		synctest.Wait()
+		if seen != 2 {
+			t.Errorf("got %d notifications, want 2", seen)
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name+" pipe", func(t *testing.T) {
+			inBubble(t, asks(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go p.echo()
+				useConcurrently(t, c)
+			})
+		})
+		t.Run(name+" http", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method != "tools/call" {
+						w.WriteHeader(http.StatusMethodNotAllowed)
+						return
+					}
+					if len(m.Params.Name)%2 == 0 {
+						stream(w)(answerTo(m))
+						return
+					}
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = w.Write([]byte(answerTo(m)))
+				})
+				o := asks(opts)
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				useConcurrently(t, c)
+			})
+		})
+	}
+}
+
+func useConcurrently(t *testing.T, c *mcpclient.Client) {
+	var users sync.WaitGroup
+	for i := range 20 {
+		users.Go(func() {
+			for j := range 20 {
+				name := fmt.Sprintf("tool-%d-%d", i, j)
+				callText(t, t.Context(), c, name, name)
+				switch j % 5 {
+				case 0:
+					_ = c.Server()
+				case 1:
+					_ = c.SetRoots(t.Context(), []mcpclient.Root{{URI: "file:///" + name}})
+				case 2:
+					ctx, cancel := context.WithCancel(t.Context())
+					cancel()
+					_, _ = c.CallTool(ctx, name, nil)
+				}
+			}
+		})
+	}
+	users.Wait()
+}

@@ -1,0 +1,289 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// exampleServer is a small server in this process.
+func exampleServer() mcpclient.Transport {
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		for {
+			raw, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			var m struct {
+				ID     json.RawMessage
+				Method string
+				Params struct {
+					Name           string
+					InputResponses json.RawMessage
+				}
+			}
+			if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
+				continue
+			}
+			key := strings.TrimSpace(m.Method + " " + m.Params.Name)
+			if m.Params.InputResponses != nil {
+				key += " again"
+			}
+			answer, ok := exampleAnswers[key]
+			if !ok {
+				answer = `{"id":ID,"error":{"code":-32601,"message":"not here"}}`
+			}
+			for line := range strings.Lines(strings.ReplaceAll(answer, "ID", string(m.ID))) {
+				_ = conn.Send(context.Background(), []byte(line))
+			}
+		}
+	}()
+	return transport
+}
+
+var exampleAnswers = map[string]string{
+	"server/discover": `{"id":ID,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"weather","version":"1.2"}}}}`,
+	"tools/list":      `{"id":ID,"result":{"tools":[{"name":"forecast","title":"Weather forecast","inputSchema":{"type":"object"}},{"name":"alarm","inputSchema":{"type":"object"}}]}}`,
+	"tools/call forecast": `{"method":"notifications/progress","params":{"progressToken":ID,"progress":1,"total":2,"message":"asking the satellite"}}
+{"method":"notifications/progress","params":{"progressToken":ID,"progress":2,"total":2,"message":"reading the clouds"}}
+{"id":ID,"result":{"content":[{"type":"text","text":"Sunny, 21 degrees"}],"structuredContent":{"sky":"sunny","celsius":21}}}`,
+	"tools/call alarm":        `{"id":ID,"result":{"content":[{"type":"text","text":"no siren is connected"}],"isError":true}}`,
+	"tools/call poem":         `{"id":ID,"result":{"resultType":"input_required","inputRequests":{"line":{"method":"sampling/createMessage","params":{"maxTokens":50,"messages":[{"role":"user","content":{"type":"text","text":"A line about rain, please."}}]}}}}}`,
+	"tools/call poem again":   `{"id":ID,"result":{"content":[{"type":"text","text":"The poem is ready."}]}}`,
+	"tools/call travel":       `{"id":ID,"result":{"resultType":"input_required","inputRequests":{"where":{"method":"elicitation/create","params":{"message":"Where to?","requestedSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}}}}`,
+	"tools/call travel again": `{"id":ID,"result":{"content":[{"type":"text","text":"Have a good journey."}]}}`,
+	"resources/list":          `{"id":ID,"result":{"resources":[{"uri":"weather://bern/today","name":"Today in Bern"}]}}`,
+	"resources/read":          `{"id":ID,"result":{"contents":[{"uri":"weather://bern/today","mimeType":"text/plain","text":"Sunny"}]}}`,
+	"prompts/list":            `{"id":ID,"result":{"prompts":[{"name":"pack","description":"What to pack for a journey"}]}}`,
+	"prompts/get pack":        `{"id":ID,"result":{"messages":[{"role":"user","content":{"type":"text","text":"What do I pack for Bern?"}}]}}`,
+	"acme/moon":               `{"id":ID,"result":{"phase":"full"}}`,
+}
+
+func ExampleConnect() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	server := client.Server()
+	fmt.Printf("%s %s speaks %s\n", server.Info.Name, server.Info.Version, server.Revision)
+	// Output: weather 1.2 speaks 2026-07-28
+}
+
+func ExampleClient_Tools() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tool.Name, "-", tool.DisplayName())
+	}
+	// Output:
+	// forecast - Weather forecast
+	// alarm - alarm
+}
+
+func ExampleClient_CallTool() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	for _, tool := range []string{"forecast", "alarm", "sunrise"} {
+		result, err := client.CallTool(ctx, tool, map[string]any{"city": "Bern"})
+		switch {
+		case err != nil:
+			fmt.Println("could not be asked:", err)
+		case result.IsError:
+			fmt.Println("failed:", result.Text())
+		default:
+			fmt.Println(result.Text())
+		}
+	}
+	// Output:
+	// Sunny, 21 degrees
+	// failed: no siren is connected
+	// could not be asked: call tool "sunrise": server error -32601: not here
+}
+
+func ExampleCallToolAs() {
+	type forecast struct {
+		Sky     string
+		Celsius float64
+	}
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	f, err := mcpclient.CallToolAs[forecast](ctx, client, "forecast", map[string]any{"city": "Bern"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Sky, f.Celsius)
+	// Output: sunny 21
+}
+
+func ExampleClient_Resources() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	for resource, err := range client.Resources(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		read, err := client.ReadResource(ctx, resource.URI)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s\n", resource.Name, read.Contents[0].Text)
+	}
+	// Output: Today in Bern: Sunny
+}
+
+func ExampleClient_Prompts() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	for prompt, err := range client.Prompts(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		filled, err := client.GetPrompt(ctx, prompt.Name, map[string]string{"city": "Bern"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, m := range filled.Messages {
+			if text, ok := m.Content.(*mcpclient.TextContent); ok {
+				fmt.Printf("%s: %s\n", m.Role, text.Text)
+			}
+		}
+	}
+	// Output: user: What do I pack for Bern?
+}
+
+func ExampleWithProgress() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	result, err := client.CallTool(ctx, "forecast", nil, mcpclient.WithProgress(func(p mcpclient.Progress) {
+		fmt.Printf("%v of %v: %s\n", p.Progress, *p.Total, p.Message)
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// 1 of 2: asking the satellite
+	// 2 of 2: reading the clouds
+	// Sunny, 21 degrees
+}
+
+// A server borrows the client's model.
+func ExampleSamplingFunc() {
+	model := mcpclient.SamplingFunc(func(ctx context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		origin, _ := mcpclient.OriginFrom(ctx)
+		question := p.Messages[0].Content[0].(*mcpclient.TextContent)
+		fmt.Printf("%s asks while %q runs: %s\n", origin.Server.Info.Name, origin.Call.Name, question.Text)
+		return &mcpclient.CreateMessageResult{
+			Model:   "haiku",
+			Content: []mcpclient.Content{&mcpclient.TextContent{Text: "Drops knock at the door."}},
+		}, nil
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), &mcpclient.Options{Sampling: model})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	result, err := client.CallTool(ctx, "poem", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// weather asks while "poem" runs: A line about rain, please.
+	// The poem is ready.
+}
+
+// A server asks the person in the middle of a call.
+func ExampleElicitationFunc() {
+	person := mcpclient.ElicitationFunc(func(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		fields, err := p.Fields()
+		if err != nil {
+			return nil, err
+		}
+		content := map[string]any{}
+		for _, field := range fields {
+			fmt.Printf("%s %s (%s)\n", p.Message, field.Title, field.Kind)
+			answer, err := field.Parse("Bern") // what the person typed
+			if err != nil {
+				return nil, err
+			}
+			content[field.Name] = answer
+		}
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), &mcpclient.Options{Elicitation: person})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	result, err := client.CallTool(ctx, "travel", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// Where to? city (string)
+	// Have a good journey.
+}
+
+// A method that this package has no name for.
+func ExampleClient_Call() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	raw, err := client.Call(ctx, "acme/moon", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(raw))
+	// Output: {"phase":"full"}
+}

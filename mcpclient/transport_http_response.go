@@ -1,0 +1,142 @@
+package mcpclient
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// single handles a response that is one message, or none.
+func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error {
+	if resp.StatusCode/100 != 2 {
+		return c.refused(resp, deliver)
+	}
+	body, err := c.readBody(resp)
+	media := mediaType(resp)
+	switch {
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(body)) == 0:
+		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown, resp.StatusCode)
+	case media != mediaJSON:
+		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
+			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(c.scrub(string(body[:min(len(body), 200)])))))
+	}
+	deliver(body)
+	return nil
+}
+
+// refused handles a failure status. A JSON-RPC error in the body is the
+// server's answer, unless the status is about more than this request.
+func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error {
+	failure := c.statusError(resp)
+	m, err := jsonrpc.Parse(failure.raw)
+	if err != nil || m.Error == nil {
+		return failure
+	}
+	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error))
+	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden
+	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
+		return nil
+	}
+	failure.rpc = rpc
+	return failure
+}
+
+func mediaType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
+}
+
+// readBody reads a body within the bound of a message.
+func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
+	tooLarge := fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
+	if resp.ContentLength > int64(c.max) {
+		return nil, tooLarge
+	}
+	var buf bytes.Buffer
+	if resp.ContentLength > 0 {
+		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1))
+	if err != nil {
+		return nil, fmt.Errorf("response to POST %s was cut after %d bytes: %w", c.shown, n, err)
+	}
+	if n > int64(c.max) {
+		return nil, tooLarge
+	}
+	return buf.Bytes(), nil
+}
+
+// statusError makes an error of a response that has a failure status.
+func (c *httpConn) statusError(resp *http.Response) *HTTPError {
+	const maxErrorBody = 64 << 10
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	return &HTTPError{
+		Method:     resp.Request.Method,
+		URL:        c.shown,
+		Status:     resp.StatusCode,
+		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
+		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		raw:        raw,
+	}
+}
+
+// retryAfter reads both forms of the Retry-After header; zero is none.
+func retryAfter(v string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(v); err == nil {
+		return time.Duration(max(0, min(seconds, 86400))) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, min(at.Sub(now), 24*time.Hour))
+	}
+	return 0
+}
+
+const (
+	maxDraining = 64
+	maxDrain    = 4 << 10
+	drainTime   = time.Second
+)
+
+// drain reads the end of a response that is not needed any more, so that the
+// connection under it can be used again, and ends the exchange. It gives up
+// when the server keeps the response open or says more.
+func (c *httpConn) drain(x *exchange, body io.ReadCloser) {
+	if body == http.NoBody || !c.startDrain(x, body) {
+		_ = body.Close()
+	}
+}
+
+// startDrain drains on a goroutine, unless too many responses are being drained.
+func (c *httpConn) startDrain(x *exchange, body io.ReadCloser) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	select {
+	case c.draining <- struct{}{}:
+	default:
+		return false
+	}
+	x.stop()
+	x.drained = true
+	c.wg.Go(func() {
+		defer func() { <-c.draining }()
+		defer x.finish()
+		defer func() { _ = body.Close() }()
+		timer := time.AfterFunc(drainTime, x.finish)
+		defer timer.Stop()
+		_, _ = io.CopyN(io.Discard, body, maxDrain)
+	})
+	return true
+}
