@@ -31,6 +31,7 @@ var layers = []struct {
 
 	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/backoff", "github.com/yosida95/uritemplate/v3"}},
 	{"mcpclient/config", []string{"mcpclient"}},
+	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "mcpclient", "github.com/tmc/langchaingo"}},

@@ -1,0 +1,263 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// AuthorizationCode has a person sign in, in a browser: the authorization code
+// grant with PKCE.
+//
+// The client's identity is, in this order: of Clients, the one that is
+// registered with the authorization server; Document, where the server takes
+// such ids; dynamic registration, where the server offers it; what Ask returns.
+type AuthorizationCode struct {
+	// Receiver sends the person to the authorization server and receives the
+	// answer. Required.
+	Receiver Receiver
+
+	// Clients are registered by hand, each with one authorization server. When
+	// there are some, a server that names another authorization server is refused,
+	// unless Document, Register or Ask is set too.
+	Clients []Credentials
+
+	// Document is the client of a client id metadata document: its ID is the
+	// document's URL, and the document must list the receiver's redirect URI. The
+	// Issuer is left empty.
+	Document *Credentials
+
+	// Register is what the client says of itself when it registers dynamically.
+	// The redirect URIs and other fields that are left empty are filled in.
+	Register *ClientMetadata
+
+	// Ask is the last resort: it gets credentials from the person, who has
+	// registered a client with this issuer and for this redirect URI.
+	Ask func(ctx context.Context, issuer, redirectURI string) (*Credentials, error)
+}
+
+func (g *AuthorizationCode) flow() (flow, error) {
+	if g.Receiver == nil {
+		return nil, errors.New("AuthorizationCode.Receiver is nil: set a Loopback or a Paste")
+	}
+	if err := checkAll(g.Clients); err != nil {
+		return nil, err
+	}
+	f := &codeFlow{AuthorizationCode: *g}
+	f.Clients = slices.Clone(g.Clients)
+	if d := g.Document; d != nil {
+		u, err := url.Parse(d.ID)
+		if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" || u.User != nil {
+			return nil, fmt.Errorf("AuthorizationCode.Document.ID %q: want the https URL of the document, with a path", shown(d.ID))
+		}
+	}
+	return f, nil
+}
+
+type codeFlow struct {
+	AuthorizationCode
+}
+
+func (f *codeFlow) interactive() bool { return true }
+
+// choose prefers issuers that there are credentials for, and then stays with
+// the current one.
+func (f *codeFlow) choose(issuers []string, current string) (string, error) {
+	if len(f.Clients) > 0 {
+		issuer, err := chooseRegistered(f.Clients, issuers, current)
+		if err == nil || f.Document == nil && f.Register == nil && f.Ask == nil {
+			return issuer, err
+		}
+	}
+	if slices.Contains(issuers, current) {
+		return current, nil
+	}
+	return issuers[0], nil
+}
+
+// client returns the identity with an issuer as far as it is settled, or nil.
+func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
+	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+		return c, nil
+	}
+	if f.Document != nil && s.meta.ClientIDMetadataDocumentSupported {
+		return f.document(s.issuer()), nil
+	}
+	r, err := t.registered(ctx, s.issuer())
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return r.credentials(s.issuer()), nil
+}
+
+func (f *codeFlow) document(issuer string) *Credentials {
+	c := *f.Document
+	c.Issuer = issuer
+	return &c
+}
+
+// identify settles the identity for a sign-in.
+func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
+	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+		return c, nil
+	}
+	if f.Document != nil && s.meta.ClientIDMetadataDocumentSupported {
+		return f.document(s.issuer()), nil
+	}
+	var refused error
+	if s.meta.RegistrationEndpoint != "" {
+		r, err := t.register(ctx, s, f.Register, redirectURI)
+		if err == nil {
+			return r.credentials(s.issuer()), nil
+		}
+		if refused = err; f.Ask == nil {
+			return nil, err
+		}
+	}
+	if f.Ask == nil {
+		return nil, fmt.Errorf("authorization server %s registers no clients by itself: register one there by hand, "+
+			"with the redirect URI %s, and put it into AuthorizationCode.Clients", shown(s.issuer()), shown(redirectURI))
+	}
+	return f.ask(ctx, t, s, redirectURI, refused)
+}
+
+// ask gets credentials from the person, and keeps them like a registration.
+func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI string, refused error) (*Credentials, error) {
+	if r, err := t.registered(ctx, s.issuer()); err == nil && r != nil {
+		return r.credentials(s.issuer()), nil
+	}
+	c, err := f.Ask(ctx, s.issuer(), redirectURI)
+	if err != nil {
+		return nil, errors.Join(refused, fmt.Errorf("ask for a client that is registered with %s: %w", shown(s.issuer()), err))
+	}
+	if c == nil || c.ID == "" {
+		return nil, errors.Join(refused, fmt.Errorf("no client that is registered with %s was given", shown(s.issuer())))
+	}
+	if c.Key != nil {
+		return nil, fmt.Errorf("client %q: a key cannot be kept in the store: put the client into AuthorizationCode.Clients", c.ID)
+	}
+	r := &registration{ID: c.ID, Secret: c.Secret, Method: c.Method, RedirectURI: redirectURI}
+	if err := save(ctx, t.opts.Store, t.registrationKey(s.issuer()), r); err != nil {
+		return nil, err
+	}
+	return r.credentials(s.issuer()), nil
+}
+
+// acquire has the person sign in.
+func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+	if err := s.meta.checkCode(); err != nil {
+		return nil, err
+	}
+	prior := ""
+	if r, err := t.registered(ctx, s.issuer()); err == nil && r != nil {
+		prior = r.RedirectURI
+	}
+	reception, err := f.Receiver.Listen(ctx, prior)
+	if err != nil {
+		return nil, fmt.Errorf("prepare to receive the answer of a sign-in: %w", err)
+	}
+	defer func() { _ = reception.Close() }()
+	client, err := f.identify(ctx, t, s, reception.RedirectURI())
+	if err != nil {
+		return nil, err
+	}
+	signIn := newSignIn(s, client, reception.RedirectURI(), withOffline(scopes, s.meta))
+	t.log.Debug("a person signs in", "issuer", shown(s.issuer()), "scopes", signIn.scopes)
+	limited, cancel := context.WithTimeout(ctx, t.opts.SignInTimeout)
+	defer cancel()
+	answer, err := reception.Receive(limited, signIn.url())
+	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
+			return nil, fmt.Errorf("nobody signed in within %v (Options.SignInTimeout)", t.opts.SignInTimeout)
+		}
+		return nil, fmt.Errorf("sign in with %s: %w", shown(s.issuer()), err)
+	}
+	code, err := signIn.code(answer)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {signIn.redirectURI},
+		"code_verifier": {signIn.verifier}, "resource": {s.resource},
+	}
+	got, err := t.requestToken(ctx, &tokenRequest{
+		doing: "exchange the code for a token", meta: s.meta, client: client, form: form, secret: []string{"code", "code_verifier"},
+	})
+	if err != nil {
+		t.forgetRegistration(ctx, s.issuer(), err)
+		return nil, err
+	}
+	return t.token(got, s, client.ID, signIn.scopes)
+}
+
+// signIn is what is remembered of an authorization request until its answer
+// comes.
+type signIn struct {
+	site        *site
+	client      *Credentials
+	redirectURI string
+	scopes      []string
+	state       string
+	verifier    string
+}
+
+func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string) *signIn {
+	return &signIn{
+		site: s, client: client, redirectURI: redirectURI, scopes: scopes,
+		state: rand.Text(), verifier: oauth2.GenerateVerifier(),
+	}
+}
+
+// url is where the person is sent.
+func (s *signIn) url() string {
+	config := oauth2.Config{
+		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: s.site.meta.AuthorizationEndpoint},
+	}
+	options := []oauth2.AuthCodeOption{
+		oauth2.S256ChallengeOption(s.verifier), oauth2.SetAuthURLParam("resource", s.site.resource),
+	}
+	if slices.Contains(s.scopes, offlineAccess) {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core §11 wants it
+	}
+	return config.AuthCodeURL(s.state, options...)
+}
+
+// code checks an answer and returns its code. Nothing of an answer that is not
+// surely the right server's is used or shown.
+func (s *signIn) code(answer url.Values) (string, error) {
+	for name, values := range answer {
+		if len(values) > 1 {
+			return "", untrusted("the answer of the sign-in has the parameter %q twice", cut(name))
+		}
+	}
+	if answer.Get("state") != s.state {
+		return "", untrusted("the answer of the sign-in has another state than the request: it is not an answer to it")
+	}
+	// RFC 9207, in the four cases of 2026-07-28; compared byte by byte.
+	iss, present := answer.Get("iss"), answer.Has("iss")
+	switch {
+	case present && iss != s.site.issuer():
+		return "", untrusted("the answer of the sign-in comes from another issuer than %s", shown(s.site.issuer()))
+	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
+		return "", untrusted("the answer of the sign-in does not say its issuer, as that of %s does", shown(s.site.issuer()))
+	}
+	if answer.Has("error") {
+		return "", &ServerError{
+			Doing: "sign in", Issuer: shown(s.site.issuer()),
+			Code:        scrub(answer.Get("error"), s.state, s.verifier),
+			Description: scrub(answer.Get("error_description"), s.state, s.verifier),
+		}
+	}
+	code := answer.Get("code")
+	if code == "" || len(code) > maxToken {
+		return "", untrusted("the answer of the sign-in has no code")
+	}
+	return code, nil
+}

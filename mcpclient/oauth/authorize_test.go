@@ -1,0 +1,176 @@
+package oauth
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// answering is a person whose answer an attacker changes.
+func answering(w *world, change func(answer url.Values)) *Options {
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
+		change(answer)
+		return answer
+	}}}
+	return opts
+}
+
+// TestAnswerIsChecked: the code of an answer that is not surely the right
+// server's goes nowhere, and its words are not shown.
+func TestAnswerIsChecked(t *testing.T) {
+	tests := []struct {
+		name      string
+		supported any // authorization_response_iss_parameter_supported
+		change    func(url.Values)
+		want      string // part of the error; empty for success
+	}{
+		{"iss supported and right", true, func(url.Values) {}, ""},
+		{"iss supported and missing", true, func(a url.Values) { a.Del("iss") }, "does not say its issuer"},
+		{"iss supported and empty", true, func(a url.Values) { a.Set("iss", "") }, "another issuer"},
+		{"iss supported and wrong", true, func(a url.Values) { a.Set("iss", "https://evil.test") }, "another issuer"},
+		{"iss not announced and right", nil, func(url.Values) {}, ""},
+		{"iss not announced and missing", nil, func(a url.Values) { a.Del("iss") }, ""},
+		{"iss not announced and wrong", nil, func(a url.Values) { a.Set("iss", "https://evil.test") }, "another issuer"},
+		{"iss with a slash more", true, func(a url.Values) { a.Set("iss", issuerOne+"/") }, "another issuer"},
+		{"iss in capitals", true, func(a url.Values) { a.Set("iss", "https://AS.test") }, "another issuer"},
+		{"iss with the default port", true, func(a url.Values) { a.Set("iss", issuerOne+":443") }, "another issuer"},
+		{"state missing", true, func(a url.Values) { a.Del("state") }, "another state"},
+		{"state wrong", true, func(a url.Values) { a.Set("state", "guess") }, "another state"},
+		{"state twice", true, func(a url.Values) { a.Add("state", "guess") }, "twice"},
+		{"code twice", true, func(a url.Values) { a.Add("code", "stolen") }, "twice"},
+		{"no code", true, func(a url.Values) { a.Del("code") }, "no code"},
+		{"error of another issuer", true, func(a url.Values) {
+			a.Set("iss", "https://evil.test")
+			a.Set("error", "call-this-number")
+			a.Set("error_description", "call-this-number")
+		}, "another issuer"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.meta["authorization_response_iss_parameter_supported"] = tt.supported
+			err := call(t.Context(), w.transport(answering(w, tt.change)))
+			if tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			wantUntrusted(t, err, tt.want)
+			if len(w.forms) > 0 || strings.Contains(err.Error(), "call-this-number") {
+				t.Errorf("got token requests %v, error %v", w.forms, err)
+			}
+		})
+	}
+}
+
+// TestRefusalIsExplained: the server's words come with what to do.
+func TestRefusalIsExplained(t *testing.T) {
+	w := newWorld(t)
+	err := call(t.Context(), w.transport(answering(w, func(a url.Values) {
+		a.Del("code")
+		a.Set("error", "access_denied")
+		a.Set("error_description", "state is "+a.Get("state"))
+	})))
+	refused, ok := errors.AsType[*ServerError](err)
+	if !ok || refused.Code != "access_denied" || refused.Issuer != issuerOne || !strings.Contains(err.Error(), "allow the access") {
+		t.Errorf("got %v, want a ServerError with access_denied", err)
+	}
+	if ok && !strings.Contains(refused.Description, "[secret]") {
+		t.Errorf("got description %q with the state in it", refused.Description)
+	}
+}
+
+// TestStolenCode: a code of the victim's sign-in, put into the attacker's own
+// answer, has another verifier.
+func TestStolenCode(t *testing.T) {
+	w := newWorld(t)
+	var stolen string
+	victim := answering(w, func(a url.Values) { stolen = a.Get("code"); a.Set("state", "lost") })
+	wantUntrusted(t, call(t.Context(), w.transport(victim)), "another state")
+	err := call(t.Context(), w.transport(answering(w, func(a url.Values) { a.Set("code", stolen) })))
+	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.Code != "invalid_grant" {
+		t.Errorf("got %v, want the server to refuse the code for its verifier", err)
+	}
+}
+
+// TestReplayedAnswer: an answer of an earlier sign-in is not one to this.
+func TestReplayedAnswer(t *testing.T) {
+	w := newWorld(t)
+	var first url.Values
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
+		if first == nil {
+			first = answer
+		}
+		return first
+	}}}
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	w.revoke()
+	w.set(func() { clear(w.refreshes) })
+	wantUntrusted(t, call(t.Context(), auth), "another state")
+	if a, b := query(t, w.asked[0], "state"), query(t, w.asked[1], "state"); a == b || len(a) < 20 {
+		t.Errorf("got states %q and %q, want two that cannot be guessed", a, b)
+	}
+	if a, b := query(t, w.asked[0], "code_challenge"), query(t, w.asked[1], "code_challenge"); a == b {
+		t.Errorf("got the same code challenge twice")
+	}
+}
+
+// TestMixUp: the answer of one server does not reach the token endpoint of
+// another that the attacker named.
+func TestMixUp(t *testing.T) {
+	w := newWorld(t)
+	w.meta["token_endpoint"] = issuerTwo + "/token" // the attacker's, behind honest metadata
+	w.meta["issuer"] = issuerOne
+	err := call(t.Context(), w.transport(answering(w, func(a url.Values) { a.Set("iss", issuerTwo) })))
+	wantUntrusted(t, err, "another issuer")
+	if len(w.forms) > 0 {
+		t.Errorf("the code went to %v", w.paths)
+	}
+}
+
+func TestClientIdentityOrder(t *testing.T) {
+	registered := Credentials{Issuer: issuerOne, ID: "by-hand", Secret: "secret-of-hand"}
+	doc := &Credentials{ID: "https://host.test/client.json"}
+	tests := []struct {
+		name  string
+		grant AuthorizationCode
+		meta  map[string]any
+		want  string
+	}{
+		{"by hand first", AuthorizationCode{Clients: []Credentials{registered}, Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, "by-hand"},
+		{"document next", AuthorizationCode{Document: doc}, map[string]any{"client_id_metadata_document_supported": true}, doc.ID},
+		{"registration where documents are not taken", AuthorizationCode{Document: doc}, nil, "client-1-of-as.test"},
+		{"credentials of another server are not used", AuthorizationCode{Clients: []Credentials{{Issuer: issuerTwo, ID: "other"}}, Register: &ClientMetadata{}}, nil, "client-1-of-as.test"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			for k, v := range tt.meta {
+				w.meta[k] = v
+			}
+			opts := w.options()
+			tt.grant.Receiver = &person{w: w}
+			opts.Grant = &tt.grant
+			w.mustCall(w.transport(opts))
+			if got := query(t, w.asked[0], "client_id"); got != tt.want {
+				t.Errorf("got client_id %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCredentialsOfAnotherServer(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}}
+	wantUntrusted(t, call(t.Context(), w.transport(opts)), "register with the new one")
+	if slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server") {
+		t.Error("went on with a server that there are no credentials for")
+	}
+}

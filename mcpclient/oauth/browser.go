@@ -1,0 +1,38 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"runtime"
+)
+
+// OpenBrowser opens a URL, https or on this machine, in the person's browser.
+// It runs the system's own opener, without a shell.
+func OpenBrowser(ctx context.Context, rawURL string) error {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+		return untrusted("%s is not a URL that a browser should open", shown(rawURL))
+	}
+	name, args := opener(runtime.GOOS, u.String())
+	cmd := exec.Command(name, args...)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // an opener may run as long as the browser does
+	return nil
+}
+
+func opener(system, url string) (name string, args []string) {
+	switch system {
+	case "windows":
+		return "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	case "darwin":
+		return "open", []string{url}
+	}
+	return "xdg-open", []string{url}
+}

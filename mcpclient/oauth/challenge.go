@@ -1,0 +1,193 @@
+package oauth
+
+import (
+	"net/http"
+	"strings"
+)
+
+// challenge is one of a WWW-Authenticate header (RFC 9110 §11.6.1).
+type challenge struct {
+	scheme string            // lower case
+	params map[string]string // names in lower case; the first of equal ones
+}
+
+const (
+	maxChallengeHeader = 16 << 10
+	maxChallenges      = 16
+	maxChallengeParams = 32
+)
+
+// parseChallenges reads the WWW-Authenticate fields of a response. Each may
+// hold several challenges. What comes behind a malformed part is left out, and
+// so is what goes beyond the bounds.
+func parseChallenges(fields []string) []challenge {
+	var found []challenge
+	size := 0
+	for _, field := range fields {
+		if size += len(field); size > maxChallengeHeader {
+			break
+		}
+		p := challengeParser{rest: field}
+		for len(found) < maxChallenges && p.next() {
+			found = append(found, p.challenge)
+		}
+	}
+	return found
+}
+
+type challengeParser struct {
+	rest      string
+	challenge challenge
+}
+
+// next reads one challenge: a scheme, and behind it either a token68 or
+// parameters. A comma separates parameters as well as challenges; what follows
+// it is a parameter when it has a "=".
+func (p *challengeParser) next() bool {
+	p.skip(", \t")
+	scheme := p.token()
+	if scheme == "" {
+		return false
+	}
+	p.challenge = challenge{scheme: strings.ToLower(scheme), params: map[string]string{}}
+	if p.rest == "" || p.rest[0] == ',' {
+		return true
+	}
+	if p.rest[0] != ' ' && p.rest[0] != '\t' {
+		return false
+	}
+	for n := 0; ; n++ {
+		before := p.rest
+		p.skip(", \t")
+		name := p.token()
+		p.skip(" \t")
+		switch {
+		case name == "" && p.rest == "":
+			return true
+		case name == "" || !strings.HasPrefix(p.rest, "="):
+			if n == 0 && p.token68(before) {
+				continue
+			}
+			p.rest = before // the next challenge, or nothing that we can read
+			return true
+		}
+		afterName := p.rest
+		p.rest = p.rest[1:]
+		p.skip(" \t")
+		value, ok := p.value()
+		if !ok {
+			if p.rest = afterName; n == 0 && p.token68(before) {
+				continue
+			}
+			p.rest = ""
+			return true
+		}
+		name = strings.ToLower(name)
+		if _, twice := p.challenge.params[name]; !twice && n < maxChallengeParams {
+			p.challenge.params[name] = value
+		}
+	}
+}
+
+// token68 skips the one argument of schemes such as Basic or Negotiate.
+func (p *challengeParser) token68(text string) bool {
+	text = strings.TrimLeft(text, " \t")
+	end := strings.IndexAny(text, ", \t")
+	if end < 0 {
+		end = len(text)
+	}
+	word := strings.TrimRight(text[:end], "=")
+	for _, r := range word {
+		if !isTokenChar(r) && r != '/' {
+			return false
+		}
+	}
+	rest := strings.TrimLeft(text[end:], " \t")
+	if word == "" || rest != "" && rest[0] != ',' {
+		return false
+	}
+	p.rest = rest
+	return true
+}
+
+func (p *challengeParser) skip(chars string) { p.rest = strings.TrimLeft(p.rest, chars) }
+
+func (p *challengeParser) token() string {
+	end := strings.IndexFunc(p.rest, func(r rune) bool { return !isTokenChar(r) })
+	if end < 0 {
+		end = len(p.rest)
+	}
+	t := p.rest[:end]
+	p.rest = p.rest[end:]
+	return t
+}
+
+func isTokenChar(r rune) bool {
+	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// value reads a token or a quoted string.
+func (p *challengeParser) value() (string, bool) {
+	if !strings.HasPrefix(p.rest, `"`) {
+		t := p.token()
+		return t, t != ""
+	}
+	var b strings.Builder
+	for i := 1; i < len(p.rest); i++ {
+		switch c := p.rest[i]; c {
+		case '"':
+			p.rest = p.rest[i+1:]
+			return b.String(), true
+		case '\\':
+			if i++; i == len(p.rest) {
+				return "", false
+			}
+			b.WriteByte(p.rest[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+// demand is what a server's refusal says about the token that it wants.
+type demand struct {
+	scheme   string // bearer, dpop; empty when there was no challenge
+	code     string // such as invalid_token
+	metadata string // where the protected resource metadata is
+	scopes   []string
+}
+
+// demandOf finds the challenge that concerns us, preferring the scheme that is
+// in use and one that says where the metadata is. It is false when the server
+// wants another kind of authentication altogether.
+func demandOf(header http.Header, dpop bool) (*demand, bool) {
+	all := parseChallenges(header["Www-Authenticate"])
+	best, score := -1, -1
+	for i, c := range all {
+		if c.scheme != "bearer" && c.scheme != "dpop" {
+			continue
+		}
+		points := 0
+		if (c.scheme == "dpop") == dpop {
+			points += 2
+		}
+		if c.params["resource_metadata"] != "" {
+			points++
+		}
+		if points > score {
+			best, score = i, points
+		}
+	}
+	if best < 0 {
+		return &demand{}, len(all) == 0
+	}
+	c := all[best]
+	d := &demand{scheme: c.scheme, code: c.params["error"], metadata: c.params["resource_metadata"], scopes: splitScopes(c.params["scope"])}
+	for _, other := range all { // one challenge may say where, and another what
+		if d.metadata == "" && (other.scheme == "bearer" || other.scheme == "dpop") {
+			d.metadata = other.params["resource_metadata"]
+		}
+	}
+	return d, true
+}

@@ -1,0 +1,94 @@
+package oauth
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseChallenges(t *testing.T) {
+	type p = map[string]string
+	tests := []struct {
+		fields []string
+		want   []challenge
+	}{
+		{nil, nil},
+		{[]string{""}, nil},
+		{[]string{"Bearer"}, []challenge{{"bearer", p{}}}},
+		{[]string{`Bearer realm="a, b", Error=invalid_token`}, []challenge{{"bearer", p{"realm": "a, b", "error": "invalid_token"}}}},
+		{[]string{`Basic realm="x", Bearer scope="a b", resource_metadata="https://h/p"`}, []challenge{
+			{"basic", p{"realm": "x"}}, {"bearer", p{"scope": "a b", "resource_metadata": "https://h/p"}}}},
+		{[]string{`Negotiate dGVzdA==, DPoP algs="ES256", Bearer`}, []challenge{{"negotiate", p{}}, {"dpop", p{"algs": "ES256"}}, {"bearer", p{}}}},
+		{[]string{"Basic", "Bearer a=1"}, []challenge{{"basic", p{}}, {"bearer", p{"a": "1"}}}},
+		{[]string{`Bearer a="x\"y\\" , b = 2`}, []challenge{{"bearer", p{"a": `x"y\`, "b": "2"}}}},
+		{[]string{"Bearer a=1, a=2"}, []challenge{{"bearer", p{"a": "1"}}}},
+		{[]string{`Bearer a="open`}, []challenge{{"bearer", p{}}}},
+		{[]string{`Bearer a=1, b="open, Basic realm="x"`}, []challenge{{"bearer", p{"a": "1", "b": "open, Basic realm="}}}},
+		{[]string{", ,Bearer ,a=1"}, []challenge{{"bearer", p{"a": "1"}}}},
+		{[]string{`@`}, nil},
+	}
+	for _, tt := range tests {
+		if got := parseChallenges(tt.fields); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: got %v, want %v", tt.fields, got, tt.want)
+		}
+	}
+}
+
+func TestParseChallengesIsBounded(t *testing.T) {
+	if got := len(parseChallenges([]string{strings.Repeat("Bearer, ", 1000)})); got != maxChallenges {
+		t.Errorf("got %d challenges, want %d", got, maxChallenges)
+	}
+	if got := parseChallenges([]string{"Bearer a=" + strings.Repeat("x", maxChallengeHeader)}); got != nil {
+		t.Errorf("got %d challenges of a header over the bound, want none", len(got))
+	}
+	var many strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&many, "p%d=1,", i)
+	}
+	if got := len(parseChallenges([]string{"Bearer " + many.String()})[0].params); got != maxChallengeParams {
+		t.Errorf("got %d parameters, want %d", got, maxChallengeParams)
+	}
+}
+
+func FuzzParseChallenges(f *testing.F) {
+	for _, seed := range []string{"Bearer", `Bearer a="b\"", Basic x==, DPoP algs="ES256 ES384"`, `a b=c, d e="`, "Negotiate a/b+c==", ",,,"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, field string) {
+		for _, c := range parseChallenges([]string{field, "Bearer x=1"}) {
+			if c.scheme == "" || c.scheme != strings.ToLower(c.scheme) || strings.ContainsAny(c.scheme, " ,=\"") {
+				t.Errorf("%q: scheme %q", field, c.scheme)
+			}
+			for name := range c.params {
+				if name == "" || name != strings.ToLower(name) {
+					t.Errorf("%q: parameter %q", field, name)
+				}
+			}
+		}
+		demandOf(http.Header{"Www-Authenticate": {field}}, true)
+	})
+}
+
+func TestDemandOf(t *testing.T) {
+	tests := []struct {
+		fields []string
+		dpop   bool
+		want   *demand
+		ours   bool
+	}{
+		{nil, false, &demand{}, true},
+		{[]string{`Basic realm="x"`}, false, &demand{}, false},
+		{[]string{`Basic realm="x"`, `Bearer scope="b a b", error="invalid_token"`}, false, &demand{scheme: "bearer", code: "invalid_token", scopes: []string{"b", "a"}}, true},
+		{[]string{`Bearer scope="a"`, `Bearer resource_metadata="https://h"`}, false, &demand{scheme: "bearer", metadata: "https://h"}, true},
+		{[]string{`Bearer scope="a", DPoP algs="ES256", resource_metadata="https://h"`}, false, &demand{scheme: "bearer", metadata: "https://h", scopes: []string{"a"}}, true},
+		{[]string{`Bearer scope="a", DPoP scope="d"`}, true, &demand{scheme: "dpop", scopes: []string{"d"}}, true},
+	}
+	for _, tt := range tests {
+		got, ours := demandOf(http.Header{"Www-Authenticate": tt.fields}, tt.dpop)
+		if ours != tt.ours || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: got %+v, %v, want %+v, %v", tt.fields, got, ours, tt.want, tt.ours)
+		}
+	}
+}

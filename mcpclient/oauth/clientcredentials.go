@@ -1,0 +1,63 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+// ClientCredentials lets a service sign in as itself: the extension
+// io.modelcontextprotocol/oauth-client-credentials. The credentials have a
+// secret, or a key for private_key_jwt.
+type ClientCredentials struct {
+	Clients []Credentials // each registered with one authorization server
+}
+
+func (g *ClientCredentials) flow() (flow, error) {
+	if len(g.Clients) == 0 {
+		return nil, fmt.Errorf("ClientCredentials.Clients is empty")
+	}
+	for _, c := range g.Clients {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+		if c.Secret == "" && c.Key == nil {
+			return nil, fmt.Errorf("client %q has neither a Secret nor a Key", c.ID)
+		}
+	}
+	return &clientFlow{registeredFlow{slices.Clone(g.Clients)}}, nil
+}
+
+// registeredFlow is what flows with credentials of their own share.
+type registeredFlow struct{ clients []Credentials }
+
+func (f *registeredFlow) interactive() bool { return false }
+
+func (f *registeredFlow) choose(issuers []string, current string) (string, error) {
+	return chooseRegistered(f.clients, issuers, current)
+}
+
+func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
+	c, ok := credentialsFor(f.clients, s.issuer())
+	if !ok {
+		return nil, untrusted("no credentials for authorization server %s", shown(s.issuer()))
+	}
+	return c, nil
+}
+
+type clientFlow struct{ registeredFlow }
+
+func (f *clientFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+	client, err := f.client(ctx, t, s)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"grant_type": {"client_credentials"}, "resource": {s.resource}}
+	setScope(form, scopes)
+	got, err := t.requestToken(ctx, &tokenRequest{doing: "get a token for the service", meta: s.meta, client: client, form: form})
+	if err != nil {
+		return nil, err
+	}
+	return t.token(got, s, client.ID, scopes)
+}

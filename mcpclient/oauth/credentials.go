@@ -1,0 +1,245 @@
+package oauth
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// AuthMethod is how a client proves to a token endpoint who it is.
+type AuthMethod string
+
+// The methods that are supported.
+const (
+	AuthNone          AuthMethod = "none"
+	AuthBasic         AuthMethod = "client_secret_basic"
+	AuthPost          AuthMethod = "client_secret_post"
+	AuthPrivateKeyJWT AuthMethod = "private_key_jwt"
+)
+
+// Credentials are those of a client that is registered with one authorization
+// server. They are sent to no other. They are printed without their secrets.
+type Credentials struct {
+	Issuer string // of the authorization server, exactly as in its metadata
+	ID     string
+	Secret string // for basic and post
+
+	// Key signs assertions for private_key_jwt: an *ecdsa.PrivateKey,
+	// *rsa.PrivateKey or ed25519.PrivateKey.
+	Key   crypto.Signer
+	KeyID string // the kid of the assertions, when the server knows several keys
+
+	// Method is how the client authenticates. Default: with a key,
+	// private_key_jwt; with a secret, what the server supports of basic and post,
+	// in this order; otherwise none.
+	Method AuthMethod
+
+	// Audience is the audience of the assertions. Default: the issuer; some
+	// servers want the URL of their token endpoint.
+	Audience string
+}
+
+func (c Credentials) String() string {
+	return fmt.Sprintf("oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
+}
+
+// GoString is String.
+func (c Credentials) GoString() string { return c.String() }
+
+// LogValue is String.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// check reports what cannot work.
+func (c *Credentials) check() error {
+	switch {
+	case c.ID == "":
+		return errors.New("Credentials.ID is empty")
+	case c.Issuer == "":
+		return fmt.Errorf("Credentials.Issuer of client %q is empty: name the authorization server that it is registered with", c.ID)
+	case c.Secret != "" && c.Key != nil:
+		return fmt.Errorf("client %q has a Secret and a Key: set the one that it is registered with", c.ID)
+	case c.Key != nil:
+		_, err := algorithmFor(c.Key, nil)
+		return err
+	}
+	return nil
+}
+
+func checkAll(clients []Credentials) error {
+	var errs []error
+	for _, c := range clients {
+		errs = append(errs, c.check())
+	}
+	return errors.Join(errs...)
+}
+
+// credentialsFor finds those for an issuer.
+func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
+	i := slices.IndexFunc(clients, func(c Credentials) bool { return c.Issuer == issuer })
+	if i < 0 {
+		return nil, false
+	}
+	c := clients[i]
+	return &c, true
+}
+
+// chooseRegistered picks the issuer that there are credentials for.
+func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
+	if _, ok := credentialsFor(clients, current); ok && slices.Contains(issuers, current) {
+		return current, nil
+	}
+	for _, issuer := range issuers {
+		if _, ok := credentialsFor(clients, issuer); ok {
+			return issuer, nil
+		}
+	}
+	var have []string
+	for _, c := range clients {
+		have = append(have, c.Issuer)
+	}
+	return "", untrusted("the server names the authorization servers %q, but the credentials are for %q: "+
+		"if the server has moved, register with the new one", shownAll(issuers), shownAll(have))
+}
+
+func shownAll(urls []string) []string {
+	var out []string
+	for _, u := range urls {
+		out = append(out, shown(u))
+	}
+	return out
+}
+
+// method decides how to authenticate.
+func (c *Credentials) method(m *Metadata) (AuthMethod, error) {
+	if c.Method != "" {
+		return c.Method, nil
+	}
+	supported := m.TokenEndpointAuthMethodsSupported
+	if len(supported) == 0 {
+		supported = []string{string(AuthBasic), string(AuthPost), string(AuthPrivateKeyJWT)} // the default of RFC 8414, and what else it may be
+	}
+	var ours []AuthMethod
+	switch {
+	case c.Key != nil:
+		ours = []AuthMethod{AuthPrivateKeyJWT}
+	case c.Secret != "":
+		ours = []AuthMethod{AuthBasic, AuthPost, AuthNone}
+	default:
+		return AuthNone, nil
+	}
+	for _, method := range ours {
+		if slices.Contains(supported, string(method)) {
+			return method, nil
+		}
+	}
+	return "", fmt.Errorf("authorization server %s supports the authentication methods %q, client %q has credentials for %q",
+		shown(m.Issuer), supported, c.ID, ours)
+}
+
+// authenticate adds to a token request who the client is.
+func (c *Credentials) authenticate(form url.Values, header map[string][]string, m *Metadata) error {
+	method, err := c.method(m)
+	if err != nil {
+		return err
+	}
+	switch method {
+	case AuthBasic:
+		// OAuth 2.1 §2.4.1: both parts are form-encoded first.
+		header["Authorization"] = []string{basic(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))}
+	case AuthPost:
+		form.Set("client_id", c.ID)
+		form.Set("client_secret", c.Secret)
+	case AuthPrivateKeyJWT:
+		assertion, err := c.assertion(m)
+		if err != nil {
+			return err
+		}
+		form.Set("client_id", c.ID)
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	case AuthNone:
+		if c.ID != "" {
+			form.Set("client_id", c.ID)
+		}
+	default:
+		return fmt.Errorf("client %q: authentication method %q is not supported", c.ID, method)
+	}
+	return nil
+}
+
+const assertionLife = 2 * time.Minute
+
+// assertion signs who the client is (RFC 7523 §2.2).
+func (c *Credentials) assertion(m *Metadata) (string, error) {
+	if c.Key == nil {
+		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, AuthPrivateKeyJWT)
+	}
+	alg, err := algorithmFor(c.Key, m.TokenEndpointAuthSigningAlgs)
+	if err != nil {
+		return "", err
+	}
+	audience := c.Audience
+	if audience == "" {
+		audience = m.Issuer
+	}
+	now := time.Now()
+	token := jwt.NewWithClaims(alg, jwt.RegisteredClaims{
+		Issuer: c.ID, Subject: c.ID, Audience: jwt.ClaimStrings{audience}, ID: rand.Text(),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(assertionLife)),
+	})
+	if c.KeyID != "" {
+		token.Header["kid"] = c.KeyID
+	}
+	signed, err := token.SignedString(c.Key)
+	if err != nil {
+		return "", fmt.Errorf("sign the assertion of client %q: %w", c.ID, err)
+	}
+	return signed, nil
+}
+
+// algorithmFor picks the algorithm of a key among those that the server lists;
+// a server that lists none gets the usual one.
+func algorithmFor(key crypto.Signer, supported []string) (jwt.SigningMethod, error) {
+	var ours []jwt.SigningMethod
+	switch k := key.(type) {
+	case *ecdsa.PrivateKey:
+		switch k.Curve {
+		case elliptic.P256():
+			ours = []jwt.SigningMethod{jwt.SigningMethodES256}
+		case elliptic.P384():
+			ours = []jwt.SigningMethod{jwt.SigningMethodES384}
+		case elliptic.P521():
+			ours = []jwt.SigningMethod{jwt.SigningMethodES512}
+		}
+	case *rsa.PrivateKey:
+		ours = []jwt.SigningMethod{
+			jwt.SigningMethodRS256, jwt.SigningMethodPS256, jwt.SigningMethodRS384,
+			jwt.SigningMethodPS384, jwt.SigningMethodRS512, jwt.SigningMethodPS512,
+		}
+	case ed25519.PrivateKey:
+		ours = []jwt.SigningMethod{jwt.SigningMethodEdDSA}
+	}
+	if len(ours) == 0 {
+		return nil, fmt.Errorf("key of type %T: want an ECDSA (P-256, P-384, P-521), RSA or Ed25519 private key", key)
+	}
+	if len(supported) == 0 {
+		return ours[0], nil
+	}
+	for _, alg := range ours {
+		if slices.Contains(supported, alg.Alg()) {
+			return alg, nil
+		}
+	}
+	return nil, fmt.Errorf("the server supports the algorithms %q, a key of type %T has %s", supported, key, ours[0].Alg())
+}

@@ -1,0 +1,203 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Discovery is what a server says about its authorization, before anything was
+// asked of an authorization server.
+type Discovery struct {
+	Resource string   // the server's name for itself
+	Issuers  []string // of the authorization servers; any will do
+	Scopes   []string // all that it knows; nil when it does not say
+}
+
+// Discover asks a server who authorizes its clients: what a host shows before
+// it asks for credentials that are registered with one of them. Of opts only
+// what concerns requests is used, so that Grant may be nil.
+func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery, error) {
+	t, err := newTransport(serverURL, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.Close() }()
+	_, d, err := t.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	prm, err := t.resourceMetadata(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &Discovery{Resource: prm.Resource, Issuers: prm.Servers, Scopes: cleanScopes(prm.Scopes)}, nil
+}
+
+// site is where a token is got and what it is for.
+type site struct {
+	resource string // sent exactly as the server published it
+	scopes   []string
+	meta     *Metadata
+}
+
+func (s *site) issuer() string { return s.meta.Issuer }
+
+// resourceMetadata is the protected resource metadata (RFC 9728).
+type resourceMetadata struct {
+	Resource string   `json:"resource"`
+	Servers  []string `json:"authorization_servers"`
+	Scopes   []string `json:"scopes_supported"`
+}
+
+const maxServers = 16
+
+// discover finds out who authorizes now, as that may change at any time.
+func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*site, error) {
+	prm, err := t.resourceMetadata(ctx, d)
+	switch {
+	case errors.Is(err, ErrNoAuthorization) && !t.opts.NoLegacy:
+		return t.legacySite(ctx, err)
+	case err != nil:
+		return nil, err
+	}
+	var current string
+	if used != nil {
+		current = used.site.issuer()
+	}
+	issuer, err := t.flow.choose(prm.Servers, current)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := t.fetch.fetchMetadata(ctx, issuer)
+	if err != nil {
+		return nil, err
+	}
+	return &site{resource: prm.Resource, scopes: cleanScopes(prm.Scopes), meta: meta}, nil
+}
+
+// resourceMetadata fetches the protected resource metadata: where the challenge
+// says, else at the well-known place of the server's path, else of its root.
+func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceMetadata, error) {
+	places := []string{d.metadata}
+	if d.metadata == "" {
+		const wellKnown = "/.well-known/oauth-protected-resource"
+		at := func(path string) string {
+			return (&url.URL{Scheme: t.server.Scheme, Host: t.server.Host, Path: path}).String()
+		}
+		places = []string{at(wellKnown)}
+		if path := strings.TrimRight(t.server.Path, "/"); path != "" {
+			places = []string{at(wellKnown + path), at(wellKnown)}
+		}
+	}
+	var misses []error
+	for _, place := range places {
+		prm, err := t.resourceMetadataAt(ctx, place)
+		if err == nil {
+			return prm, nil
+		}
+		if !absent(err) {
+			return nil, err
+		}
+		misses = append(misses, err)
+	}
+	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
+}
+
+func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*resourceMetadata, error) {
+	a, err := t.fetch.get(ctx, "protected resource metadata", place, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, &statusError{place: shown(place), status: a.status}
+	}
+	prm := new(resourceMetadata)
+	if err := a.decode(prm); err != nil {
+		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
+	}
+	if !t.isResource(prm.Resource) {
+		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", shown(place), shown(prm.Resource), t.shown)
+	}
+	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
+	if len(prm.Servers) == 0 {
+		return nil, untrusted("the metadata at %s names no authorization server", shown(place))
+	}
+	prm.Servers = prm.Servers[:min(len(prm.Servers), maxServers)]
+	return prm, nil
+}
+
+// isResource reports whether a name is the server's: its URL, or one that its
+// path lies under, at the same origin.
+func (t *Transport) isResource(name string) bool {
+	u, err := url.Parse(name)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(name, "#") || origin(u) != origin(t.server) {
+		return false
+	}
+	if u.RawQuery != "" && u.RawQuery != t.server.RawQuery {
+		return false
+	}
+	path, whole := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(t.server.EscapedPath(), "/")
+	return path == whole || strings.HasPrefix(whole, path+"/")
+}
+
+// legacySite is the authorization of revision 2025-03-26: the server's origin
+// is its own authorization server, with metadata at its root, or else with
+// endpoints at fixed paths.
+func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
+	base := &url.URL{Scheme: t.server.Scheme, Host: t.server.Host}
+	at := func(path string) string { return base.JoinPath(path).String() }
+	header := http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}
+	meta, err := t.fetch.metadataAt(ctx, at("/.well-known/oauth-authorization-server"), base.String(), header)
+	switch {
+	case absent(err):
+		meta = &Metadata{
+			Issuer: base.String(), assumed: true,
+			AuthorizationEndpoint: at("/authorize"), TokenEndpoint: at("/token"), RegistrationEndpoint: at("/register"),
+			TokenEndpointAuthMethodsSupported: []string{"none", "client_secret_basic", "client_secret_post"},
+		}
+	case err != nil:
+		return nil, fmt.Errorf("%w; as in revision 2025-03-26: %w", why, err)
+	}
+	if err := meta.check(t.fetch.guard); err != nil {
+		return nil, err
+	}
+	if _, err := t.flow.choose([]string{meta.Issuer}, ""); err != nil {
+		return nil, err
+	}
+	return &site{resource: canonical(t.server), meta: meta}, nil
+}
+
+// canonical is the server's URL as the value of a resource parameter.
+func canonical(server *url.URL) string {
+	u := *server
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	return u.String()
+}
+
+// ask makes a request without a token and returns what the server demands.
+func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error) {
+	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.server.String(), nil)
+	if err != nil {
+		return false, nil, fmt.Errorf("GET %s: invalid request", t.shown)
+	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return false, nil, fmt.Errorf("GET %s: %w", t.shown, err)
+	}
+	_ = resp.Body.Close()
+	d, ours := demandOf(resp.Header, t.opts.DPoP != nil)
+	if resp.StatusCode == http.StatusUnauthorized && !ours {
+		return false, nil, fmt.Errorf("GET %s: the server wants another kind of authentication than OAuth", t.shown)
+	}
+	return resp.StatusCode == http.StatusUnauthorized, d, nil
+}

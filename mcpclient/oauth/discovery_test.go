@@ -1,0 +1,187 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMetadataURLs(t *testing.T) {
+	tests := map[string][]string{
+		"https://as.test":     {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
+		"https://as.test/":    {"https://as.test/.well-known/oauth-authorization-server", "https://as.test/.well-known/openid-configuration"},
+		"https://as.test/a/b": {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
+	}
+	for issuer, want := range tests {
+		u, err := url.Parse(issuer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := metadataURLs(u); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", issuer, got, want)
+		}
+	}
+}
+
+// TestDiscoveryOrder has documents at one place each and watches where they are
+// looked for.
+func TestDiscoveryOrder(t *testing.T) {
+	const prm, root, as, oidc = "GET https://mcp.test/.well-known/oauth-protected-resource/mcp", "GET https://mcp.test/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	tests := []struct {
+		name    string
+		arrange func(w *world)
+		want    []string // up to the metadata that is found
+	}{
+		{"well-known path", func(*world) {}, []string{prm, "GET " + issuerOne + as}},
+		{"challenge", func(w *world) {
+			w.challenge = `resource_metadata="https://mcp.test/elsewhere"`
+			w.pages["mcp.test/elsewhere"] = document(map[string]any{"resource": serverURL, "authorization_servers": []string{issuerOne}})
+		}, []string{"GET https://mcp.test/elsewhere", "GET " + issuerOne + as}},
+		{"root", func(w *world) {
+			w.resource = "https://mcp.test"
+			w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound
+			w.pages["mcp.test/.well-known/oauth-protected-resource"] = document(map[string]any{"resource": "https://mcp.test", "authorization_servers": []string{issuerOne}})
+		}, []string{prm, root, "GET " + issuerOne + as}},
+		{"issuer with path, appended", func(w *world) {
+			w.issuers = []string{issuerOne + "/tenant"}
+			w.pages["as.test/tenant"+oidc] = document(map[string]any{"issuer": issuerOne + "/tenant", "token_endpoint": issuerOne + "/token"})
+		}, []string{prm, "GET " + issuerOne + as + "/tenant", "GET " + issuerOne + oidc + "/tenant", "GET " + issuerOne + "/tenant" + oidc}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.arrange(w)
+			_ = call(t.Context(), w.transport(w.options()))
+			if len(w.paths) < len(tt.want) || !slices.Equal(w.paths[:len(tt.want)], tt.want) {
+				t.Errorf("got %q, want first %q", w.paths, tt.want)
+			}
+		})
+	}
+}
+
+// document is a page that has a JSON document.
+func document(v any) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusOK, v) }
+}
+
+// TestMetadataIsChecked has one thing wrong each time: nothing but the request
+// for the metadata may come of it.
+func TestMetadataIsChecked(t *testing.T) {
+	tests := []struct {
+		name    string
+		arrange func(w *world)
+		want    string
+	}{
+		{"issuer differs", func(w *world) { w.meta["issuer"] = "https://evil.test" }, `of issuer "https://evil.test"`},
+		{"issuer has a slash more", func(w *world) { w.meta["issuer"] = issuerOne + "/" }, "exactly"},
+		{"resource differs", func(w *world) { w.resource = "https://evil.test/mcp" }, `resource "https://evil.test/mcp"`},
+		{"resource is a sibling", func(w *world) { w.resource = "https://mcp.test/mc" }, "is not the server"},
+		{"no PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = nil }, "PKCE"},
+		{"plain PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = []string{"plain"} }, "PKCE"},
+		{"no authorization server", func(w *world) { w.issuers = []string{} }, "names no authorization server"},
+		{"issuer with query", func(w *world) { w.issuers = []string{issuerOne + "?a=b"} }, "query"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.arrange(w)
+			wantUntrusted(t, call(t.Context(), w.transport(w.options())), tt.want)
+			if len(w.asked) > 0 || len(w.forms) > 0 || len(w.clients) > 0 {
+				t.Errorf("went on: asked %q, forms %v", w.asked, w.forms)
+			}
+		})
+	}
+}
+
+// legacyWorld is a server as in revision 2025-03-26, its own authorization
+// server at the origin.
+func legacyWorld(t *testing.T, withMetadata bool) *world {
+	w := newWorld(t)
+	const origin = "https://mcp.test"
+	w.issuers = []string{origin}
+	w.meta["issuer"], w.meta["token_endpoint"] = origin, origin+"/oauth/token"
+	w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound
+	if withMetadata {
+		w.meta["authorization_endpoint"], w.meta["registration_endpoint"] = origin+"/oauth/authorize", origin+"/oauth/register"
+		w.pages["mcp.test/.well-known/oauth-authorization-server"] = w.authorization
+	}
+	prefix := map[bool]string{true: "/oauth", false: ""}[withMetadata]
+	for _, path := range []string{"/authorize", "/token", "/register"} {
+		w.pages["mcp.test"+prefix+path] = http.StripPrefix(prefix, http.HandlerFunc(w.authorization)).ServeHTTP
+	}
+	return w
+}
+
+func TestLegacyServers(t *testing.T) {
+	for _, withMetadata := range []bool{true, false} {
+		w := legacyWorld(t, withMetadata)
+		w.mustCall(w.transport(w.options()))
+		if got := w.forms[0].Get("resource"); got != serverURL {
+			t.Errorf("metadata %v: got resource %q, want %q", withMetadata, got, serverURL)
+		}
+		if got := query(t, w.asked[0], "code_challenge_method"); got != "S256" {
+			t.Errorf("metadata %v: got code_challenge_method %q, want S256", withMetadata, got)
+		}
+	}
+}
+
+func TestNoLegacy(t *testing.T) {
+	w := legacyWorld(t, true)
+	opts := w.options()
+	opts.NoLegacy = true
+	err := call(t.Context(), w.transport(opts))
+	if !errors.Is(err, ErrNoAuthorization) {
+		t.Errorf("got %v, want ErrNoAuthorization", err)
+	}
+	for _, path := range w.paths {
+		if strings.Contains(path, "authorization-server") {
+			t.Errorf("got request %s", path)
+		}
+	}
+}
+
+// TestLegacyOnlyWithoutMetadata: a server that fails is not one of the past.
+func TestLegacyOnlyWithoutMetadata(t *testing.T) {
+	w := legacyWorld(t, true)
+	w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusBadGateway)
+	}
+	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "502") || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want the status 502 and no sign-in", err, w.asked)
+	}
+}
+
+func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.scheme, w.challenge = "Basic", `realm="x"`
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "HTTP status 401") || len(w.paths) > 0 {
+		t.Errorf("got %v after %q, want the server's 401 and no requests", err, w.paths)
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	w := newWorld(t)
+	w.supported = []string{"read", "write"}
+	got, err := Discover(t.Context(), serverURL, w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Resource != serverURL || !slices.Equal(got.Issuers, []string{issuerOne}) || !slices.Equal(got.Scopes, w.supported) {
+		t.Errorf("got %+v", got)
+	}
+	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
+	if _, err := Discover(t.Context(), serverURL, w.options()); !errors.Is(err, ErrNoAuthorization) {
+		t.Errorf("got %v, want ErrNoAuthorization", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Discover(ended, serverURL, w.options()); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,159 @@
+package oauth
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// DPoP binds tokens to a key, so that a stolen token is worth nothing
+// (RFC 9449): a proof, signed by the key, goes with every request.
+type DPoP struct {
+	// Key is an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey. Tokens
+	// in a store can be used with the same key only. Default: a new P-256 key.
+	Key crypto.Signer
+
+	// Require refuses tokens that are not bound to the key, of servers that do
+	// not support it. Default: they are used as bearer tokens.
+	Require bool
+}
+
+// dpopState is the key in use and what the servers want in the proofs.
+type dpopState struct {
+	key        crypto.Signer
+	jwk        map[string]string // the public key
+	thumbprint string
+
+	mu     sync.Mutex
+	nonces map[string]string // the latest by origin; at most maxNonces
+}
+
+const (
+	maxNonces = 16
+	maxNonce  = 1 << 10
+)
+
+func newDPoP(o *DPoP) (*dpopState, error) {
+	key := o.Key
+	if key == nil {
+		var err error
+		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return nil, fmt.Errorf("DPoP key: %w", err)
+		}
+	}
+	if _, err := algorithmFor(key, nil); err != nil {
+		return nil, fmt.Errorf("DPoP.Key: %w", err)
+	}
+	jwk, err := publicJWK(key)
+	if err != nil {
+		return nil, fmt.Errorf("DPoP.Key: %w", err)
+	}
+	canonical, err := json.Marshal(jwk) // sorted keys and no spaces, as RFC 7638 wants it
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(canonical)
+	return &dpopState{key: key, jwk: jwk, thumbprint: base64.RawURLEncoding.EncodeToString(sum[:]), nonces: map[string]string{}}, nil
+}
+
+// print is the thumbprint of the key, empty without one.
+func (d *dpopState) print() string {
+	if d == nil {
+		return ""
+	}
+	return d.thumbprint
+}
+
+// publicJWK has the members of a public key that RFC 7638 demands.
+func publicJWK(key crypto.Signer) (map[string]string, error) {
+	b64 := base64.RawURLEncoding.EncodeToString
+	switch public := key.Public().(type) {
+	case *ecdsa.PublicKey:
+		point, err := public.Bytes() // 4, x, y
+		if err != nil {
+			return nil, err
+		}
+		half := (len(point) - 1) / 2
+		return map[string]string{
+			"kty": "EC", "crv": public.Params().Name,
+			"x": b64(point[1 : 1+half]), "y": b64(point[1+half:]),
+		}, nil
+	case *rsa.PublicKey:
+		return map[string]string{"kty": "RSA", "n": b64(public.N.Bytes()), "e": b64(big.NewInt(int64(public.E)).Bytes())}, nil
+	case ed25519.PublicKey:
+		return map[string]string{"kty": "OKP", "crv": "Ed25519", "x": b64(public)}, nil
+	}
+	return nil, fmt.Errorf("no JWK for a key of type %T", key)
+}
+
+// proof signs a proof for one request; token is empty for requests to the
+// authorization server.
+func (t *Transport) proof(method, target, token string, algorithms []string) (string, error) {
+	d := t.dpop
+	alg, err := algorithmFor(d.key, algorithms)
+	if err != nil {
+		return "", fmt.Errorf("DPoP: %w", err)
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", fmt.Errorf("DPoP: %s is not a URL", shown(target))
+	}
+	u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery, u.User = "", "", "", false, nil
+	claims := jwt.MapClaims{"jti": rand.Text(), "htm": method, "htu": u.String(), "iat": time.Now().Unix()}
+	if token != "" {
+		sum := sha256.Sum256([]byte(token))
+		claims["ath"] = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	if nonce := d.nonce(u); nonce != "" {
+		claims["nonce"] = nonce
+	}
+	proof := jwt.NewWithClaims(alg, claims)
+	proof.Header["typ"], proof.Header["jwk"] = "dpop+jwt", d.jwk
+	signed, err := proof.SignedString(d.key)
+	if err != nil {
+		return "", fmt.Errorf("sign the DPoP proof: %w", err)
+	}
+	return signed, nil
+}
+
+func (d *dpopState) nonce(u *url.URL) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.nonces[origin(u)]
+}
+
+// keepNonce remembers the latest nonce of a server, and reports whether there
+// is a new one.
+func (t *Transport) keepNonce(target string, header http.Header) bool {
+	nonce := header.Get("Dpop-Nonce")
+	u, err := url.Parse(target)
+	if t.dpop == nil || err != nil || nonce == "" || len(nonce) > maxNonce {
+		return false
+	}
+	d := t.dpop
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := origin(u)
+	if d.nonces[o] == nonce {
+		return false
+	}
+	if _, known := d.nonces[o]; !known && len(d.nonces) >= maxNonces {
+		clear(d.nonces)
+	}
+	d.nonces[o] = nonce
+	return true
+}

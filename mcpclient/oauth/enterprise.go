@@ -1,0 +1,129 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Enterprise lets the company's identity provider vouch for a person who has
+// signed in there: the extension
+// io.modelcontextprotocol/enterprise-managed-authorization. The person does not
+// visit the server's own authorization server.
+type Enterprise struct {
+	Provider IdentityProvider
+	Clients  []Credentials // registered with the authorization servers of MCP servers
+}
+
+// IdentityProvider is the company's.
+type IdentityProvider struct {
+	// TokenEndpoint is where tokens are exchanged. It comes from the company's
+	// configuration, and must be https, or http on this machine.
+	TokenEndpoint string
+
+	// Client is who we are there. Its Issuer is the provider's.
+	Client Credentials
+
+	// SubjectToken returns what the person's sign-in gave: an ID token, unless
+	// SubjectTokenType says otherwise. It is called for every exchange. Required.
+	SubjectToken func(ctx context.Context) (string, error)
+
+	// SubjectTokenType is its kind. Default TokenTypeID.
+	SubjectTokenType string
+}
+
+// The kinds of subject tokens.
+const (
+	TokenTypeID      = "urn:ietf:params:oauth:token-type:id_token"
+	TokenTypeSAML2   = "urn:ietf:params:oauth:token-type:saml2"
+	TokenTypeRefresh = "urn:ietf:params:oauth:token-type:refresh_token"
+
+	tokenTypeIDJAG     = "urn:ietf:params:oauth:token-type:id-jag"
+	grantTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+	grantJWTBearer     = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+)
+
+func (g *Enterprise) flow() (flow, error) {
+	p := g.Provider
+	u, err := url.Parse(p.TokenEndpoint)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())):
+		return nil, fmt.Errorf("Enterprise.Provider.TokenEndpoint %q: want an https URL", shown(p.TokenEndpoint))
+	case p.SubjectToken == nil:
+		return nil, errors.New("Enterprise.Provider.SubjectToken is nil")
+	case len(g.Clients) == 0:
+		return nil, errors.New("Enterprise.Clients is empty: name the client at the authorization server of the MCP server")
+	}
+	if err := p.Client.check(); err != nil {
+		return nil, fmt.Errorf("Enterprise.Provider: %w", err)
+	}
+	if err := checkAll(g.Clients); err != nil {
+		return nil, err
+	}
+	if p.SubjectTokenType == "" {
+		p.SubjectTokenType = TokenTypeID
+	}
+	return &enterpriseFlow{registeredFlow: registeredFlow{slices.Clone(g.Clients)}, provider: p}, nil
+}
+
+type enterpriseFlow struct {
+	registeredFlow
+	provider IdentityProvider
+}
+
+// acquire gets a new assertion each time, as one can be used once.
+func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+	client, err := f.client(ctx, t, s)
+	if err != nil {
+		return nil, err
+	}
+	assertion, err := f.exchange(ctx, t, s, scopes)
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}
+	setScope(form, scopes)
+	got, err := t.requestToken(ctx, &tokenRequest{
+		doing: "get a token for the identity provider's assertion", meta: s.meta, client: client, form: form, secret: []string{"assertion"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.token(got, s, client.ID, scopes)
+}
+
+// exchange gets the assertion (ID-JAG) for one MCP server from the provider.
+func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, scopes []string) (string, error) {
+	const doing = "exchange the person's token at the identity provider"
+	subject, err := f.provider.SubjectToken(ctx)
+	if err != nil {
+		return "", fmt.Errorf("get the person's token: %w", err)
+	}
+	form := url.Values{
+		"grant_type": {grantTokenExchange}, "requested_token_type": {tokenTypeIDJAG},
+		"audience": {s.issuer()}, "resource": {s.resource},
+		"subject_token": {subject}, "subject_token_type": {f.provider.SubjectTokenType},
+	}
+	setScope(form, scopes)
+	got, err := t.requestToken(ctx, &tokenRequest{
+		doing: doing, client: &f.provider.Client, form: form, secret: []string{"subject_token"}, configured: true,
+		meta: &Metadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
+	})
+	if err != nil {
+		return "", err
+	}
+	// "N_A" says that this is not an access token; it must not be used as one.
+	if got.IssuedTokenType != tokenTypeIDJAG || !strings.EqualFold(got.TokenType, "N_A") || got.AccessToken == "" || len(got.AccessToken) > maxToken {
+		return "", fmt.Errorf("%s: the answer is no assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
+	}
+	return got.AccessToken, nil
+}
+
+func setScope(form url.Values, scopes []string) {
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+}

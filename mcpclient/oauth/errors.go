@@ -1,0 +1,121 @@
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// ErrUntrusted marks what was refused because it may be an attack, or a server
+// set up wrongly: a URL that must not be visited, metadata of another issuer or
+// resource, an answer with a wrong state or issuer.
+var ErrUntrusted = errors.New("oauth: untrusted")
+
+// ErrClosed is the error of requests that need a token after [Transport.Close].
+var ErrClosed = errors.New("oauth: transport closed")
+
+// ErrNoAuthorization marks a server that asks for authorization without saying
+// who gives it.
+var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
+
+// ServerError is an error that an authorization server answered with.
+type ServerError struct {
+	Doing       string // "refresh the token", "register the client", …
+	Issuer      string
+	Status      int    // of HTTP; 0 for an answer that came through the browser
+	Code        string // such as "invalid_grant"; empty when there was none
+	Description string // the server's words, at most 300 bytes, without our secrets
+}
+
+// Error says what was being done, what the server answered and what to do.
+func (e *ServerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: authorization server %s answered", e.Doing, e.Issuer)
+	if e.Code != "" {
+		fmt.Fprintf(&b, " %q", e.Code)
+	} else {
+		fmt.Fprintf(&b, " with HTTP status %d", e.Status)
+	}
+	if e.Description != "" {
+		fmt.Fprintf(&b, " (%q)", e.Description)
+	}
+	if advice := advices[e.Code]; advice != "" {
+		b.WriteString("; " + advice)
+	}
+	return b.String()
+}
+
+// advices is what to do about an error code.
+var advices = map[string]string{
+	"access_denied":             "sign in again and allow the access",
+	"invalid_client":            "check the client id, its secret or key, and that it is registered with this server",
+	"invalid_grant":             "sign in again",
+	"invalid_scope":             "set Options.Scopes to scopes that the server knows",
+	"invalid_target":            "the authorization server does not know this MCP server: its operator must add it",
+	"invalid_redirect_uri":      "register the redirect URI that the receiver uses",
+	"invalid_client_metadata":   "adjust AuthorizationCode.Register, or register a client by hand and set AuthorizationCode.Clients",
+	"unauthorized_client":       "the client is not allowed this grant: its registration must be changed",
+	"unsupported_grant_type":    "use another Grant: the server does not offer this one",
+	"server_error":              "try again later",
+	"temporarily_unavailable":   "try again later",
+	"invalid_dpop_proof":        "check that this machine's clock is right",
+	"unsupported_response_type": "the authorization server does not offer the code flow",
+}
+
+// gone reports that what was presented is worth nothing any more.
+func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
+
+// ScopeError says that the server demands scopes that were asked for already,
+// so that asking again cannot help.
+type ScopeError struct {
+	Resource string
+	Scopes   []string // what the server demands; nil when it does not say
+}
+
+func (e *ScopeError) Error() string {
+	if len(e.Scopes) == 0 {
+		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Resource)
+	}
+	return fmt.Sprintf("%s demands the scopes %q, which were asked for already: the account may not have them; "+
+		"after a change there, sign out and in again", e.Resource, strings.Join(e.Scopes, " "))
+}
+
+// untrusted makes an ErrUntrusted with its reason.
+func untrusted(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrUntrusted, fmt.Errorf(format, args...))
+}
+
+const maxShown = 300
+
+// cut limits text that came from a server.
+func cut(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "…"
+}
+
+// shown is a URL as errors and logs may have it: without user info, query and
+// fragment.
+func shown(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(not a URL)"
+	}
+	if u.Opaque != "" {
+		return cut(u.Scheme + ":…")
+	}
+	return cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
+
+// scrub takes secrets out of text that a server sent.
+func scrub(text string, secrets ...string) string {
+	const long = 4 // what is shorter hides nothing, and would spoil the text
+	for _, s := range secrets {
+		if len(s) >= long {
+			text = strings.ReplaceAll(text, s, "[secret]")
+		}
+	}
+	return cut(text)
+}

@@ -1,0 +1,124 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	maxDocument  = 256 << 10 // one document or answer of an authorization server
+	maxRedirects = 3
+)
+
+// fetcher makes the requests to URLs that a server named.
+type fetcher struct {
+	base    http.RoundTripper
+	guard   *guard
+	timeout time.Duration // of one request
+}
+
+// answer is a response that was read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// get fetches a document. Redirects are followed where the guard allows it.
+func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
+	u, err := f.guard.checkURL(what, raw)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: f.base, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		_, err := f.guard.checkURL("redirect of the "+what+" to", req.URL.String())
+		return err
+	}}
+	return f.do(ctx, client, http.MethodGet, u, header, nil)
+}
+
+// post sends what may be secret. It follows no redirect.
+func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header, body []byte) (*answer, error) {
+	u, err := f.guard.checkURL(what, raw)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: f.base, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	a, err := f.do(ctx, client, http.MethodPost, u, header, body)
+	if err == nil && a.status/100 == 3 {
+		return nil, untrusted("%s %s redirects a request that carries secrets", what, shown(raw))
+	}
+	return a, err
+}
+
+func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u *url.URL, header http.Header, body []byte) (*answer, error) {
+	limited, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	where := method + " " + shown(u.String())
+	fail := func(err error) error {
+		var wrapped *url.Error // its text has the whole URL
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		if limited.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: no answer within %v (Options.Timeout)", where, f.timeout)
+		}
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	req, err := http.NewRequestWithContext(limited, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s: invalid request", where)
+	}
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fail(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
+		return nil, fail(err)
+	}
+	if len(text) > maxDocument {
+		return nil, untrusted("%s: the answer is over %d bytes", where, maxDocument)
+	}
+	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
+}
+
+// decode reads the JSON object that an answer must be. The error shows nothing
+// of it, as it may hold secrets.
+func (a *answer) decode(v any) error {
+	if !strings.HasPrefix(strings.TrimSpace(string(a.body[:min(len(a.body), 64)])), "{") || json.Unmarshal(a.body, v) != nil {
+		return errors.New("the answer is not the JSON object it should be")
+	}
+	return nil
+}
+
+// serverError makes an error of an answer whose status is a failure.
+func (a *answer) serverError(doing, issuer string, secrets ...string) *ServerError {
+	var body struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	_ = a.decode(&body)
+	return &ServerError{
+		Doing: doing, Issuer: shown(issuer), Status: a.status,
+		Code: scrub(body.Error, secrets...), Description: scrub(body.Description, secrets...),
+	}
+}

@@ -1,0 +1,167 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// maxEntry bounds one file of a store.
+const maxEntry = 1 << 20
+
+// FileStore returns a store in a directory, which it makes when it is missing.
+// Each entry is a file that only the owner can read (mode 0600; elsewhere than
+// on Unix the directory's permissions decide), replaced as a whole, and locked
+// while it is updated, so that any number of processes can share the store.
+// The secrets in it are not encrypted.
+func FileStore(dir string) (Store, error) {
+	if dir == "" {
+		return nil, errors.New("file store: no directory given")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("file store: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("file store: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("file store: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("file store %s: others may write there (mode %v): use a directory with mode 0700", dir, info.Mode().Perm())
+	}
+	return &fileStore{dir: dir, within: MemoryStore().(*memoryStore)}, nil
+}
+
+type fileStore struct {
+	dir    string
+	within *memoryStore // its locks order the goroutines of this process
+}
+
+// entry is the content of a file. The key is there for people who look into
+// the directory, and to check that the file is the one that was meant.
+type entry struct {
+	Key   Key             `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+func (s *fileStore) path(key Key) string {
+	name, _ := json.Marshal(key)
+	sum := sha256.Sum256(name)
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+func (s *fileStore) Load(_ context.Context, key Key) ([]byte, error) {
+	path := s.path(key)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxEntry:
+		return nil, fmt.Errorf("%s: not a file of this store", path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%s: others may read it (mode %v): chmod 600 it, or delete it and sign in again", path, info.Mode().Perm())
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var e entry
+	if json.Unmarshal(data, &e) != nil || e.Key != key {
+		return nil, nil
+	}
+	return e.Value, nil
+}
+
+func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
+	return s.within.Update(ctx, key, func(ctx context.Context, _ []byte) (_ []byte, err error) {
+		unlock, err := lockFile(ctx, s.path(key)+".lock")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+		old, err := s.Load(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := change(ctx, old)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.write(key, value)
+	})
+}
+
+// write replaces a file as a whole: others see the old one or the new one.
+func (s *fileStore) write(key Key, value []byte) (err error) {
+	path := s.path(key)
+	if value == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	data, err := json.Marshal(entry{key, value})
+	if err != nil {
+		return errors.New("the value is not JSON") // json's error would show it
+	}
+	if len(data) > maxEntry {
+		return fmt.Errorf("an entry of %d bytes is over %d", len(data), maxEntry)
+	}
+	f, err := os.CreateTemp(s.dir, "*.tmp") // has mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return replaceFile(f.Name(), path)
+}
+
+// lockFile waits for the lock on a file, which ends with the process at the
+// latest. The file stays, as deleting it would let two holders in.
+func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		locked, err := tryLock(f)
+		if locked {
+			return func() error { return errors.Join(unlockFile(f), f.Close()) }, nil
+		}
+		if err != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, ctx.Err())
+		}
+	}
+}

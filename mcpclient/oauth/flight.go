@@ -1,0 +1,209 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// linger is how long an attempt to get a token goes on when nobody waits for
+// it any more: until a call that was given up is repeated.
+const linger = 30 * time.Second
+
+// renewal is what one attempt to get a token is for.
+type renewal struct {
+	demand *demand
+	used   *session // that was refused; nil when there was none
+	anew   bool     // a refresh would not do
+	stepUp bool     // more scopes are needed
+	early  bool     // the server has not asked for it
+	quiet  bool     // nobody waits for it: no person is to be bothered
+}
+
+// key tells apart attempts whose failure means the same from others.
+func (r *renewal) key() string {
+	return fmt.Sprint(r.anew, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
+}
+
+// flight is an attempt that all who need a token share.
+type flight struct {
+	key    string
+	cancel context.CancelFunc
+	done   chan struct{} // closed at the end; then the rest may be read
+
+	session *session
+	err     error
+
+	waiters int         // guarded by the transport's mu
+	lonely  *time.Timer // ends the flight; guarded likewise
+}
+
+// renew returns another session than r.used: the one that is current by now, or
+// that of the attempt which is under way or begun here.
+func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
+	for {
+		f, s, err := t.join(ctx, r)
+		if f == nil {
+			return s, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+		}
+		t.leave(f)
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("wait for a token for %s: %w", t.shown, err)
+		}
+		if f.err != nil && f.key == r.key() {
+			return nil, f.err
+		}
+		if f.err == nil && (!r.stepUp || covers(union(f.session.token.Granted, f.session.token.Requested), r.demand.scopes)) {
+			return f.session, nil
+		}
+	}
+}
+
+// join finds what serves a renewal: a session, or a flight to wait for.
+func (t *Transport) join(ctx context.Context, r *renewal) (*flight, *session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return nil, nil, ErrClosed
+	case t.current != nil && differs(t.current, r.used) && (!r.stepUp || covers(t.current.token.Granted, r.demand.scopes)):
+		return nil, t.current, nil
+	}
+	if t.flight == nil {
+		t.startLocked(ctx, r)
+	}
+	f := t.flight
+	f.waiters++
+	if f.lonely != nil {
+		f.lonely.Stop()
+		f.lonely = nil
+	}
+	return f, nil, nil
+}
+
+// differs reports whether a session has another token than the one that was
+// used.
+func differs(s, used *session) bool {
+	return used == nil || s != used && s.token.Access != used.token.Access
+}
+
+func (t *Transport) leave(f *flight) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.waiters--; f.waiters == 0 && t.flight == f {
+		f.lonely = time.AfterFunc(linger, f.cancel)
+	}
+}
+
+// startLocked begins a flight. It keeps the values of the context of the caller
+// that happens to be the first, but not its end.
+func (t *Transport) startLocked(ctx context.Context, r *renewal) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.opts.SignInTimeout+4*t.opts.Timeout)
+	stop := context.AfterFunc(t.ctx, cancel)
+	f := &flight{key: r.key(), cancel: cancel, done: make(chan struct{})}
+	t.flight = f
+	t.wg.Go(func() {
+		defer cancel()
+		defer stop()
+		s, err := t.obtain(ctx, r)
+		if err != nil && t.ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", ErrClosed, err)
+		}
+		t.land(f, s, err)
+	})
+}
+
+func (t *Transport) land(f *flight, s *session, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.lonely != nil {
+		f.lonely.Stop()
+	}
+	if err == nil {
+		t.current = s
+	}
+	f.session, f.err, t.flight = s, err, nil
+	close(f.done)
+}
+
+// now is the session that requests use.
+func (t *Transport) now() *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.current
+}
+
+// ready returns the session to make a request with, nil when there is none. A
+// token that ends soon is renewed: by the way while it is good, and before the
+// request when it is not.
+func (t *Transport) ready(ctx context.Context) (*session, error) {
+	if err := t.loadOnce(ctx); err != nil {
+		return nil, err
+	}
+	s := t.now()
+	if s == nil || !t.renewable(s) {
+		return s, nil
+	}
+	now := time.Now()
+	r := &renewal{demand: &demand{}, used: s, early: true}
+	switch {
+	case s.token.expired(now, lastUse):
+		next, err := t.renew(ctx, r)
+		return next, err
+	case s.token.expired(now, s.token.early()):
+		t.renewMeanwhile(ctx, r)
+	}
+	return s, nil
+}
+
+// renewable reports whether a token can be renewed without a person.
+func (t *Transport) renewable(s *session) bool {
+	return s.token.Refresh != "" || !t.flow.interactive()
+}
+
+// renewMeanwhile starts a renewal that nobody waits for. When it fails the
+// token goes on being used, and it is tried again after a pause.
+func (t *Transport) renewMeanwhile(ctx context.Context, r *renewal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if t.closed || t.flight != nil || t.current != r.used || now.Before(r.used.notBefore) {
+		return
+	}
+	paused := *r.used
+	paused.notBefore = now.Add(renewalPause)
+	t.current = &paused
+	r.used, r.quiet = &paused, true
+	t.startLocked(ctx, r)
+}
+
+// loadOnce reads what the store has, once.
+func (t *Transport) loadOnce(ctx context.Context) error {
+	select {
+	case t.loading <- struct{}{}:
+		defer func() { <-t.loading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	loaded := t.loaded
+	t.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	s, err := t.restore(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loaded = true; t.current == nil {
+		t.current = s
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// guard decides which URLs that a server named may be visited.
+type guard struct {
+	loopback bool           // the MCP server is on loopback itself
+	allow    []netip.Prefix // private networks that may be reached
+}
+
+// special are the networks that netip has no predicate for and that are not the
+// public internet. Those that embed an IPv4 address are refused as a whole.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT, and metadata services of clouds
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.88.99.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"),
+	netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// checkURL parses a URL that a server named. what says whose URL it is.
+func (g *guard) checkURL(what, raw string) (*url.URL, error) {
+	const maxURL = 8 << 10
+	if len(raw) > maxURL {
+		return nil, untrusted("%s is over %d bytes", what, maxURL)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, untrusted("%s is not a URL", what)
+	}
+	switch {
+	case u.Scheme != "https" && (u.Scheme != "http" || !g.loopback || !isLoopback(u.Hostname())):
+		return nil, untrusted("%s %s: want an https URL", what, shown(raw))
+	case u.Hostname() == "" || u.Opaque != "":
+		return nil, untrusted("%s %s: no host", what, shown(raw))
+	case u.User != nil:
+		return nil, untrusted("%s %s: it carries a user name", what, shown(raw))
+	case u.Fragment != "":
+		return nil, untrusted("%s %s: it has a fragment", what, shown(raw))
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		err = g.checkAddr(ip)
+		return u, err
+	}
+	if isLoopback(u.Hostname()) && !g.loopback {
+		return nil, untrusted("%s %s leads to this machine", what, shown(raw))
+	}
+	return u, nil
+}
+
+// checkAddr refuses addresses that are not the public internet.
+func (g *guard) checkAddr(ip netip.Addr) error {
+	ip = ip.Unmap().WithZone("")
+	for _, p := range g.allow {
+		if p.Contains(ip) {
+			return nil
+		}
+	}
+	if ip.IsLoopback() && g.loopback {
+		return nil
+	}
+	inner := ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified()
+	for _, p := range special {
+		inner = inner || p.Contains(ip)
+	}
+	if inner {
+		return untrusted("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
+	}
+	return nil
+}
+
+// control checks the address that a name has led to, right before the
+// connection is made: no later answer of DNS can change it.
+func (g *guard) control(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return untrusted("address %q", address)
+	}
+	return g.checkAddr(ap.Addr())
+}
+
+// transport is what requests to such URLs are made with. It uses no proxy,
+// since that one would resolve the names.
+func (g *guard) transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control}
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, addr)
+		},
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConns:           4,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// isLoopback reports whether a host name is this machine by its very name.
+func isLoopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// origin is scheme, host and port of a URL in one form.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return fmt.Sprintf("%s://%s", strings.ToLower(u.Scheme), net.JoinHostPort(strings.ToLower(u.Hostname()), port))
+}

@@ -1,0 +1,233 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCheckURL(t *testing.T) {
+	public, local := &guard{}, &guard{loopback: true}
+	inner := &guard{allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	tests := []struct {
+		guard *guard
+		url   string
+		ok    bool
+	}{
+		{public, "https://as.example.com/token?x=1", true},
+		{public, "https://93.184.216.34/", true},
+		{public, "https://[2606:2800:220:1::1]/", true},
+		{public, "http://as.example.com/", false},
+		{public, "javascript:alert(1)", false},
+		{public, "data:text/html,x", false},
+		{public, "file:///etc/passwd", false},
+		{public, "https:opaque", false},
+		{public, "https:///nohost", false},
+		{public, "https://user:pass@as.example.com/", false},
+		{public, "https://as.example.com/#fragment", false},
+		{public, "https://localhost/", false},
+		{public, "https://LOCALHOST./", false},
+		{public, "https://a.localhost/", false},
+		{public, "http://127.0.0.1/", false},
+		{public, "https://127.0.0.1/", false},
+		{public, "https://127.8.9.10/", false},
+		{public, "https://[::1]/", false},
+		{public, "https://[::ffff:127.0.0.1]/", false},
+		{public, "https://10.0.0.1/", false},
+		{public, "https://192.168.1.1/", false},
+		{public, "https://172.16.0.1/", false},
+		{public, "https://169.254.169.254/latest/meta-data", false},
+		{public, "https://100.100.100.200/", false},
+		{public, "https://0.0.0.0/", false},
+		{public, "https://[fd00::1]/", false},
+		{public, "https://[fe80::1]/", false},
+		{public, "https://[64:ff9b::a00:1]/", false},
+		{public, "https://[2002:a00:1::]/", false},
+		{public, "https://224.0.0.1/", false},
+		{public, "https://255.255.255.255/", false},
+		{public, "https://as.example.com/" + strings.Repeat("x", 9<<10), false},
+		{local, "http://localhost:8080/", true},
+		{local, "http://127.0.0.1:8080/", true},
+		{local, "http://[::1]/", true},
+		{local, "https://as.example.com/", true},
+		{local, "http://as.example.com/", false},
+		{local, "https://10.0.0.1/", false},
+		{inner, "https://10.1.2.3/", true},
+		{inner, "https://10.2.2.3/", false},
+	}
+	for _, tt := range tests {
+		_, err := tt.guard.checkURL("test", tt.url)
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrUntrusted) {
+			t.Errorf("%.60s: got %v, want allowed %v", tt.url, err, tt.ok)
+		}
+	}
+}
+
+// TestNamesAreCheckedToo: what counts is the address that is connected to.
+func TestNamesAreCheckedToo(t *testing.T) {
+	reached := false
+	peer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer peer.Close()
+	g := &guard{}
+	f := &fetcher{base: g.transport(), guard: &guard{loopback: true}, timeout: time.Minute} // the name passes
+	_, err := f.get(t.Context(), "document", strings.Replace(peer.URL, "127.0.0.1", "localhost", 1), nil)
+	if !errors.Is(err, ErrUntrusted) || reached {
+		t.Errorf("got %v, reached %v, want ErrUntrusted before the connection", err, reached)
+	}
+	f.base = (&guard{loopback: true}).transport()
+	if _, err := f.get(t.Context(), "document", peer.URL, nil); err != nil || !reached {
+		t.Errorf("got %v, reached %v, want a server on loopback to be reached where it is allowed", err, reached)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	tests := []struct {
+		name   string
+		target string
+		want   string // part of the error; empty for success
+	}{
+		{"elsewhere", "https://as2.test/moved", ""},
+		{"private address", "https://169.254.169.254/latest", "169.254.169.254"},
+		{"loopback", "https://127.0.0.1/admin", "127.0.0.1"},
+		{"plain http", "http://as2.test/moved", "want an https URL"},
+		{"in a circle", "https://as.test/.well-known/oauth-authorization-server", "more than 3 redirects"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.pages["as.test/.well-known/oauth-authorization-server"] = func(rw http.ResponseWriter, req *http.Request) {
+				http.Redirect(rw, req, tt.target, http.StatusFound)
+			}
+			w.pages["as2.test/moved"] = document(map[string]any{
+				"issuer": issuerOne, "authorization_endpoint": issuerOne + "/authorize", "token_endpoint": issuerOne + "/token",
+				"registration_endpoint": issuerOne + "/register", "code_challenge_methods_supported": []string{"S256"},
+			})
+			w.pages["as.test/.well-known/openid-configuration"] = http.NotFound
+			err := call(t.Context(), w.transport(w.options()))
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSecretsFollowNoRedirect: a token request that is redirected would hand
+// its secrets to another server.
+func TestSecretsFollowNoRedirect(t *testing.T) {
+	w := newWorld(t)
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+		http.Redirect(rw, req, "https://evil.test/token", http.StatusTemporaryRedirect)
+	}
+	w.pages["evil.test/token"] = func(http.ResponseWriter, *http.Request) { t.Error("the request was redirected") }
+	wantUntrusted(t, call(t.Context(), w.transport(w.options())), "redirects a request that carries secrets")
+}
+
+// TestNamedURLs has a bad URL in each place where a server can name one.
+func TestNamedURLs(t *testing.T) {
+	const inner = "https://169.254.169.254/x"
+	tests := map[string]func(w *world){
+		"resource metadata": func(w *world) { w.challenge = `resource_metadata="` + inner + `"` },
+		"issuer":            func(w *world) { w.issuers = []string{"https://10.0.0.1"} },
+		"authorization":     func(w *world) { w.meta["authorization_endpoint"] = inner },
+		"javascript":        func(w *world) { w.meta["authorization_endpoint"] = "javascript:alert(document.cookie)" },
+		"token":             func(w *world) { w.meta["token_endpoint"] = inner },
+		"plain token":       func(w *world) { w.meta["token_endpoint"] = "http://as.test/token" },
+		"registration":      func(w *world) { w.meta["registration_endpoint"] = "https://[::1]/register" },
+	}
+	for name, arrange := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			arrange(w)
+			wantUntrusted(t, call(t.Context(), w.transport(w.options())), "")
+			if len(w.asked) > 0 || len(w.clients) > 0 || len(w.forms) > 0 {
+				t.Errorf("went on: asked %q, %d clients, %d token requests", w.asked, len(w.clients), len(w.forms))
+			}
+		})
+	}
+}
+
+// endless is a body of 1 GiB.
+func endless(sent *int) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		chunk := []byte(`{"issuer":"` + strings.Repeat("x", 64<<10))
+		for *sent < 1<<30 {
+			n, err := rw.Write(chunk)
+			*sent += n
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestDocumentsAreBounded(t *testing.T) {
+	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
+		w := newWorld(t)
+		sent := 0
+		w.pages[page] = endless(&sent)
+		wantUntrusted(t, call(t.Context(), w.transport(w.options())), "over 262144 bytes")
+		w.http.Close()
+		if sent > 4*maxDocument {
+			t.Errorf("%s: %d bytes were read", page, sent)
+		}
+	}
+}
+
+// TestSilentServers has each page never answer: the call ends in time.
+func TestSilentServers(t *testing.T) {
+	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.pages[page] = silence
+			start := time.Now()
+			err := call(t.Context(), w.transport(w.options()))
+			if err == nil || !strings.Contains(err.Error(), "no answer within 30s") {
+				t.Errorf("%s: got %v, want to hear of the timeout", page, err)
+			}
+			if got := time.Since(start); got > time.Minute+30*time.Second {
+				t.Errorf("%s: it took %v", page, got)
+			}
+		})
+	}
+}
+
+// TestSlowBody: the bound is on the whole answer.
+func TestSlowBody(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			for req.Context().Err() == nil {
+				_, _ = rw.Write([]byte(" "))
+				_ = http.NewResponseController(rw).Flush()
+				select {
+				case <-time.After(time.Second):
+				case <-req.Context().Done():
+				}
+			}
+		}
+		start := time.Now()
+		if err := call(t.Context(), w.transport(w.options())); err == nil || time.Since(start) != 30*time.Second {
+			t.Errorf("got %v after %v, want an error after 30 s", err, time.Since(start))
+		}
+	})
+}
+
+func TestOpenBrowserRefuses(t *testing.T) {
+	for _, u := range []string{"javascript:alert(1)", "file:///etc/passwd", "http://as.test/", "-help", "vbscript:x"} {
+		if err := OpenBrowser(context.Background(), u); !errors.Is(err, ErrUntrusted) {
+			t.Errorf("%s: got %v, want ErrUntrusted", u, err)
+		}
+	}
+	for system, want := range map[string]string{"windows": "rundll32", "darwin": "open", "linux": "xdg-open"} {
+		name, args := opener(system, "https://as.test/?a=1&b=$(x)")
+		if name != want || args[len(args)-1] != "https://as.test/?a=1&b=$(x)" {
+			t.Errorf("%s: got %s %q", system, name, args)
+		}
+	}
+}

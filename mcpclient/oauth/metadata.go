@@ -1,0 +1,141 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Metadata is what an authorization server says about itself (RFC 8414, OpenID
+// Connect Discovery), as far as it is used here.
+type Metadata struct {
+	Issuer                                 string   `json:"issuer"`
+	AuthorizationEndpoint                  string   `json:"authorization_endpoint"`
+	TokenEndpoint                          string   `json:"token_endpoint"`
+	RegistrationEndpoint                   string   `json:"registration_endpoint"`
+	ScopesSupported                        []string `json:"scopes_supported"`
+	GrantTypesSupported                    []string `json:"grant_types_supported"`
+	CodeChallengeMethodsSupported          []string `json:"code_challenge_methods_supported"`
+	TokenEndpointAuthMethodsSupported      []string `json:"token_endpoint_auth_methods_supported"`
+	TokenEndpointAuthSigningAlgs           []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	DPoPSigningAlgs                        []string `json:"dpop_signing_alg_values_supported"`
+	ClientIDMetadataDocumentSupported      bool     `json:"client_id_metadata_document_supported"`
+	AuthorizationResponseIssuerIsSupported bool     `json:"authorization_response_iss_parameter_supported"`
+
+	// assumed says that there was no such document, and that the paths are those
+	// of revision 2025-03-26.
+	assumed bool
+}
+
+// metadataURLs lists where the metadata of an issuer can be, in the order in
+// which it is looked for.
+//
+// 2026-07-28 authorization server discovery: for issuers with a path,
+// OAuth with path insertion, OpenID with path insertion, OpenID with path
+// appending; without a path, OAuth, then OpenID.
+func metadataURLs(issuer *url.URL) []string {
+	at := func(path string) string {
+		return (&url.URL{Scheme: issuer.Scheme, Host: issuer.Host, Path: path}).String()
+	}
+	const oauthPath, openidPath = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	path := strings.TrimRight(issuer.Path, "/")
+	if path == "" {
+		return []string{at(oauthPath), at(openidPath)}
+	}
+	return []string{at(oauthPath + path), at(openidPath + path), at(path + openidPath)}
+}
+
+// fetchMetadata finds and checks the metadata of an issuer.
+func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*Metadata, error) {
+	u, err := f.guard.checkURL("issuer", issuer)
+	if err != nil {
+		return nil, err
+	}
+	if u.RawQuery != "" {
+		return nil, untrusted("issuer %s has a query", shown(issuer))
+	}
+	var misses []error
+	for _, place := range metadataURLs(u) {
+		m, err := f.metadataAt(ctx, place, issuer, nil)
+		switch {
+		case err == nil:
+			return m, m.check(f.guard)
+		case errors.Is(err, ErrUntrusted) || ctx.Err() != nil:
+			return nil, err
+		}
+		misses = append(misses, err)
+	}
+	return nil, fmt.Errorf("no metadata of authorization server %s: %w", shown(issuer), errors.Join(misses...))
+}
+
+func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header http.Header) (*Metadata, error) {
+	a, err := f.get(ctx, "authorization server metadata", place, header)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, &statusError{place: shown(place), status: a.status}
+	}
+	m := new(Metadata)
+	if err := a.decode(m); err != nil {
+		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
+	}
+	// 2026-07-28: "MUST NOT use the metadata if they differ".
+	if m.Issuer != issuer {
+		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", shown(place), shown(m.Issuer), shown(issuer))
+	}
+	return m, nil
+}
+
+// check refuses metadata that leads where no request may go.
+func (m *Metadata) check(g *guard) error {
+	for _, e := range []struct{ what, url string }{
+		{"authorization endpoint", m.AuthorizationEndpoint},
+		{"token endpoint", m.TokenEndpoint},
+		{"registration endpoint", m.RegistrationEndpoint},
+	} {
+		if e.url == "" {
+			continue
+		}
+		if _, err := g.checkURL(e.what, e.url); err != nil {
+			return err
+		}
+	}
+	if m.TokenEndpoint == "" {
+		return fmt.Errorf("authorization server %s names no token endpoint", shown(m.Issuer))
+	}
+	return nil
+}
+
+// checkCode refuses servers that a code would not be safe with.
+func (m *Metadata) checkCode() error {
+	if m.AuthorizationEndpoint == "" {
+		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", shown(m.Issuer))
+	}
+	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse
+	// to proceed".
+	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
+		return untrusted("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", shown(m.Issuer))
+	}
+	return nil
+}
+
+// statusError is a document that is not where it was looked for.
+type statusError struct {
+	place  string
+	status int
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("GET %s: HTTP status %d", e.place, e.status)
+}
+
+// absent reports that there is no such document, rather than a failure.
+func absent(err error) bool {
+	var e *statusError
+	return errors.As(err, &e) && e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
+}

@@ -1,0 +1,157 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+func (t *Transport) linkKey() Key {
+	return Key{Profile: t.opts.Profile, Resource: canonical(t.server)}
+}
+
+func (t *Transport) tokenKey(resource, issuer string) Key {
+	return Key{Profile: t.opts.Profile, Resource: resource, Issuer: issuer}
+}
+
+// stored returns where the token of the server is in the store, or nil.
+func (t *Transport) stored(ctx context.Context) (*link, error) {
+	l := new(link)
+	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
+	if err != nil || !ok || !t.isResource(l.Resource) || l.Issuer == "" {
+		return nil, err
+	}
+	return l, nil
+}
+
+// restore returns the session of an earlier process, or nil.
+func (t *Transport) restore(ctx context.Context) (*session, error) {
+	l, err := t.stored(ctx)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
+		return nil, nil // of another configuration
+	}
+	tok := new(Token)
+	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
+	if err != nil || !ok || !t.fits(tok) {
+		return nil, err
+	}
+	return &session{site: &site{resource: l.Resource, meta: &Metadata{Issuer: l.Issuer}}, token: tok}, nil
+}
+
+// fits reports whether a stored token can be sent by this transport.
+func (t *Transport) fits(tok *Token) bool {
+	switch tok.Type {
+	case "Bearer":
+		return sendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
+	case "DPoP":
+		return sendable(tok.Access) && tok.Thumbprint == t.dpop.print()
+	}
+	return false
+}
+
+// obtain gets a session that serves a renewal.
+func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
+	s, err := t.locate(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	before, next, err := t.reuse(ctx, r, s)
+	if err != nil || next != nil {
+		return next, err
+	}
+	if r.quiet && t.flow.interactive() {
+		return nil, fmt.Errorf("the token for %s cannot be refreshed", t.shown)
+	}
+	scopes, err := scopesFor(r.demand, s, before, t.opts.Scopes)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := t.flow.acquire(ctx, t, s, scopes)
+	if err != nil {
+		return nil, err
+	}
+	tok.Requested = union(scopes, tok.Requested)
+	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
+		return nil, err
+	}
+	if err := t.saveLink(ctx, s); err != nil {
+		return nil, err
+	}
+	t.log.Debug("got a token", "server", t.shown, "issuer", shown(s.issuer()), "token", tok)
+	return &session{site: s, token: tok, fresh: true}, nil
+}
+
+// locate finds out who authorizes. A renewal that the server has not asked for
+// goes to where the token came from.
+func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
+	if !r.early {
+		return t.discover(ctx, r.demand, r.used)
+	}
+	s := *r.used.site
+	if s.meta.TokenEndpoint != "" {
+		return &s, nil
+	}
+	meta, err := t.fetch.fetchMetadata(ctx, s.issuer())
+	if err != nil {
+		return t.discover(ctx, r.demand, r.used) // it may be one without metadata
+	}
+	s.meta = meta
+	return &s, nil
+}
+
+// reuse serves a renewal by what another process has got meanwhile, or by a
+// refresh. Only one process at a time refreshes a token: most servers take a
+// refresh token once. Without success it returns the token there was.
+func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Token, next *session, err error) {
+	key := t.tokenKey(s.resource, s.issuer())
+	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
+		tok := new(Token)
+		if !decodeEntry(old, tok) {
+			return old, nil
+		}
+		before = tok
+		if t.isNews(r, tok) {
+			next = &session{site: s, token: tok}
+			return old, nil
+		}
+		if tok.Refresh == "" || r.anew {
+			return old, nil
+		}
+		renewed, err := t.refresh(ctx, s, tok)
+		if err != nil {
+			return nil, err
+		}
+		if renewed == nil { // what was asked for is worth remembering
+			return json.Marshal(&Token{Requested: tok.Requested, ClientID: tok.ClientID})
+		}
+		next = &session{site: s, token: renewed}
+		return json.Marshal(renewed)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.shown, err)
+	}
+	if next != nil {
+		err = t.saveLink(ctx, s)
+	}
+	return before, next, err
+}
+
+// isNews reports whether a stored token is another one than that which was
+// refused, and may serve.
+func (t *Transport) isNews(r *renewal, tok *Token) bool {
+	return t.fits(tok) && !tok.expired(time.Now(), lastUse) &&
+		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)
+}
+
+// saveLink remembers where the token of the server is.
+func (t *Transport) saveLink(ctx context.Context, s *site) error {
+	l := new(link)
+	if ok, err := load(ctx, t.opts.Store, t.linkKey(), l); err == nil && ok && *l == (link{s.resource, s.issuer()}) {
+		return nil
+	}
+	return save(ctx, t.opts.Store, t.linkKey(), &link{s.resource, s.issuer()})
+}

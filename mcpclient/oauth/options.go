@@ -1,0 +1,173 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Options configure a [Transport]. It copies what it needs.
+type Options struct {
+	// Grant is how a token is got. Required.
+	Grant Grant
+
+	// Store keeps tokens and registrations. Default: memory.
+	Store Store
+
+	// Profile tells apart the people, or accounts, whose tokens are in one store.
+	Profile string
+
+	// Scopes are asked for first, when the server's challenge names none, instead
+	// of all that its metadata lists.
+	Scopes []string
+
+	// DPoP binds the tokens to a key. Default: they are plain bearer tokens.
+	DPoP *DPoP
+
+	// Transport makes the requests to the MCP server. Default: one like
+	// http.DefaultTransport, with enough idle connections for many calls.
+	Transport http.RoundTripper
+
+	// AuthTransport makes the requests to URLs that servers name. Default: one
+	// that uses no proxy and connects to public addresses only. Another one must
+	// see to it itself that names do not lead to private addresses.
+	AuthTransport http.RoundTripper
+
+	// AllowPrivate are networks that such URLs may lead to although they are not
+	// public, such as those of the company.
+	AllowPrivate []netip.Prefix
+
+	// NoLegacy refuses servers that are authorized as in revision 2025-03-26: by
+	// their own origin, without protected resource metadata.
+	NoLegacy bool
+
+	// Timeout bounds one request to an authorization server. Default 30 s.
+	Timeout time.Duration
+
+	// SignInTimeout bounds the wait for a person. Default 5 minutes.
+	SignInTimeout time.Duration
+
+	// MaxStepUps bounds the times that one request asks for more scopes.
+	// Default 3.
+	MaxStepUps int
+
+	// Logger gets what is done at Debug, and what is tolerated at Warn, without
+	// secrets. Default: discarded.
+	Logger *slog.Logger
+}
+
+func (o *Options) withDefaults() *Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	out.Scopes = cleanScopes(out.Scopes)
+	out.AllowPrivate = slices.Clone(out.AllowPrivate)
+	if out.Store == nil {
+		out.Store = MemoryStore()
+	}
+	if out.Timeout <= 0 {
+		out.Timeout = 30 * time.Second
+	}
+	if out.SignInTimeout <= 0 {
+		out.SignInTimeout = 5 * time.Minute
+	}
+	if out.MaxStepUps <= 0 {
+		out.MaxStepUps = 3
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &out
+}
+
+// Grant is how a token is got: [AuthorizationCode], [ClientCredentials],
+// [Enterprise] or [Workload].
+type Grant interface {
+	flow() (flow, error)
+}
+
+// flow is a grant at work. Its methods may be called concurrently.
+type flow interface {
+	// interactive reports whether a person is needed.
+	interactive() bool
+
+	// choose picks one of the authorization servers that a server names; current
+	// is the one in use, or empty.
+	choose(issuers []string, current string) (string, error)
+
+	// client is who we are for a site, nil when that is not settled yet.
+	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
+
+	// acquire gets a token from nothing.
+	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error)
+}
+
+// New returns a transport for the server at serverURL.
+func New(serverURL string, opts *Options) (*Transport, error) {
+	if opts == nil || opts.Grant == nil {
+		return nil, errors.New("Options.Grant is nil: say how a token is got")
+	}
+	f, err := opts.Grant.flow()
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTransport(serverURL, opts)
+	if err != nil {
+		return nil, err
+	}
+	t.flow = f
+	return t, nil
+}
+
+// newTransport is New without a grant.
+func newTransport(serverURL string, opts *Options) (*Transport, error) {
+	u, err := url.Parse(serverURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, fmt.Errorf("server URL %q: want http://host/path or https://host/path", shown(serverURL))
+	}
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", shown(serverURL))
+	}
+	t := &Transport{server: u, shown: shown(serverURL), opts: opts.withDefaults()}
+	t.log = t.opts.Logger
+	if t.opts.DPoP != nil {
+		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {
+			return nil, err
+		}
+	}
+	if t.base = t.opts.Transport; t.base == nil {
+		t.base = ownTransport()
+	}
+	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	t.fetch = t.newFetcher(&guard{loopback: isLoopback(u.Hostname()), allow: t.opts.AllowPrivate})
+	t.configured = t.newFetcher(&guard{loopback: true, allow: everywhere})
+	t.loading = make(chan struct{}, 1)
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t, nil
+}
+
+func (t *Transport) newFetcher(g *guard) *fetcher {
+	f := &fetcher{base: t.opts.AuthTransport, guard: g, timeout: t.opts.Timeout}
+	if f.base == nil {
+		f.base = g.transport()
+	}
+	return f
+}
+
+// ownTransport is the default for requests to the MCP server.
+func ownTransport() http.RoundTripper {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	own := base.Clone()
+	own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, 1024
+	return own
+}

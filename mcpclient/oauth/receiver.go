@@ -1,0 +1,243 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Receiver gets the answer of a sign-in to this program.
+type Receiver interface {
+	// Listen prepares to receive one answer. previous is the redirect URI that
+	// the client is registered with, or empty; using it again spares a new
+	// registration.
+	Listen(ctx context.Context, previous string) (Reception, error)
+}
+
+// Reception receives one answer.
+type Reception interface {
+	// RedirectURI is where the authorization server is to send the person back.
+	RedirectURI() string
+
+	// Receive sends the person to authorizationURL, which is https, or http on
+	// this machine, and returns the parameters of the redirect that ends the
+	// sign-in. They are checked by the caller.
+	Receive(ctx context.Context, authorizationURL string) (url.Values, error)
+
+	// Close gives up.
+	Close() error
+}
+
+// Loopback receives the answer at a port of this machine: for programs on the
+// machine whose browser the person uses. It listens on 127.0.0.1 only, during
+// the sign-in only, and takes one answer.
+type Loopback struct {
+	// Open sends the person to the URL: it shows the whole of it, and opens it in
+	// a browser when the person agrees; [OpenBrowser] does the latter. It may
+	// return before the person has finished. Required.
+	Open func(ctx context.Context, url string) error
+
+	// Port is where to listen. Default: one that is free, and the same one again
+	// as long as it is.
+	Port int
+
+	// Path of the redirect URI. Default "/callback".
+	Path string
+}
+
+// Listen opens the port.
+func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, error) {
+	path := l.Path
+	if path == "" {
+		path = "/callback"
+	}
+	if l.Open == nil || !strings.HasPrefix(path, "/") {
+		return nil, errors.New("Loopback: Open must be set, and Path must begin with a slash")
+	}
+	listener, err := l.listen(ctx, previous)
+	if err != nil {
+		return nil, err
+	}
+	r := &loopbackReception{
+		open: l.Open, path: path, uri: "http://" + listener.Addr().String() + path,
+		answer: make(chan url.Values, 1),
+	}
+	r.server = &http.Server{
+		Handler: r, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 128 << 10,
+	}
+	r.done.Go(func() { _ = r.server.Serve(listener) })
+	return r, nil
+}
+
+// listen prefers the port of the previous redirect URI.
+func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, error) {
+	var config net.ListenConfig
+	if u, err := url.Parse(previous); l.Port == 0 && err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
+		if listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
+			return listener, nil
+		}
+	}
+	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)))
+}
+
+type loopbackReception struct {
+	open   func(context.Context, string) error
+	path   string
+	uri    string
+	server *http.Server
+	answer chan url.Values // has room for the only one
+	done   sync.WaitGroup
+
+	mu    sync.Mutex
+	state string // that the answer must have; empty when none is expected
+}
+
+func (r *loopbackReception) RedirectURI() string { return r.uri }
+
+func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
+	u, err := url.Parse(authorizationURL)
+	if err != nil || u.Query().Get("state") == "" {
+		return nil, errors.New("the authorization URL has no state")
+	}
+	r.mu.Lock()
+	r.state = u.Query().Get("state")
+	r.mu.Unlock()
+	if err := r.open(ctx, authorizationURL); err != nil {
+		return nil, fmt.Errorf("open the sign-in page: %w", err)
+	}
+	select {
+	case answer := <-r.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// The pages show nothing that the request brought.
+const (
+	pageStart = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><body style="font-family:sans-serif;margin:4em auto;max-width:32em">`
+	pageDone  = pageStart + `<h1>Back to the application</h1><p>The answer has been handed over. You can close this window.</p>`
+	pageOther = pageStart + `<h1>Not expected</h1><p>This is not the answer of a sign-in that is under way. Start again from the application.</p>`
+)
+
+// ServeHTTP takes the one request that has the expected state. Others change
+// nothing, so that no other program or page can spoil the sign-in.
+func (r *loopbackReception) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Connection", "close")
+	status, page := http.StatusOK, pageDone
+	switch {
+	case req.URL.Path != r.path:
+		status, page = http.StatusNotFound, pageOther
+	case req.Method != http.MethodGet:
+		status, page = http.StatusMethodNotAllowed, pageOther
+	case !r.take(req.URL.Query()):
+		status, page = http.StatusBadRequest, pageOther
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(page))
+}
+
+func (r *loopbackReception) take(answer url.Values) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == "" || answer.Get("state") != r.state {
+		return false
+	}
+	r.state = ""
+	r.answer <- answer
+	return true
+}
+
+// Close stops listening, having let the page go out.
+func (r *loopbackReception) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := r.server.Shutdown(ctx)
+	if err != nil {
+		err = r.server.Close()
+	}
+	r.done.Wait()
+	return err
+}
+
+// Paste lets the person bring the answer: for devices without a browser. The
+// person signs in on another device; the last redirect leads nowhere there, and
+// its URL is copied from the browser's address bar.
+type Paste struct {
+	// Ask shows the URL, whole, and returns the URL that the person brings back.
+	// Required.
+	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
+
+	// URI is the redirect URI. Default "http://127.0.0.1/callback".
+	URI string
+}
+
+// Listen checks the settings.
+func (p *Paste) Listen(context.Context, string) (Reception, error) {
+	r := &pasteReception{ask: p.Ask, uri: p.URI}
+	if r.uri == "" {
+		r.uri = "http://127.0.0.1/callback"
+	}
+	if r.ask == nil {
+		return nil, errors.New("Paste.Ask is nil")
+	}
+	return r, nil
+}
+
+type pasteReception struct {
+	ask func(context.Context, string) (string, error)
+	uri string
+}
+
+func (r *pasteReception) RedirectURI() string { return r.uri }
+
+func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
+	type pasted struct {
+		text string
+		err  error
+	}
+	got := make(chan pasted, 1)
+	go func() { // may outlive the sign-in: reading from a terminal cannot be interrupted
+		text, err := r.ask(ctx, authorizationURL)
+		got <- pasted{text, err}
+	}()
+	select {
+	case p := <-got:
+		if p.err != nil {
+			return nil, p.err
+		}
+		return r.parse(p.text)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// parse accepts the whole URL of the redirect.
+func (r *pasteReception) parse(text string) (url.Values, error) {
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	want, wantErr := url.Parse(r.uri)
+	if err != nil || wantErr != nil || len(text) > maxToken || u.Scheme != want.Scheme || u.Host != want.Host || u.Path != want.Path {
+		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", shown(r.uri))
+	}
+	answer, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, untrusted("what was pasted is damaged: copy the whole address again")
+	}
+	return answer, nil
+}
+
+func (r *pasteReception) Close() error { return nil }

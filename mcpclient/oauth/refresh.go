@@ -1,0 +1,59 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+)
+
+// When a token is renewed before its end. One that has little left is renewed
+// while it is still used; one that may end on the way is not used any more.
+const (
+	earlyRenewal = time.Minute
+	lastUse      = 5 * time.Second
+	renewalPause = 10 * time.Second // after a renewal that failed while the token was still good
+)
+
+// early is how long before its end a token is renewed: a minute, but not more
+// than a fifth of its life.
+func (t *Token) early() time.Duration {
+	if t.Issued.IsZero() || t.Expiry.IsZero() {
+		return earlyRenewal
+	}
+	return min(earlyRenewal, t.Expiry.Sub(t.Issued)/5)
+}
+
+// refresh gets a new token for the refresh token of old. It is nil when the
+// refresh token is worth nothing any more.
+func (t *Transport) refresh(ctx context.Context, s *site, old *Token) (*Token, error) {
+	client, err := t.flow.client(ctx, t, s)
+	if err != nil {
+		return nil, err
+	}
+	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && old.Thumbprint != t.dpop.print() {
+		return nil, nil // it was issued to another client, or is bound to another key
+	}
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {s.resource}}
+	got, err := t.requestToken(ctx, &tokenRequest{
+		doing: "refresh the token", meta: s.meta, client: client, form: form, secret: []string{"refresh_token"},
+	})
+	if refused, ok := errors.AsType[*ServerError](err); ok && refused.gone() {
+		t.log.Debug("the refresh token is not valid any more", "issuer", shown(s.issuer()))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	tok, err := t.token(got, s, client.ID, old.Requested)
+	if err != nil {
+		return nil, err
+	}
+	if got.Scope == nil {
+		tok.Granted = old.Granted
+	}
+	if tok.Refresh == "" { // not rotated
+		tok.Refresh = old.Refresh
+	}
+	return tok, nil
+}

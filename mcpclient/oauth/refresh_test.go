@@ -1,0 +1,237 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRefreshBeforeExpiry(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		time.Sleep(time.Hour - earlyRenewal/2)
+		w.mustCall(auth)
+		synctest.Wait() // the renewal goes on by the way
+		w.mustCall(auth)
+		if got := w.seen[2].Header.Get("Authorization"); got != "Bearer access-secret-1" {
+			t.Errorf("got %q while the token was good, want it to be used", got)
+		}
+		if got := w.seen[3].Header.Get("Authorization"); got != "Bearer access-secret-2" {
+			t.Errorf("got %q after the renewal, want the new token", got)
+		}
+		time.Sleep(2 * time.Hour)
+		w.mustCall(auth)
+		if got, want := w.grants(), []string{"authorization_code", "refresh_token", "refresh_token"}; !slices.Equal(got, want) || len(w.asked) != 1 {
+			t.Errorf("got %q and %d sign-ins, want %q and 1", got, len(w.asked), want)
+		}
+		if got := w.forms[1]; got.Get("resource") != serverURL || got.Get("client_id") == "" {
+			t.Errorf("got refresh request %v, want resource and client_id in it", got)
+		}
+		for _, req := range w.seen[1:] {
+			if req.Header.Get("Authorization") == "" {
+				t.Error("a request went without a token")
+			}
+		}
+	})
+}
+
+func TestManyCallsShareOneRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		w.revoke()
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() {
+				if err := call(t.Context(), auth); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		if got, want := w.grants(), []string{"authorization_code", "refresh_token"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestRefreshBlocksNobody: a token endpoint that hangs delays no call whose
+// token is good.
+func TestRefreshBlocksNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		w.set(func() { w.pages["as.test/token"] = silence })
+		time.Sleep(time.Hour - earlyRenewal/2)
+		start := time.Now()
+		for range 3 {
+			w.mustCall(auth)
+		}
+		if got := time.Since(start); got > 0 {
+			t.Errorf("the calls took %v", got)
+		}
+		time.Sleep(earlyRenewal / 2)
+		start = time.Now()
+		err := call(t.Context(), auth)
+		if err == nil || !strings.Contains(err.Error(), "no answer within 30s") || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v after %v, want to hear of the timeout", err, time.Since(start))
+		}
+		if got := time.Since(start); got > 30*time.Second {
+			t.Errorf("the call took %v, want at most 30 s", got)
+		}
+	})
+}
+
+// TestFailedRenewalIsRepeated: after a pause, while the token is good.
+func TestFailedRenewalIsRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		tries := 0
+		w.set(func() {
+			w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
+				tries++
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		time.Sleep(time.Hour - earlyRenewal/2)
+		for range 5 {
+			w.mustCall(auth)
+			synctest.Wait()
+		}
+		if tries != 1 {
+			t.Errorf("got %d attempts at once, want 1", tries)
+		}
+		time.Sleep(renewalPause)
+		w.mustCall(auth)
+		synctest.Wait()
+		if tries != 2 {
+			t.Errorf("got %d attempts after the pause, want 2", tries)
+		}
+		time.Sleep(earlyRenewal)
+		if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "HTTP status 503") || len(w.asked) != 1 {
+			t.Errorf("got %v after %d sign-ins, want the server's 503 and no second sign-in", err, len(w.asked))
+		}
+	})
+}
+
+func TestDeadRefreshTokenMeansSignIn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.supported = []string{"read"}
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		w.revoke()
+		w.set(func() { clear(w.refreshes); w.supported = nil })
+		w.mustCall(auth)
+		if got, want := w.grants(), []string{"authorization_code", "refresh_token", "authorization_code"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := query(t, w.asked[1], "scope"); got != "read" {
+			t.Errorf("got scope %q, want what was asked for before", got)
+		}
+	})
+}
+
+// TestNobodyIsBotheredEarly: a renewal by the way never asks a person.
+func TestNobodyIsBotheredEarly(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		w.set(func() { clear(w.refreshes) })
+		time.Sleep(time.Hour - earlyRenewal/2)
+		w.mustCall(auth)
+		synctest.Wait()
+		if len(w.asked) != 1 {
+			t.Errorf("got %d sign-ins, want 1", len(w.asked))
+		}
+		time.Sleep(time.Hour)
+		w.mustCall(auth)
+		if len(w.asked) != 2 {
+			t.Errorf("got %d sign-ins after the end of the token, want 2", len(w.asked))
+		}
+	})
+}
+
+func TestRefreshTokenThatIsNotRotated(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		w.set(func() { w.noRefresh = true })
+		for range 2 {
+			w.revoke()
+			w.set(func() { w.refreshes["refresh-secret-1"] = w.tokens["access-secret-1"] })
+			w.mustCall(auth)
+		}
+		if len(w.asked) != 1 || w.forms[2].Get("refresh_token") != "refresh-secret-1" {
+			t.Errorf("got %d sign-ins, form %v", len(w.asked), w.forms[2])
+		}
+	})
+}
+
+func TestMigration(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	w.set(func() { w.issuers = []string{issuerTwo} })
+	w.mustCall(auth)
+	if got, want := w.grants(), []string{"authorization_code", "authorization_code"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q: nothing of the first server goes to the second", got, want)
+	}
+	if got := query(t, w.asked[1], "client_id"); got != "client-2-of-as2.test" {
+		t.Errorf("got client %q at the second server", got)
+	}
+	w.set(func() { w.issuers = []string{issuerOne} }) // and back: what was kept for the first is good again
+	w.mustCall(auth)
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins, want 2", len(w.asked))
+	}
+}
+
+func TestRestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Store = MemoryStore()
+		w.mustCall(w.transport(opts))
+		before := len(w.paths)
+		w.mustCall(w.transport(opts))
+		if len(w.paths) != before || len(w.seen) != 3 {
+			t.Errorf("got %q, %d requests after a restart, want the token to be used at once", w.paths[before:], len(w.seen))
+		}
+		time.Sleep(2 * time.Hour)
+		w.mustCall(w.transport(opts))
+		if len(w.asked) != 1 || w.grants()[1] != "refresh_token" {
+			t.Errorf("got %d sign-ins, grants %q, want a refresh", len(w.asked), w.grants())
+		}
+		other := *opts
+		other.Profile = "another person"
+		w.mustCall(w.transport(&other))
+		if len(w.asked) != 2 {
+			t.Errorf("got %d sign-ins, want another for another profile", len(w.asked))
+		}
+	})
+}
+
+func TestLifetime(t *testing.T) {
+	tests := map[string]struct {
+		want time.Duration
+		ok   bool
+	}{
+		``: {0, true}, `null`: {0, true}, `60`: {time.Minute, true}, `"60"`: {time.Minute, true}, `60.9`: {time.Minute, true},
+		`-1`: {0, false}, `"x"`: {0, false}, `{}`: {0, false}, `1e300`: {10 * 365 * 24 * time.Hour, true},
+	}
+	for raw, want := range tests {
+		if got, err := lifetime(json.RawMessage(raw)); got != want.want || (err == nil) != want.ok {
+			t.Errorf("%s: got %v, %v, want %v, %v", raw, got, err, want.want, want.ok)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package oauth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	maxScopes     = 64  // of one request
+	maxScope      = 256 // bytes of one scope
+	offlineAccess = "offline_access"
+)
+
+// splitScopes reads a list of scopes that a server sent. Those that no scope
+// can look like are left out.
+func splitScopes(list string) []string { return cleanScopes(strings.Fields(list)) }
+
+func cleanScopes(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" && len(s) <= maxScope && strings.IndexFunc(s, notScopeChar) < 0 && !slices.Contains(out, s) {
+			if out = append(out, s); len(out) > maxScopes {
+				break // one more than allowed, for scopesFor to refuse
+			}
+		}
+	}
+	return out
+}
+
+// notScopeChar is the complement of RFC 6749's scope-token.
+func notScopeChar(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+
+// union is a followed by what only b has.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// covers reports whether have contains all of want.
+func covers(have, want []string) bool {
+	return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
+}
+
+// scopesFor selects what to ask for.
+//
+// 2026-07-28 authorization: the scopes of the challenge, else all of the
+// resource's metadata, else none at all; and on a later request the union of
+// what was asked for before and what is demanded now.
+func scopesFor(d *demand, s *site, before *Token, configured []string) ([]string, error) {
+	var want []string
+	switch {
+	case before != nil && (len(before.Requested) > 0 || len(d.scopes) > 0):
+		want = union(before.Requested, d.scopes)
+	case len(d.scopes) > 0:
+		want = d.scopes
+	case len(configured) > 0:
+		want = configured
+	default:
+		want = s.scopes
+	}
+	if len(want) > maxScopes {
+		return nil, fmt.Errorf("%s demands more than %d scopes: set Options.Scopes to those that are needed", s.resource, maxScopes)
+	}
+	return slices.Clone(want), nil
+}
+
+// withOffline asks for a refresh token where the server has a scope for it.
+// With no other scope it is left out, as it would replace the server's default.
+func withOffline(scopes []string, m *Metadata) []string {
+	if len(scopes) == 0 || !slices.Contains(m.ScopesSupported, offlineAccess) {
+		return scopes
+	}
+	return union(scopes, []string{offlineAccess})
+}

@@ -1,0 +1,133 @@
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestScopeSelection(t *testing.T) {
+	tests := []struct {
+		name       string
+		challenge  string
+		supported  []string
+		configured []string
+		server     []string // scopes_supported of the authorization server
+		want       string
+	}{
+		{name: "challenge", challenge: `scope="a b"`, supported: []string{"x"}, configured: []string{"y"}, want: "a b"},
+		{name: "configured", supported: []string{"x"}, configured: []string{"y"}, want: "y"},
+		{name: "metadata", supported: []string{"x", "z"}, want: "x z"},
+		{name: "none", want: ""},
+		{name: "offline access", supported: []string{"x"}, server: []string{"x", "offline_access"}, want: "x offline_access"},
+		{name: "offline access alone would be another default", server: []string{"offline_access"}, want: ""},
+		{name: "no offline access", supported: []string{"x"}, server: []string{"x"}, want: "x"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.challenge, w.supported = tt.challenge, tt.supported
+			if tt.server != nil {
+				w.meta["scopes_supported"] = tt.server
+			}
+			opts := w.options()
+			opts.Scopes = tt.configured
+			w.mustCall(w.transport(opts))
+			if got := query(t, w.asked[0], "scope"); got != tt.want {
+				t.Errorf("got scope %q, want %q", got, tt.want)
+			}
+			if got := query(t, w.asked[0], "prompt"); (got == "consent") != strings.Contains(tt.want, offlineAccess) {
+				t.Errorf("got prompt %q", got)
+			}
+		})
+	}
+}
+
+func TestStepUp(t *testing.T) {
+	w := newWorld(t)
+	w.challenge = `scope="read"`
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.set(func() { w.need = []string{"write"} })
+	w.mustCall(auth)
+	if got := query(t, w.asked[1], "scope"); got != "read write" {
+		t.Errorf("got scope %q, want the union", got)
+	}
+	w.set(func() { w.need = []string{"read", "write"} })
+	w.mustCall(auth)
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins, want 2", len(w.asked))
+	}
+}
+
+// TestStepUpThatCannotHelp: what was asked for already is not asked for again.
+func TestStepUpThatCannotHelp(t *testing.T) {
+	w := newWorld(t)
+	w.challenge = `scope="read"`
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.set(func() {
+		w.need = []string{"admin"}
+		w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) { // grants no more than read
+			w.set(func() {
+				w.issueLocked(rw, &issued{issuer: issuerOne, resource: serverURL, scopes: []string{"read"}}, "Bearer")
+			})
+		}
+	})
+	for range 3 {
+		err := call(t.Context(), auth)
+		if scope, ok := errors.AsType[*ScopeError](err); !ok || !slices.Equal(scope.Scopes, []string{"admin"}) {
+			t.Errorf("got %v, want a ScopeError of admin", err)
+		}
+	}
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins, want 2: one for admin", len(w.asked))
+	}
+	w.set(func() { w.need = nil })
+	w.mustCall(auth)
+}
+
+// TestStepUpsAreBounded: a server that always wants another scope.
+func TestStepUpsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	n := 0
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Authorization") == "" {
+			w.protected(rw, req)
+			return
+		}
+		n++
+		rw.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope="s%d"`, n))
+		rw.WriteHeader(http.StatusForbidden)
+	}
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "gave up after 3 times") || len(w.asked) != 4 {
+		t.Errorf("got %v after %d sign-ins, want to give up after 4", err, len(w.asked))
+	}
+}
+
+func TestScopesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	for i := range maxScopes + 1 {
+		w.supported = append(w.supported, fmt.Sprintf("s%d", i))
+	}
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "more than 64 scopes") || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want no request with so many scopes", err, w.asked)
+	}
+	if got := splitScopes("ok \"no\" b\\ad " + strings.Repeat("x", maxScope+1) + " \u00fc ok fine"); !slices.Equal(got, []string{"ok", "fine"}) {
+		t.Errorf("got %q, want ok and fine", got)
+	}
+}
+
+// TestForbiddenIsPassedOn when it is not about scopes.
+func TestForbiddenIsPassedOn(t *testing.T) {
+	w := newWorld(t)
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }
+	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "403") || len(w.paths) > 0 {
+		t.Errorf("got %v after %q, want the 403", err, w.paths)
+	}
+}

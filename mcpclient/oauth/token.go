@@ -1,0 +1,166 @@
+package oauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+func basic(id, secret string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
+}
+
+// tokenRequest is a request to a token endpoint.
+type tokenRequest struct {
+	doing  string // for errors
+	meta   *Metadata
+	client *Credentials // nil when the request needs none
+	form   url.Values   // without the client's authentication
+	secret []string     // the keys of form whose values are secret
+
+	// configured says that the endpoint is of the configuration, not named by a
+	// server: it may be anywhere, and is no party of DPoP.
+	configured bool
+}
+
+// tokenAnswer is what a token endpoint answers.
+type tokenAnswer struct {
+	AccessToken     string          `json:"access_token"`
+	TokenType       string          `json:"token_type"`
+	IssuedTokenType string          `json:"issued_token_type"`
+	RefreshToken    string          `json:"refresh_token"`
+	ExpiresIn       json.RawMessage `json:"expires_in"` // a number, or, of some servers, one in a string
+	Scope           *string         `json:"scope"`
+}
+
+const maxToken = 64 << 10
+
+// requestToken asks a token endpoint. A server that wants a nonce in the proof
+// is asked once more.
+func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
+	a, form, err := t.postToken(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.doing, err)
+	}
+	secrets := secretsIn(form, r.secret)
+	failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
+	if failure.Code == "use_dpop_nonce" && t.dpop != nil && a.header.Get("Dpop-Nonce") != "" {
+		if a, form, err = t.postToken(ctx, r); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.doing, err)
+		}
+		failure = a.serverError(r.doing, r.meta.Issuer, secretsIn(form, r.secret)...)
+	}
+	if a.status != http.StatusOK || failure.Code != "" {
+		return nil, failure
+	}
+	got := new(tokenAnswer)
+	if err := a.decode(got); err != nil {
+		return nil, fmt.Errorf("%s: POST %s: %w", r.doing, shown(r.meta.TokenEndpoint), err)
+	}
+	return got, nil
+}
+
+func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (*answer, url.Values, error) {
+	form := url.Values{}
+	for k, v := range r.form {
+		form[k] = v
+	}
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	if r.client != nil {
+		if err := r.client.authenticate(form, header, r.meta); err != nil {
+			return nil, nil, err
+		}
+	}
+	fetch := t.fetch
+	if r.configured {
+		fetch = t.configured
+	}
+	if t.dpop != nil && !r.configured {
+		proof, err := t.proof(http.MethodPost, r.meta.TokenEndpoint, "", r.meta.DPoPSigningAlgs)
+		if err != nil {
+			return nil, nil, err
+		}
+		header["Dpop"] = []string{proof}
+	}
+	a, err := fetch.post(ctx, "token endpoint", r.meta.TokenEndpoint, header, []byte(form.Encode()))
+	if err != nil {
+		return nil, nil, err
+	}
+	t.keepNonce(r.meta.TokenEndpoint, a.header)
+	if r.client != nil && r.client.Secret != "" { // for what a server may echo
+		form.Set("client_secret", r.client.Secret)
+	}
+	return a, form, nil
+}
+
+// secretsIn are the values of a form that no error may show.
+func secretsIn(form url.Values, names []string) []string {
+	var out []string
+	for _, name := range append([]string{"client_secret", "client_assertion"}, names...) {
+		out = append(out, form[name]...)
+	}
+	return out
+}
+
+// token makes a token of an answer.
+func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*Token, error) {
+	now := time.Now()
+	tok := &Token{
+		Access: got.AccessToken, Refresh: got.RefreshToken, ClientID: client,
+		Issued: now, Requested: requested, Granted: requested,
+	}
+	where := shown(s.meta.TokenEndpoint)
+	if !sendable(tok.Access) || len(tok.Refresh) > maxToken {
+		return nil, fmt.Errorf("%s gave no token that can be sent (want 1 to %d visible characters)", where, maxToken)
+	}
+	switch strings.ToLower(got.TokenType) {
+	case "bearer":
+		tok.Type = "Bearer"
+		if t.opts.DPoP != nil && t.opts.DPoP.Require {
+			return nil, untrusted("%s gave a token that is not bound to the DPoP key, which DPoP.Require demands", where)
+		}
+	case "dpop":
+		if t.opts.DPoP == nil {
+			return nil, fmt.Errorf("%s gave a token for DPoP: set Options.DPoP", where)
+		}
+		tok.Type, tok.Thumbprint = "DPoP", t.dpop.thumbprint
+	default:
+		return nil, fmt.Errorf("%s gave a token of type %q, want Bearer or DPoP", where, cut(got.TokenType))
+	}
+	if got.Scope != nil {
+		tok.Granted = splitScopes(*got.Scope)
+	}
+	life, err := lifetime(got.ExpiresIn)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	if life > 0 {
+		tok.Expiry = now.Add(life)
+	}
+	return tok, nil
+}
+
+// sendable reports whether a token fits a header.
+func sendable(token string) bool {
+	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
+}
+
+// lifetime reads expires_in; zero is unknown.
+func lifetime(raw json.RawMessage) (time.Duration, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, nil
+	}
+	var seconds float64
+	if err := json.Unmarshal([]byte(strings.Trim(string(raw), `"`)), &seconds); err != nil || seconds < 0 || math.IsNaN(seconds) {
+		return 0, errors.New("expires_in is not a number of seconds")
+	}
+	const longest = 10 * 365 * 24 * time.Hour
+	return time.Duration(min(seconds, longest.Seconds())) * time.Second, nil
+}

@@ -1,0 +1,284 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Transport is an [http.RoundTripper] that authorizes the requests to one MCP
+// server. Requests to other origins, and those with an Authorization of their
+// own, pass unchanged. Its methods may be called concurrently.
+type Transport struct {
+	server     *url.URL
+	shown      string
+	opts       *Options
+	log        *slog.Logger
+	flow       flow
+	base       http.RoundTripper
+	fetch      *fetcher
+	configured *fetcher   // for endpoints of the configuration
+	dpop       *dpopState // nil without DPoP
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // flights; none begins once closed is set
+	loading chan struct{}  // has room for the one who reads the store
+
+	mu      sync.Mutex
+	closed  bool
+	loaded  bool
+	current *session // nil while there is no token
+	flight  *flight  // nil while none is under way
+}
+
+// session is a token that is in use, never changed once it is.
+type session struct {
+	site  *site
+	token *Token
+	fresh bool // got by this process from nothing, not stored or refreshed
+
+	// notBefore is when to try again to renew it early.
+	notBefore time.Time
+}
+
+// Client returns a client whose requests are authorized. It follows no
+// redirect to another origin.
+func (t *Transport) Client() *http.Client {
+	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if origin(req.URL) != origin(via[0].URL) {
+			return untrusted("%s redirects to another origin, %s://%s", shown(via[0].URL.String()), req.URL.Scheme, req.URL.Host)
+		}
+		if len(via) > maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		return nil
+	}}
+}
+
+// String names the server.
+func (t *Transport) String() string { return "oauth.Transport{" + t.shown + "}" }
+
+// GoString is String.
+func (t *Transport) GoString() string { return t.String() }
+
+// Close ends what is under way: requests that wait for a token fail. It
+// returns when nothing of the transport runs any more.
+func (t *Transport) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cancel()
+	t.wg.Wait()
+	for _, f := range []*fetcher{t.fetch, t.configured} {
+		if own, ok := f.base.(*http.Transport); ok && t.opts.AuthTransport == nil {
+			own.CloseIdleConnections()
+		}
+	}
+	if t.opts.Transport == nil {
+		t.CloseIdleConnections()
+	}
+	return nil
+}
+
+// CloseIdleConnections does so for the connections to the MCP server.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip makes a request with the token. When the server refuses it, the
+// token is got, renewed or extended, and the request is made again.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
+		return t.base.RoundTrip(req)
+	}
+	s, err := t.ready(req.Context())
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	e := &attempts{t: t, req: req}
+	for {
+		resp, err := e.send(s)
+		if err != nil {
+			return nil, err
+		}
+		next, err := e.react(resp, s)
+		if err != nil {
+			discard(resp)
+			return nil, err
+		}
+		if next == nil {
+			return resp, nil
+		}
+		discard(resp)
+		s = next
+	}
+}
+
+// maxSends bounds how often one request is made, whatever servers answer.
+const maxSends = 10
+
+// attempts are those of one request.
+type attempts struct {
+	t         *Transport
+	req       *http.Request
+	sent      int
+	nonces    int
+	stepUps   int
+	refreshed bool // a token that was refreshed, or stored, has been tried
+	fresh     bool // so has one that was got from nothing
+}
+
+// send makes the request with the token of s, or without one.
+func (e *attempts) send(s *session) (*http.Response, error) {
+	req := e.req.Clone(e.req.Context())
+	if e.sent > 0 && req.Body != nil && req.Body != http.NoBody {
+		body, err := e.req.GetBody()
+		if err != nil {
+			return nil, fmt.Errorf("repeat the request with a new token: %w", err)
+		}
+		req.Body = body
+	}
+	e.sent++
+	if s != nil && s.token != nil {
+		req.Header.Set("Authorization", s.token.Type+" "+s.token.Access)
+		if s.token.Type == "DPoP" {
+			proof, err := e.t.proof(req.Method, req.URL.String(), s.token.Access, nil)
+			if err != nil {
+				closeBody(req)
+				return nil, err
+			}
+			req.Header.Set("Dpop", proof)
+		}
+	}
+	resp, err := e.t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = e.req
+	return resp, nil
+}
+
+// repeatable reports whether the body can be sent once more.
+func (e *attempts) repeatable() bool {
+	return e.req.Body == nil || e.req.Body == http.NoBody || e.req.GetBody != nil
+}
+
+// react returns the session to repeat the request with, or nil when the
+// response is to be passed on.
+func (e *attempts) react(resp *http.Response, s *session) (*session, error) {
+	newNonce := e.t.keepNonce(e.req.URL.String(), resp.Header)
+	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || !e.repeatable() {
+		return nil, nil
+	}
+	if e.req.Method == http.MethodDelete || e.sent >= maxSends {
+		return nil, nil // the end of a session is not worth a sign-in
+	}
+	d, ours := demandOf(resp.Header, e.t.dpop != nil)
+	switch {
+	case !ours:
+		return nil, nil // another kind of authentication
+	case d.code == "use_dpop_nonce" && s != nil:
+		if !newNonce || e.nonces > 0 {
+			return nil, nil
+		}
+		e.nonces++
+		return s, nil
+	case d.scheme == "dpop" && e.t.dpop == nil:
+		return nil, fmt.Errorf("%s demands tokens that are bound to a key: set Options.DPoP", e.t.shown)
+	case resp.StatusCode == http.StatusForbidden:
+		return e.stepUp(d, s)
+	}
+	return e.renew(d, s)
+}
+
+// renew answers a 401: with a stored token, then by a refresh, then by a token
+// from nothing, and then not any more.
+func (e *attempts) renew(d *demand, s *session) (*session, error) {
+	if e.fresh {
+		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just given for it (%q): "+
+			"the two servers do not agree; their operators must look at it", e.t.shown, shown(s.site.issuer()), cut(d.code))
+	}
+	next, err := e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: e.refreshed})
+	if err != nil {
+		return nil, err
+	}
+	e.fresh, e.refreshed = next.fresh, e.refreshed || !next.fresh
+	return next, nil
+}
+
+// stepUp answers a 403 that asks for more scopes.
+func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
+	if d.code != "insufficient_scope" {
+		return nil, nil
+	}
+	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
+		// Another request may have asked for them since this one was sent.
+		if now := e.t.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < e.t.opts.MaxStepUps {
+			e.stepUps++
+			return now, nil
+		}
+		return nil, &ScopeError{Resource: e.t.shown, Scopes: d.scopes}
+	}
+	if e.stepUps++; e.stepUps > e.t.opts.MaxStepUps {
+		return nil, fmt.Errorf("%s demands ever more scopes: gave up after %d times (Options.MaxStepUps)", e.t.shown, e.t.opts.MaxStepUps)
+	}
+	return e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: true, stepUp: true})
+}
+
+// SignIn gets a token before any request is made, when the server demands one
+// and none is stored that is valid: what a "connect" button does. It may wait
+// for a person, and returns early when ctx ends.
+func (t *Transport) SignIn(ctx context.Context) error {
+	s, err := t.ready(ctx)
+	if err != nil || s != nil && !s.token.expired(time.Now(), lastUse) {
+		return err
+	}
+	needed, d, err := t.ask(ctx)
+	if err != nil || !needed {
+		return err
+	}
+	_, err = t.renew(ctx, &renewal{demand: d, used: s})
+	return err
+}
+
+// SignOut forgets the token and, with it, whom the client is registered as. The
+// authorization server is not told.
+func (t *Transport) SignOut(ctx context.Context) error {
+	s, err := t.stored(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.current, t.loaded = nil, true
+	t.mu.Unlock()
+	errs := []error{save(ctx, t.opts.Store, t.linkKey(), nil)}
+	if s != nil {
+		errs = append(errs,
+			save(ctx, t.opts.Store, t.tokenKey(s.Resource, s.Issuer), nil),
+			save(ctx, t.opts.Store, t.registrationKey(s.Issuer), nil))
+	}
+	return errors.Join(errs...)
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// discard reads the little that an error has, for the connection to be used
+// again.
+func discard(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	_ = resp.Body.Close()
+}

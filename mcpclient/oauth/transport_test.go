@@ -1,0 +1,281 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestSignInOnDemand(t *testing.T) {
+	w := newWorld(t)
+	w.supported = []string{"read"}
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.mustCall(auth)
+	if len(w.asked) != 1 || len(w.forms) != 1 || len(w.seen) != 3 {
+		t.Fatalf("got %d sign-ins, %d token requests, %d requests, want 1, 1, 3", len(w.asked), len(w.forms), len(w.seen))
+	}
+	for name, want := range map[string]string{
+		"response_type": "code", "client_id": "client-1-of-as.test", "code_challenge_method": "S256",
+		"resource": serverURL, "scope": "read", "redirect_uri": "http://127.0.0.1:7777/callback",
+	} {
+		if got := query(t, w.asked[0], name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"grant_type": "authorization_code", "resource": serverURL, "client_id": "client-1-of-as.test"} {
+		if got := w.forms[0].Get(name); got != want {
+			t.Errorf("token request, %s: got %q, want %q", name, got, want)
+		}
+	}
+	if got := w.seen[2]; got.Header.Get("Authorization") != "Bearer access-secret-1" || strings.Contains(got.URL.RawQuery, "secret") {
+		t.Errorf("got Authorization %q, query %q", got.Header.Get("Authorization"), got.URL.RawQuery)
+	}
+}
+
+// inBubble runs a test with a world inside a bubble, where nothing may be left
+// running.
+func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })
+}
+
+func TestManyCallsShareOneSignIn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		proceed := make(chan struct{})
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { <-proceed; return nil }}}
+		auth := w.transport(opts)
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() {
+				if err := call(t.Context(), auth); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(proceed)
+		calls.Wait()
+		if len(w.asked) != 1 || len(w.forms) != 1 || len(w.clients) != 1 {
+			t.Errorf("got %d sign-ins, %d token requests, %d registrations, want one each", len(w.asked), len(w.forms), len(w.clients))
+		}
+	})
+}
+
+func TestFirstCallerGivesUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		proceed := make(chan struct{})
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+			select {
+			case <-proceed:
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}}}
+		auth := w.transport(opts)
+		first, giveUp := context.WithCancel(t.Context())
+		gone, second := make(chan error, 1), make(chan error, 1)
+		go func() { gone <- call(first, auth) }()
+		synctest.Wait()
+		giveUp()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		time.Sleep(linger / 2) // nobody waits, but not for long
+		go func() { second <- call(t.Context(), auth) }()
+		synctest.Wait()
+		time.Sleep(2 * linger)
+		close(proceed)
+		if err := <-second; err != nil || len(w.asked) != 1 {
+			t.Errorf("got %v after %d sign-ins, want none after 1", err, len(w.asked))
+		}
+	})
+}
+
+func TestAbandonedSignInEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		ended := make(chan error, 1)
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return ctx.Err()
+		}}}
+		auth := w.transport(opts)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := call(ctx, auth); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+			t.Errorf("got %v after %v, want the deadline after 3 s", err, time.Since(start))
+		}
+		<-ended
+		if got := time.Since(start); got != 3*time.Second+linger {
+			t.Errorf("the sign-in ended after %v, want %v", got, 3*time.Second+linger)
+		}
+	})
+}
+
+func TestSignInTimeout(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}}
+		start := time.Now()
+		err := call(t.Context(), w.transport(opts))
+		if err == nil || !strings.Contains(err.Error(), "nobody signed in within 5m0s") || time.Since(start) != 5*time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestCloseEndsWhatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}}
+		auth := w.transport(opts)
+		got := make(chan error, 1)
+		go func() { got <- call(t.Context(), auth) }()
+		synctest.Wait()
+		if err := auth.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-got; !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		if err := call(t.Context(), auth); !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v after Close, want ErrClosed", err)
+		}
+	})
+}
+
+// TestTokenStaysHome: other origins, and requests that bring an Authorization,
+// get nothing.
+func TestTokenStaysHome(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(w.options())
+	w.mustCall(auth)
+	w.pages["other.test/"] = func(rw http.ResponseWriter, req *http.Request) {
+		if got := req.Header.Get("Authorization"); got != "" {
+			t.Errorf("got Authorization %q at another origin", got)
+		}
+		rw.Header().Set("WWW-Authenticate", "Bearer")
+		rw.WriteHeader(http.StatusUnauthorized)
+	}
+	if err := callAs(t.Context(), auth, http.MethodPost, "https://other.test/"); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("got %v, want the other server's 401", err)
+	}
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+		http.Redirect(rw, req, "https://other.test/", http.StatusTemporaryRedirect)
+	}
+	wantUntrusted(t, call(t.Context(), auth), "redirects to another origin")
+	w.set(func() { delete(w.pages, "mcp.test/mcp") })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer own")
+	resp, err := auth.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("got %v, %v, want the server's 401", resp, err)
+	}
+	_ = resp.Body.Close()
+	if got := w.seen[len(w.seen)-1].Header.Get("Authorization"); got != "Bearer own" {
+		t.Errorf("got Authorization %q, want the request's own", got)
+	}
+}
+
+// TestUnrepeatableBody passes the refusal on, as the body is gone.
+func TestUnrepeatableBody(t *testing.T) {
+	w := newWorld(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.transport(w.options()).RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || len(w.asked) > 0 {
+		t.Fatalf("got %v, %v, %q, want the 401 and no sign-in", resp, err, w.asked)
+	}
+	_ = resp.Body.Close()
+}
+
+// TestEndOfSession does not sign in to say goodbye.
+func TestEndOfSession(t *testing.T) {
+	w := newWorld(t)
+	if err := callAs(t.Context(), w.transport(w.options()), http.MethodDelete, serverURL); err == nil || !strings.Contains(err.Error(), "401") || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want the 401 and no sign-in", err, w.asked)
+	}
+}
+
+// TestFreshTokenRefused ends, with what to do.
+func TestFreshTokenRefused(t *testing.T) {
+	w := newWorld(t)
+	w.resource = "https://mcp.test"
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		rw.WriteHeader(http.StatusUnauthorized)
+	}
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "has just given") || len(w.asked) != 1 {
+		t.Errorf("got %v after %d sign-ins, want one", err, len(w.asked))
+	}
+}
+
+func TestSignInAndOut(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(w.options())
+	for range 2 {
+		if err := auth.SignIn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mustCall(auth)
+	if len(w.asked) != 1 || len(w.seen) != 2 {
+		t.Errorf("got %d sign-ins, %d requests, want 1, 2", len(w.asked), len(w.seen))
+	}
+	if err := auth.SignOut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(auth)
+	if len(w.asked) != 2 || len(w.clients) != 2 {
+		t.Errorf("got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
+	}
+}
+
+func TestSignInWhereNoneIsNeeded(t *testing.T) {
+	w := newWorld(t)
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusMethodNotAllowed) }
+	if err := w.transport(w.options()).SignIn(t.Context()); err != nil || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want nothing to happen", err, w.asked)
+	}
+}
+
+func TestNewReportsMistakes(t *testing.T) {
+	code := &AuthorizationCode{Receiver: &Paste{}}
+	tests := []struct {
+		url  string
+		opts *Options
+		want string
+	}{
+		{serverURL, nil, "Options.Grant"},
+		{"mcp.test", &Options{Grant: code}, "server URL"},
+		{"http://mcp.test/mcp", &Options{Grant: code}, "unencrypted"},
+		{serverURL, &Options{Grant: &AuthorizationCode{}}, "Receiver"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Clients: []Credentials{{ID: "x"}}}}, "Issuer"},
+		{serverURL, &Options{Grant: &AuthorizationCode{Receiver: &Paste{}, Document: &Credentials{ID: "https://host"}}}, "with a path"},
+		{serverURL, &Options{Grant: &ClientCredentials{}}, "Clients"},
+		{serverURL, &Options{Grant: &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "x"}}}}, "neither"},
+		{serverURL, &Options{Grant: &Enterprise{}}, "TokenEndpoint"},
+		{serverURL, &Options{Grant: &Workload{}}, "Workload"},
+	}
+	for _, tt := range tests {
+		if _, err := New(tt.url, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.url, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+// Workload lets the platform that a program runs on vouch for it: workload
+// identity federation. No registration is needed; the authorization server
+// trusts the platform's issuer.
+type Workload struct {
+	// Issuers are the authorization servers that may get the assertion. Required,
+	// as another one could use it.
+	Issuers []string
+
+	// Assertion returns the platform's signed statement (a JWT) of who the
+	// program is, for an authorization server: from a projected file, or a
+	// metadata service. The audience is settled where the platform is set up.
+	// It is called for every token. Required.
+	Assertion func(ctx context.Context, issuer string) (string, error)
+
+	// ClientID is sent along where a deployment wants one.
+	ClientID string
+}
+
+func (g *Workload) flow() (flow, error) {
+	if g.Assertion == nil || len(g.Issuers) == 0 {
+		return nil, errors.New("Workload: Assertion and Issuers must be set")
+	}
+	return &workloadFlow{Workload: Workload{slices.Clone(g.Issuers), g.Assertion, g.ClientID}}, nil
+}
+
+type workloadFlow struct {
+	Workload
+
+	mu      sync.Mutex
+	refused [sha256.Size]byte // of the last assertion that was refused
+}
+
+func (f *workloadFlow) interactive() bool { return false }
+
+func (f *workloadFlow) choose(issuers []string, current string) (string, error) {
+	if slices.Contains(issuers, current) {
+		return current, nil
+	}
+	for _, issuer := range issuers {
+		if slices.Contains(f.Issuers, issuer) {
+			return issuer, nil
+		}
+	}
+	return "", untrusted("the server names the authorization servers %q, Workload.Issuers are %q", shownAll(issuers), shownAll(f.Issuers))
+}
+
+func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
+	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}, nil
+}
+
+// acquire never presents an assertion again that was refused, and never falls
+// back to another grant.
+func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
+	const doing = "get a token for the platform's assertion"
+	assertion, err := f.Assertion(ctx, s.issuer())
+	if err != nil {
+		return nil, fmt.Errorf("get the platform's assertion: %w", err)
+	}
+	if !sendable(assertion) {
+		return nil, errors.New("the platform's assertion is empty, or not a JWT")
+	}
+	sum := sha256.Sum256([]byte(assertion))
+	if f.isRefused(sum) {
+		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, shown(s.issuer()))
+	}
+	client, _ := f.client(ctx, t, s)
+	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}
+	setScope(form, scopes)
+	got, err := t.requestToken(ctx, &tokenRequest{doing: doing, meta: s.meta, client: client, form: form, secret: []string{"assertion"}})
+	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Status/100 == 4 {
+		f.refuse(sum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.token(got, s, f.ClientID, scopes)
+}
+
+func (f *workloadFlow) isRefused(sum [sha256.Size]byte) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refused == sum
+}
+
+func (f *workloadFlow) refuse(sum [sha256.Size]byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = sum
+}
