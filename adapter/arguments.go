@@ -73,6 +73,7 @@ func (t *Tool) argumentError(err error) error {
 
 // fit returns the arguments as they are or repaired, when they fit the schema.
 func (t *Tool) fit(args map[string]any) (map[string]any, error) {
+	args = t.restore(args)
 	if t.schema.ValidateValue(args) == nil {
 		return args, nil
 	}

@@ -7,8 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Call runs one call of a model and returns its result, which is never nil. The

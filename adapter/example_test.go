@@ -6,10 +6,11 @@ import (
 	"io"
 	"log"
 
-	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // weatherServer starts a server in this process. Programs reach theirs with

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 func TestMatching(t *testing.T) {

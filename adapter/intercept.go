@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Request is a call on its way to a server.

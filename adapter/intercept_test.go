@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func TestInterceptors(t *testing.T) {

@@ -6,9 +6,10 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // peer is a server of the official SDK in this process.

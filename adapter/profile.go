@@ -1,10 +1,19 @@
 package adapter
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Profile says for which provider schemas are written.
+// Profile says for which provider the schemas of tools are written. Arguments
+// are validated by the schema as the server wrote it whatever the profile; what
+// a profile must write differently is turned back by [Tool.Arguments].
 type Profile int
 
 const (
@@ -12,23 +21,137 @@ const (
 	// properties gets them, because several providers refuse it otherwise.
 	Plain Profile = iota
 
+	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
+	// of JSON Schema.
+	OpenAI
+
+	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that
+	// arguments fit. A schema that cannot be written in their subset without
+	// loss is written as for OpenAI, and its tool is not marked strict.
+	OpenAIStrict
+
+	// Anthropic takes almost all of JSON Schema 2020-12.
+	Anthropic
+
+	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters
+	// are a map[string]any.
+	Gemini
+
+	// GoogleAI is for langchaingo's googleai and vertex providers, which hand on
+	// to Gemini a part of its subset. Parameters are a map[string]any.
+	GoogleAI
+
 	profileCount
 )
 
+var profileNames = [profileCount]string{"plain", "openai", "openai-strict", "anthropic", "gemini", "googleai"}
+
+// String is the name of the profile, as in "openai-strict".
+func (p Profile) String() string {
+	if p < 0 || p >= profileCount {
+		return fmt.Sprintf("Profile(%d)", int(p))
+	}
+	return profileNames[p]
+}
+
+// Profiles lists all profiles.
+func Profiles() []Profile {
+	out := make([]Profile, profileCount)
+	for i := range out {
+		out[i] = Profile(i)
+	}
+	return out
+}
+
+// Effect says what a [SchemaChange] does to the arguments that a model is held
+// to.
+type Effect = rewrite.Effect
+
+const (
+	// Same means that the model is told the same, in other words or in a form
+	// that is turned back before validation.
+	Same = rewrite.Same
+
+	// Narrower means that the model is not told of some arguments that the
+	// server would take.
+	Narrower = rewrite.Narrower
+
+	// Wider means that the model is not held to something, which validation
+	// holds it to.
+	Wider = rewrite.Wider
+)
+
+// SchemaChange is one difference between a tool's schema and what a profile made
+// of it.
+type SchemaChange struct {
+	Tool    string // the model's name of the tool
+	Path    string // a JSON pointer into the server's schema
+	Keyword string // that the change is about, "" for the subschema as a whole
+	Effect  Effect
+	Note    string // what was done
+}
+
 // definitions are the tools of a catalog for one profile.
 type definitions struct {
-	tools []llms.Tool
+	tools   []llms.Tool
+	changes []SchemaChange
+}
+
+// DefinitionsFor returns the tools with schemas that a provider takes, for
+// [llms.WithTools], and what had to be changed for that. Definitions are built
+// once for all callers.
+//
+// Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
+// map[string]any, which is shared and must not be changed. DefinitionsFor
+// panics when there is no such profile.
+func (t *Toolset) DefinitionsFor(p Profile) ([]llms.Tool, []SchemaChange) {
+	if p < 0 || p >= profileCount {
+		panic("adapter: there is no " + p.String())
+	}
+	built := t.catalog.Load().profiles[p]()
+	out := make([]llms.Tool, len(built.tools))
+	functions := make([]llms.FunctionDefinition, len(built.tools))
+	for i, tool := range built.tools {
+		functions[i] = *tool.Function
+		out[i] = llms.Tool{Type: tool.Type, Function: &functions[i]}
+	}
+	return out, append([]SchemaChange(nil), built.changes...)
 }
 
 // define writes the definitions of tools.
 func define(all []*Tool, p Profile) *definitions {
 	d := &definitions{tools: make([]llms.Tool, len(all))}
 	for i, tool := range all {
-		d.tools[i] = llms.Tool{Type: "function", Function: &llms.FunctionDefinition{
-			Name:        tool.name,
-			Description: tool.summary(),
-			Parameters:  tool.parameters,
-		}}
+		function := &llms.FunctionDefinition{Name: tool.name, Description: tool.summary(), Parameters: tool.parameters}
+		if p != Plain {
+			d.rewrite(function, tool, p)
+		}
+		d.tools[i] = llms.Tool{Type: "function", Function: function}
 	}
 	return d
+}
+
+// targets are the dialects of profiles.
+var targets = [profileCount]rewrite.Target{
+	OpenAI: rewrite.OpenAI, OpenAIStrict: rewrite.OpenAIStrict, Anthropic: rewrite.Anthropic,
+	Gemini: rewrite.Gemini, GoogleAI: rewrite.GoogleAI,
+}
+
+// rewrite puts a tool's schema into the dialect of a profile. A schema that need
+// not be changed stays byte for byte.
+func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) {
+	root, _ := tool.schema.Root().(map[string]any)
+	r := rewrite.For(targets[p], root)
+	for _, c := range r.Changes {
+		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
+	}
+	function.Strict = r.Strict
+	switch {
+	case p == Gemini || p == GoogleAI:
+		function.Parameters = r.Root
+	case len(r.Changes) > 0:
+		if raw, err := jsonrpc.Marshal(r.Root); err == nil { // it came from JSON
+			function.Parameters = json.RawMessage(bytes.TrimSpace(raw))
+		}
+	}
 }

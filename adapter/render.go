@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Texts that stand for results without any.

@@ -51,8 +51,31 @@ func (r *repair) value(s, v any) any {
 		return r.object(sub, v)
 	case []any:
 		return r.array(sub, v)
+	case string:
+		return enumerated(list(sub["enum"]), v)
 	}
 	return v
+}
+
+// enumerated is the value among values that text spells, when text is not among
+// them itself.
+func enumerated(values []any, text string) any {
+	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
+		return text
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case json.Number:
+			if string(v) == text {
+				return v
+			}
+		case bool:
+			if strconv.FormatBool(v) == text {
+				return v
+			}
+		}
+	}
+	return text
 }
 
 // resolve follows references inside the document. It returns nil for a subschema

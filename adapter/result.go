@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Result is what became of one call of a model. It always has an answer for the

@@ -3,8 +3,9 @@ package adapter
 import (
 	"context"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Source says where a server's request comes from, in the host's own terms.

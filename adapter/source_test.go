@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // asks is a tool that asks the person in the middle of its call.

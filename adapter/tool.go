@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Tool is a server's tool as the model sees it. It is a langchaingo tool.
@@ -23,6 +24,7 @@ type Tool struct {
 	parameters json.RawMessage
 	schema     *schema.Schema
 	shape      shape
+	odd        bool // some property has a name that not all providers take
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -60,6 +62,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		parameters:  withProperties(raw, root),
 		schema:      compiled,
 		shape:       shapeOf(root),
+		odd:         isOdd(root),
 		fingerprint: Fingerprint(def),
 	}
 	if rename := s.recipe.Rename; rename != nil {

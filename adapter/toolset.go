@@ -9,10 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Toolset is the tools of several servers under one roof.
@@ -125,14 +126,9 @@ func (t *Toolset) Tools() []tools.Tool {
 // Parameters is a [json.RawMessage] with the schema as the server wrote it; a
 // root that has no type or no properties gets them, because several providers
 // refuse it otherwise. langchaingo's openai, anthropic, mistral and bedrock
-// providers send it as it is.
+// providers send it as it is; [Toolset.DefinitionsFor] suits it to a provider.
 func (t *Toolset) Definitions() []llms.Tool {
-	built := t.catalog.Load().profiles[Plain]().tools
-	out := make([]llms.Tool, len(built))
-	for i, tool := range built {
-		function := *tool.Function
-		out[i] = llms.Tool{Type: tool.Type, Function: &function}
-	}
+	out, _ := t.DefinitionsFor(Plain)
 	return out
 }
 

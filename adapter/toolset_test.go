@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // toolNamesOf lists the names that the model knows.

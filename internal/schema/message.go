@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kaptinlin/jsonschema"
+
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 

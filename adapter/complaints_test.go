@@ -1,0 +1,174 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// These tests do what users of other adapters ran into, and hold that it works.
+
+// Only the first page of tools was listed.
+func TestAllPagesAreListed(t *testing.T) {
+	p := &peer{Server: mcp.NewServer(&mcp.Implementation{Name: "p", Version: "1"}, &mcp.ServerOptions{PageSize: 2}), ended: make(chan struct{})}
+	for i := range 7 {
+		p.tool(fmt.Sprintf("t%d", i), object, echo)
+	}
+	if got := toolNamesOf(open(t, nil, Server{Name: "p", Transport: p.transport(t)})); len(got) != 7 {
+		t.Errorf("got %v, want all 7", got)
+	}
+}
+
+// The first block was taken for the result: results without blocks, or with an
+// image first, ended in a panic, and later blocks were lost.
+func TestEveryBlockCounts(t *testing.T) {
+	results := map[string]*mcp.CallToolResult{
+		"none":  {Content: []mcp.Content{}},
+		"image": {Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")}, &mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}},
+		"file":  {Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "repo://a.go", Text: "package a"}}}},
+		"link":  {Content: []mcp.Content{&mcp.ResourceLink{URI: "file:///x", Name: "x"}}},
+		"data":  {Content: []mcp.Content{}, StructuredContent: json.RawMessage(`{"n":1}`)},
+	}
+	p := newPeer()
+	for name, res := range results {
+		p.tool(name, object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return res, nil })
+	}
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	for name, want := range map[string]string{
+		"none":  "(the tool returned no content)",
+		"image": "[image: image/png, 3 bytes]\na\nb",
+		"file":  "[resource repo://a.go]\npackage a",
+		"link":  "[resource link: file:///x, x]",
+		"data":  `{"n":1}`,
+	} {
+		r := ts.Call(t.Context(), call("1", name, ""))
+		if r.Text != want || r.Err != nil || r.IsError {
+			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
+		}
+		if content := r.Message().Parts[0].(llms.ToolCallResponse).Content; content == "" {
+			t.Errorf("%s: got an empty message, which providers refuse", name)
+		}
+		if (len(r.Media) == 1) != (name == "image") {
+			t.Errorf("%s: got %d media, want the image as media and nothing else", name, len(r.Media))
+		}
+	}
+	r := ts.Call(t.Context(), call("1", "data", ""))
+	if string(r.Raw.StructuredContent) != `{"n":1}` {
+		t.Errorf("got %s, want the structured content for the host", r.Raw.StructuredContent)
+	}
+}
+
+// A tool that failed ended the run.
+func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
+	p := newPeer().tool("fails", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, errors.New("no such file")
+	})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+	tool, _ := ts.Lookup("fails")
+	if text, err := tool.Call(t.Context(), "{}"); err != nil || !strings.Contains(text, "no such file") {
+		t.Errorf("got %q, %v, want the failure as text", text, err)
+	}
+	if messages, err := ts.Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {
+		t.Errorf("got %v, %v, want an answer", messages, err)
+	}
+}
+
+// No arguments at all, as streaming models send them, were not JSON.
+func TestEmptyArguments(t *testing.T) {
+	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("x", object, echo).transport(t)})
+	for _, args := range []string{"", " ", "null", "{}", `""`} {
+		if r := ts.Call(t.Context(), call("1", "x", args)); r.Text != "{}" {
+			t.Errorf("%q: got %q, want no arguments", args, r.Text)
+		}
+	}
+	if r := ts.Call(t.Context(), llms.ToolCall{ID: "1"}); r.Fatal() != nil || !r.IsError {
+		t.Errorf("got %v for a call without a function, want text", r.Err)
+	}
+}
+
+// A tool that needs more than 5 seconds was given up.
+func TestSlowToolsAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer().tool("slow", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			time.Sleep(time.Hour)
+			return say("done"), nil
+		})
+		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
+		if r := ts.Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
+			t.Errorf("got %q, %v, want the answer after an hour", r.Text, r.Err)
+		}
+		_ = ts.Close()
+	})
+}
+
+// Every call got a session of its own, and servers lost their state.
+func TestOneSessionForAllCalls(t *testing.T) {
+	n := 0
+	p := newPeer().tool("count", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n++
+		return say(fmt.Sprint(n)), nil
+	})
+	dialed := 0
+	way := p.transport(t)
+	ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) { dialed++; return way.Dial(ctx) })})
+	for i := range 3 {
+		if r := ts.Call(t.Context(), call("1", "count", "")); r.Text != fmt.Sprint(i+1) || dialed != 1 {
+			t.Errorf("got %q over %d connections, want %d over one", r.Text, dialed, i+1)
+		}
+	}
+}
+
+// "Received tool input did not match expected schema" was all that was said.
+func TestWrongArgumentsAreExplained(t *testing.T) {
+	tool := toolWith(t, `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"mode":{"enum":["a","b"]}},"required":["line"]}}}}`)
+	for args, want := range map[string]string{
+		`{"edits":[{"line":1},{"mode":"a"}]}`: `at "/edits/1": missing required property "line"`,
+		`{"edits":[{"line":1,"mode":"c"}]}`:   `at "/edits/0/mode": want one of "a", "b", got string "c"`,
+		`{"edits":[{"line":1,"mode":"a"}]`:    "it ends too early",
+	} {
+		if _, err := tool.Arguments(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
+
+// The list of tools was asked for before every call of the model, or never
+// again.
+func TestToolsAreListedOnce(t *testing.T) {
+	lists := 0
+	transport, conn := mcpclient.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serve(t, conn, func(method string) string {
+			switch method {
+			case "initialize":
+				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+			case "tools/list":
+				lists++
+				return `{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+			}
+			return `{"content":[]}`
+		})
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+	for range 5 {
+		ts.Definitions()
+		ts.Tools()
+		ts.Call(t.Context(), call("1", "x", ""))
+	}
+	if lists != 1 {
+		t.Errorf("got %d lists, want 1", lists)
+	}
+}

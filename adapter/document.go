@@ -1,0 +1,161 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Documents turns what was read into documents, one for each part. Their metadata has
+// "source" and "uri", the URI of the part, and "mime_type" when it is known.
+// The content of a binary part is its text when it is text by its type, and
+// else empty: metadata "data" then has the bytes.
+func Documents(res *mcpclient.ReadResourceResult) []schema.Document {
+	out := make([]schema.Document, len(res.Contents))
+	for i := range res.Contents {
+		out[i] = document(&res.Contents[i])
+	}
+	return out
+}
+
+func document(c *mcpclient.ResourceContents) schema.Document {
+	d := schema.Document{PageContent: c.Text, Metadata: map[string]any{"source": c.URI, "uri": c.URI}}
+	if c.MIMEType != "" {
+		d.Metadata["mime_type"] = c.MIMEType
+	}
+	switch {
+	case c.Blob == nil:
+	case isText(c.MIMEType) && utf8.Valid(c.Blob):
+		d.PageContent = string(c.Blob)
+	default:
+		d.Metadata["data"] = c.Blob
+	}
+	return d
+}
+
+// isText reports whether a media type is one of text.
+func isText(mimeType string) bool {
+	kind, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		return false
+	}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
+		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
+}
+
+// TextSplitter is what splits a text: langchaingo's text splitters do.
+type TextSplitter interface {
+	SplitText(text string) ([]string, error)
+}
+
+// DocumentLoader loads resources of one server as langchaingo's document loaders
+// load files.
+type DocumentLoader struct {
+	Client *mcpclient.Client
+
+	// URIs names the resources to load. Default: all that the server lists.
+	URIs []string
+
+	// MaxDocuments bounds what is loaded; more is an error. Default 1,000.
+	MaxDocuments int
+
+	// MaxBytes bounds the size of all documents together; more is an error.
+	// Default 64 MiB.
+	MaxBytes int
+}
+
+// Load reads the resources one after the other.
+func (l *DocumentLoader) Load(ctx context.Context) ([]schema.Document, error) {
+	uris, err := l.uris(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.Document
+	room := l.maxBytes()
+	for _, uri := range uris {
+		res, err := l.Client.ReadResource(ctx, uri)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range res.Contents {
+			room -= len(c.Text) + len(c.Blob)
+		}
+		if room < 0 {
+			return nil, fmt.Errorf("load resource %.200q: more than %d bytes in all (DocumentLoader.MaxBytes)", uri, l.maxBytes())
+		}
+		if out = append(out, Documents(res)...); len(out) > l.maxDocuments() {
+			return nil, l.tooMany()
+		}
+	}
+	return out, nil
+}
+
+func (l *DocumentLoader) maxBytes() int {
+	if l.MaxBytes > 0 {
+		return l.MaxBytes
+	}
+	return 64 << 20
+}
+
+func (l *DocumentLoader) maxDocuments() int {
+	if l.MaxDocuments > 0 {
+		return l.MaxDocuments
+	}
+	return 1000
+}
+
+func (l *DocumentLoader) tooMany() error {
+	return fmt.Errorf("load resources: more than %d documents (DocumentLoader.MaxDocuments)", l.maxDocuments())
+}
+
+// uris lists what to load.
+func (l *DocumentLoader) uris(ctx context.Context) ([]string, error) {
+	if l.Client == nil {
+		return nil, errors.New("load resources: set DocumentLoader.Client")
+	}
+	if l.URIs != nil {
+		return l.URIs, nil
+	}
+	var out []string
+	for r, err := range l.Client.Resources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, r.URI); len(out) > l.maxDocuments() {
+			return nil, l.tooMany()
+		}
+	}
+	return out, nil
+}
+
+// LoadAndSplit loads the resources and splits their text into documents with the
+// metadata of the whole. Documents without text are left out.
+func (l *DocumentLoader) LoadAndSplit(ctx context.Context, splitter TextSplitter) ([]schema.Document, error) {
+	all, err := l.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.Document
+	for _, d := range all {
+		if d.PageContent == "" {
+			continue
+		}
+		pieces, err := splitter.SplitText(d.PageContent)
+		if err != nil {
+			return nil, fmt.Errorf("split resource %.200q: %w", d.Metadata["uri"], err)
+		}
+		for _, piece := range pieces {
+			out = append(out, schema.Document{PageContent: piece, Metadata: maps.Clone(d.Metadata)})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,111 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/schema"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// connect serves resources: what they hold by URI.
+func connect(t *testing.T, contents ...*mcp.ResourceContents) *mcpclient.Client {
+	t.Helper()
+	p := newPeer()
+	for _, c := range contents {
+		p.AddResource(&mcp.Resource{Name: c.URI, URI: c.URI}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}, nil
+		})
+	}
+	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// wordsSplitter puts so many words into a piece.
+type wordsSplitter int
+
+func (n wordsSplitter) SplitText(text string) ([]string, error) {
+	if n == 0 {
+		return nil, errors.New("no words")
+	}
+	var out []string
+	for piece := range slices.Chunk(strings.Fields(text), int(n)) {
+		out = append(out, strings.Join(piece, " "))
+	}
+	return out, nil
+}
+
+func three(t *testing.T) *mcpclient.Client {
+	return connect(t,
+		&mcp.ResourceContents{URI: "a:1", MIMEType: "text/plain", Text: strings.Repeat("word ", 30)},
+		&mcp.ResourceContents{URI: "a:2", MIMEType: "application/json; charset=utf-8", Blob: []byte(`{"a":1}`)},
+		&mcp.ResourceContents{URI: "a:3", MIMEType: "image/png", Blob: []byte{0x89, 'P'}},
+	)
+}
+
+func TestLoad(t *testing.T) {
+	client := three(t)
+	got, err := (&DocumentLoader{Client: client}).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []schema.Document{
+		{PageContent: strings.Repeat("word ", 30), Metadata: map[string]any{"source": "a:1", "uri": "a:1", "mime_type": "text/plain"}},
+		{PageContent: `{"a":1}`, Metadata: map[string]any{"source": "a:2", "uri": "a:2", "mime_type": "application/json; charset=utf-8"}},
+		{Metadata: map[string]any{"source": "a:3", "uri": "a:3", "mime_type": "image/png", "data": []byte{0x89, 'P'}}},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if got, err := (&DocumentLoader{Client: client, URIs: []string{"a:2"}}).Load(t.Context()); err != nil || len(got) != 1 || got[0].PageContent != `{"a":1}` {
+		t.Errorf("got %v, %v, want the resource that was named", got, err)
+	}
+}
+
+func TestLoadAndSplit(t *testing.T) {
+	got, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 4 || got[0].Metadata["source"] != "a:1" || got[3].PageContent != `{"a":1}` {
+		t.Errorf("got %v, want three pieces of the first and one of the second", got)
+	}
+	if _, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(0)); err == nil || !strings.Contains(err.Error(), `split resource "a:1": no words`) {
+		t.Errorf("got %v, want the splitter's error", err)
+	}
+}
+
+func TestLoadIsBounded(t *testing.T) {
+	client := three(t)
+	for want, l := range map[string]*DocumentLoader{
+		"more than 2 documents (DocumentLoader.MaxDocuments)":  {Client: client, MaxDocuments: 2},
+		"more than 1 documents (DocumentLoader.MaxDocuments)":  {Client: client, MaxDocuments: 1, URIs: []string{"a:1", "a:2"}},
+		"more than 155 bytes in all (DocumentLoader.MaxBytes)": {Client: client, MaxBytes: 155},
+		"not found":                 {Client: client, URIs: []string{"a:4"}},
+		"set DocumentLoader.Client": {},
+	} {
+		if _, err := l.Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+		if _, err := l.LoadAndSplit(t.Context(), nil); err == nil {
+			t.Errorf("got no error, want one with %q", want)
+		}
+	}
+}
+
+func TestTextThatIsNone(t *testing.T) {
+	got := Documents(&mcpclient.ReadResourceResult{Contents: []mcpclient.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
+	if got[0].PageContent != "" || got[0].Metadata["data"] == nil || got[1].Metadata["data"] == nil {
+		t.Errorf("got %v, want bytes that are no text kept as they are", got)
+	}
+}

@@ -1,0 +1,233 @@
+package adapter
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// generator writes random values that fit a schema, JSON Schema or Gemini's
+// subset, as a model would: with the properties that are described.
+type generator struct {
+	*rand.Rand
+	root map[string]any
+}
+
+func (g *generator) value(v any, depth int) any {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return g.any()
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		if target := newRepair(g.root).at(strings.TrimPrefix(ref, "#")); target != nil {
+			return g.value(merged(target, s), depth)
+		}
+	}
+	if s["nullable"] == true && g.IntN(4) == 0 {
+		return nil
+	}
+	if parts := list(s["allOf"]); len(parts) > 0 {
+		whole := without(s, "allOf")
+		for _, p := range parts {
+			if ref, ok := asMap(p)["$ref"].(string); ok {
+				p = newRepair(g.root).at(strings.TrimPrefix(ref, "#"))
+			}
+			whole = merged(p, whole)
+		}
+		return g.value(whole, depth)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := list(s[key]); len(branches) > 0 {
+			branch := branches[g.IntN(len(branches))]
+			if depth <= 0 { // null ends a recursion, and else the first one
+				branch = branches[0]
+				for _, b := range branches {
+					if asMap(b)["type"] == "null" {
+						branch = b
+					}
+				}
+			}
+			return g.value(merged(branch, without(s, key)), depth)
+		}
+	}
+	if c, ok := s["const"]; ok {
+		return c
+	}
+	if values := list(s["enum"]); len(values) > 0 {
+		return values[g.IntN(len(values))]
+	}
+	kinds := typeNames(s["type"])
+	if len(kinds) == 0 {
+		if s["properties"] == nil && s["required"] == nil {
+			return g.any()
+		}
+		kinds = []string{"object"}
+	}
+	if depth <= 0 && slices.Contains(kinds, "null") {
+		return nil
+	}
+	return g.typed(kinds[g.IntN(len(kinds))], s, depth)
+}
+
+// any is a value where all are allowed.
+func (g *generator) any() any {
+	return []any{"text", json.Number("7"), true, nil, []any{json.Number("1")}, map[string]any{"k": "v"}}[g.IntN(6)]
+}
+
+func without(s map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	for k, v := range s {
+		if k != key && k != "$ref" {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// merged is a with what b says besides: properties and required of both.
+func merged(a any, b map[string]any) map[string]any {
+	out := without(b, "$ref")
+	for k, v := range asMap(a) {
+		switch k {
+		case "properties":
+			all := map[string]any{}
+			for name, p := range asMap(b[k]) {
+				all[name] = p
+			}
+			for name, p := range asMap(v) {
+				all[name] = p
+			}
+			out[k] = all
+		case "required":
+			out[k] = append(append([]any(nil), list(b[k])...), list(v)...)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func (g *generator) typed(kind string, s map[string]any, depth int) any {
+	switch kind {
+	case "object":
+		return g.object(s, depth)
+	case "array":
+		return g.array(s, depth)
+	case "string":
+		return g.text(s)
+	case "integer", "number":
+		return g.number(kind, s)
+	case "boolean":
+		return g.IntN(2) == 0
+	}
+	return nil
+}
+
+func (g *generator) object(s map[string]any, depth int) any {
+	out := map[string]any{}
+	required := stringList(s["required"])
+	for _, name := range required {
+		p, ok := asMap(s["properties"])[name]
+		if !ok {
+			p = map[string]any{}
+		}
+		out[name] = g.value(p, depth-1)
+	}
+	for name, p := range asMap(s["properties"]) {
+		if _, ok := out[name]; !ok && depth > 0 && g.IntN(2) == 0 {
+			out[name] = g.value(p, depth-1)
+		}
+	}
+	if rest := asMap(s["additionalProperties"]); rest != nil && depth > 0 {
+		for range g.IntN(3) {
+			out[string(rune('a'+g.IntN(26)))] = g.value(rest, depth-1)
+		}
+	}
+	return out
+}
+
+func (g *generator) array(s map[string]any, depth int) any {
+	least, most := g.limit(s, "minItems", 0), g.limit(s, "maxItems", 3)
+	n := least
+	if most > least && depth > 0 {
+		n += g.IntN(min(most-least, 3) + 1)
+	}
+	prefix := list(s["prefixItems"])
+	if s["items"] == false || asMap(s["items"])["not"] != nil {
+		n = min(n, len(prefix))
+	}
+	out := []any{}
+	seen := map[string]bool{}
+	for i := range n {
+		item := s["items"]
+		if i < len(prefix) {
+			item = prefix[i]
+		}
+		v := g.value(item, depth-1)
+		key, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		for s["uniqueItems"] == true && seen[string(key)] {
+			v = json.Number(strconv.Itoa(g.IntN(1_000_000)))
+			key = []byte(v.(json.Number))
+		}
+		seen[string(key)] = true
+		out = append(out, v)
+	}
+	return out
+}
+
+func (g *generator) limit(s map[string]any, key string, otherwise int) int {
+	n, ok := s[key].(json.Number)
+	if !ok {
+		return otherwise
+	}
+	i, err := n.Int64()
+	if err != nil {
+		return otherwise
+	}
+	return int(min(i, 1000))
+}
+
+// samples are texts for the patterns in testdata.
+var samples = map[string]string{"^[a-c]{2}$": "ab", "^(?!x)": "abc", "^[a-z]+$": "abc"}
+
+func (g *generator) text(s map[string]any) any {
+	if pattern, ok := s["pattern"].(string); ok {
+		return samples[pattern]
+	}
+	n := g.limit(s, "minLength", 0)
+	if most := g.limit(s, "maxLength", n+10); most > n {
+		n += g.IntN(min(most-n, 10) + 1)
+	}
+	out := make([]rune, n)
+	for i := range out {
+		out[i] = []rune("abc é7{\"-")[g.IntN(9)]
+	}
+	return string(out)
+}
+
+func (g *generator) number(kind string, s map[string]any) any {
+	bound := func(key string, otherwise float64) float64 {
+		n, ok := s[key].(json.Number)
+		if !ok {
+			return otherwise
+		}
+		f, err := n.Float64()
+		if err != nil {
+			return otherwise
+		}
+		return f
+	}
+	low := max(bound("minimum", -100), bound("exclusiveMinimum", -101))
+	high := min(max(bound("maximum", low+100), low), bound("exclusiveMaximum", low+101))
+	step := bound("multipleOf", 1)
+	if kind == "number" && high-low <= 2 && s["multipleOf"] == nil {
+		return json.Number(strconv.FormatFloat(low+(high-low)*(0.25+g.Float64()/2), 'f', -1, 64))
+	}
+	n := int64(low/step) + 1 + int64(g.IntN(max(int(min(high-low, 100)/step)-1, 1)))
+	return json.Number(strconv.FormatInt(n*int64(step), 10))
+}

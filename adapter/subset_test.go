@@ -1,0 +1,234 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// The subsets of JSON Schema that providers document, as checks. Each returns
+// what is wrong, nil when nothing is.
+var subsets = [profileCount]func(root map[string]any, strict bool) error{
+	Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
+	OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
+	OpenAIStrict: checkStrict,
+	Anthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
+	Gemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
+	GoogleAI: func(root map[string]any, _ bool) error {
+		return checkGemini(root, []string{"type", "description", "properties", "items", "required"})
+	},
+}
+
+// checkRoot holds a schema to what all providers want: an object with properties
+// that compiles.
+func checkRoot(root map[string]any) error {
+	if _, ok := root["properties"].(map[string]any); !ok {
+		return fmt.Errorf("root has properties %v, want an object", root["properties"])
+	}
+	raw, err := json.Marshal(root)
+	if err != nil {
+		return err
+	}
+	_, err = schema.Compile(raw)
+	return err
+}
+
+// eachSubschema visits a schema and all below it, not the data inside.
+func eachSubschema(v any, at string, visit func(s map[string]any, at string) error) error {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if err := visit(s, at); err != nil {
+		return err
+	}
+	for _, key := range []string{
+		"not", "if", "then", "else", "items", "contains", "additionalProperties", "propertyNames", "unevaluatedProperties",
+	} {
+		if err := eachSubschema(s[key], at+"/"+key, visit); err != nil {
+			return err
+		}
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "prefixItems"} {
+		for i, sub := range list(s[key]) {
+			if err := eachSubschema(sub, fmt.Sprintf("%s/%s/%d", at, key, i), visit); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
+		subs, _ := s[key].(map[string]any)
+		for name, sub := range subs {
+			if err := eachSubschema(sub, at+"/"+key+"/"+name, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkModern refuses the words of older drafts.
+func checkModern(s map[string]any, at string) error {
+	if _, ok := s["items"].([]any); ok {
+		return fmt.Errorf("%s: items is a list", at)
+	}
+	for _, key := range []string{"exclusiveMinimum", "exclusiveMaximum"} {
+		if _, ok := s[key].(bool); ok {
+			return fmt.Errorf("%s: %s is a boolean", at, key)
+		}
+	}
+	for name, p := range asMap(s["properties"]) {
+		if _, ok := p.(bool); ok {
+			return fmt.Errorf("%s: property %s is a boolean", at, name)
+		}
+	}
+	return nil
+}
+
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func checkObjectRoot(root map[string]any, refused ...string) error {
+	if root["type"] != "object" {
+		return fmt.Errorf("root has the type %v, want object", root["type"])
+	}
+	for _, key := range append(refused, "oneOf", "anyOf", "allOf") {
+		if _, ok := root[key]; ok {
+			return fmt.Errorf("root has %s", key)
+		}
+	}
+	return checkRoot(root)
+}
+
+func checkOpenAI(root map[string]any) error {
+	if err := checkObjectRoot(root, "enum", "not"); err != nil {
+		return err
+	}
+	return eachSubschema(root, "", func(s map[string]any, at string) error {
+		if slices.Contains(typeNames(s["type"]), "array") && s["items"] == nil {
+			return fmt.Errorf("%s: array without items", at)
+		}
+		return checkModern(s, at)
+	})
+}
+
+var anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+func checkAnthropic(root map[string]any) error {
+	if err := checkObjectRoot(root); err != nil {
+		return err
+	}
+	return eachSubschema(root, "", func(s map[string]any, at string) error {
+		for name := range asMap(s["properties"]) {
+			if !anthropicName.MatchString(name) {
+				return fmt.Errorf("%s: property %q", at, name)
+			}
+		}
+		return checkModern(s, at)
+	})
+}
+
+var strictKeywords = []string{
+	"type", "description", "enum", "anyOf", "properties", "required", "additionalProperties", "items", "$ref", "$defs",
+	"pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
+}
+
+func checkStrict(root map[string]any, strict bool) error {
+	if !strict {
+		return checkOpenAI(root)
+	}
+	if err := checkObjectRoot(root); err != nil {
+		return err
+	}
+	return eachSubschema(root, "", func(s map[string]any, at string) error {
+		for key := range s {
+			if !slices.Contains(strictKeywords, key) {
+				return fmt.Errorf("%s: keyword %s", at, key)
+			}
+		}
+		if s["$ref"] != nil && len(s) > 1 {
+			return fmt.Errorf("%s: $ref has company", at)
+		}
+		if s["type"] == nil && s["anyOf"] == nil && s["$ref"] == nil {
+			return fmt.Errorf("%s: no type", at)
+		}
+		if !slices.Contains(typeNames(s["type"]), "object") {
+			return nil
+		}
+		if s["additionalProperties"] != false {
+			return fmt.Errorf("%s: additionalProperties is %v", at, s["additionalProperties"])
+		}
+		for name := range asMap(s["properties"]) {
+			if !slices.Contains(stringList(s["required"]), name) {
+				return fmt.Errorf("%s: property %s is not required", at, name)
+			}
+		}
+		return nil
+	})
+}
+
+var geminiKeywords = []string{
+	"type", "format", "title", "description", "nullable", "default", "items", "minItems", "maxItems", "enum", "properties",
+	"required", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf",
+}
+
+func checkGemini(root map[string]any, keywords []string) error {
+	if root["type"] != "object" {
+		return fmt.Errorf("root has the type %v, want object", root["type"])
+	}
+	return eachSubschema(root, "", func(s map[string]any, at string) error {
+		for key := range s {
+			if !slices.Contains(keywords, key) {
+				return fmt.Errorf("%s: keyword %s", at, key)
+			}
+		}
+		if branches := list(s["anyOf"]); branches != nil {
+			if len(s) > 1 || len(branches) < 2 {
+				return fmt.Errorf("%s: anyOf of %d with company %v", at, len(branches), s)
+			}
+			return nil
+		}
+		properties := asMap(s["properties"])
+		switch s["type"] {
+		case "string", "number", "integer", "boolean":
+		case "array":
+			if s["items"] == nil {
+				return fmt.Errorf("%s: array without items", at)
+			}
+		case "object":
+			if len(properties) == 0 {
+				return fmt.Errorf("%s: object without properties", at)
+			}
+		default:
+			return fmt.Errorf("%s: type %v", at, s["type"])
+		}
+		if s["type"] != "object" && s["properties"] != nil || s["type"] != "array" && s["items"] != nil {
+			return fmt.Errorf("%s: keywords of another type beside %v", at, s["type"])
+		}
+		for _, name := range stringList(s["required"]) {
+			if properties[name] == nil {
+				return fmt.Errorf("%s: requires %s, which is no property", at, name)
+			}
+		}
+		for _, v := range list(s["enum"]) {
+			if text, ok := v.(string); !ok || text == "" || s["type"] != "string" {
+				return fmt.Errorf("%s: enumerates %v", at, v)
+			}
+		}
+		switch s["format"] {
+		case nil, "date-time":
+		case "enum":
+			if len(list(s["enum"])) == 0 {
+				return fmt.Errorf("%s: enum without values", at)
+			}
+		default:
+			return fmt.Errorf("%s: format %v", at, s["format"])
+		}
+		return nil
+	})
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+)
+
+const roleVariable = "MCPCHAIN_INSPECT_ROLE"
+
+// TestMain makes this program the inspector, or one of the servers that it
+// inspects.
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "main":
+		main()
+	case "demo":
+		if err := demoserver.Run(context.Background()); err != nil {
+			os.Exit(1)
+		}
+	case "odd":
+		if err := oddServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// oddServer has a tool that cannot be used and one that providers need changed.
+func oddServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "odd\x1b[31m", Version: "1"}, nil)
+	add := func(name, schema string) {
+		s.AddTool(&mcp.Tool{Name: name, Description: "Does\n" + name, InputSchema: json.RawMessage(schema)}, nil)
+	}
+	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
+	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	return s
+}
+
+// inspectFile runs the program on an mcp.json in which SELF is this program.
+func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	quoted, err := json.Marshal(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, `"SELF"`, string(quoted))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, append(flags, path)...)
+	cmd.Env = append(os.Environ(), roleVariable+"=main")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+const (
+	demo = `"demo":{"command":"SELF","args":["secret"],"env":{"MCPCHAIN_INSPECT_ROLE":"demo"}}`
+	odd  = `"odd":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"odd"}}`
+	gone = `"gone":{"command":"/does/not/exist"}`
+)
+
+func servers(list ...string) string { return `{"mcpServers":{` + strings.Join(list, ",") + `}}` }
+
+func TestText(t *testing.T) {
+	status, out, stderr := inspectFile(t, servers(demo, odd, `"off":{"command":"x","disabled":true}`))
+	if status != statusSkipped || stderr != "" {
+		t.Errorf("got the status %d and %q, want %d", status, stderr, statusSkipped)
+	}
+	for _, want := range []string{
+		"with 1 arguments\n  reached: demo 1.0.0, protocol revision 2026-07-28\n",
+		"  tool add (read-only, not idempotent, not open world): ",
+		"    openai-strict: ",
+		"  tool union_of_two: Does union.of two\n    the server calls it union.of two\n    plain: ",
+		"      wider: the root anyOf: the alternatives are merged into one object\n",
+		"  tool foreign cannot be used: input schema: $ref",
+		"off: \n  disabled\n",
+		"  prompts: ", "  resources: ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("got %s\nwant it with %q", out, want)
+		}
+	}
+	if strings.Contains(out, "secret") || strings.Contains(out, "\x1b") {
+		t.Errorf("got %q, want neither arguments nor control characters", out)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	status, out, _ := inspectFile(t, servers(odd), "-profile", "gemini")
+	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
+		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") {
+		t.Errorf("got %d and %s\nwant what Gemini is sent, and all changes", status, out)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	status, out, _ := inspectFile(t, servers(demo, gone), "-json")
+	if status != statusMissing {
+		t.Errorf("got the status %d, want %d", status, statusMissing)
+	}
+	var r struct {
+		Servers []struct {
+			Name, Revision, Error string
+			Tools                 []struct {
+				Name, ServerName, Fingerprint string
+				Profiles                      []struct {
+					Profile    string
+					Bytes      int
+					Parameters map[string]any
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("got %s: %v", out, err)
+	}
+	if len(r.Servers) != 2 || r.Servers[0].Name != "demo" || r.Servers[0].Revision == "" || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
+		t.Fatalf("got %s\nwant demo reached and gone not", out)
+	}
+	for _, tool := range r.Servers[0].Tools {
+		var profiles []string
+		for _, p := range tool.Profiles {
+			profiles = append(profiles, p.Profile)
+			if p.Bytes == 0 || p.Parameters["type"] != "object" {
+				t.Errorf("%s for %s: got %+v, want what is sent", tool.Name, p.Profile, p)
+			}
+		}
+		if got := fmt.Sprint(profiles); got != "[plain openai openai-strict anthropic gemini googleai]" || len(tool.Fingerprint) != 64 {
+			t.Errorf("%s: got %s and %q, want every profile and a fingerprint", tool.Name, got, tool.Fingerprint)
+		}
+	}
+	if len(r.Servers[0].Tools) == 0 {
+		t.Error("got no tools")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file   string
+		flags  []string
+		status int
+		stderr string
+	}{
+		"fine":            {servers(demo), nil, statusFine, ""},
+		"no servers":      {servers(), nil, statusFine, ""},
+		"not reached":     {servers(gone), nil, statusMissing, ""},
+		"skipped":         {servers(odd), nil, statusSkipped, ""},
+		"bad file":        {`{"mcpServers":{"x":{"comand":"y"}}}`, nil, statusUsage, "mcp.json"},
+		"unknown flag":    {servers(), []string{"-x"}, statusUsage, "usage: inspect"},
+		"unknown profile": {servers(), []string{"-profile", "x"}, statusUsage, "want one of [plain openai openai-strict"},
+		"two files":       {servers(), []string{"other.json"}, statusUsage, "want one file"},
+		"help":            {servers(), []string{"-help"}, statusFine, "usage: inspect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, stderr := inspectFile(t, tt.file, tt.flags...)
+			if status != tt.status || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("got %d and %q, want %d and %q", status, stderr, tt.status, tt.stderr)
+			}
+		})
+	}
+}

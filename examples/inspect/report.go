@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+// report is what was found out.
+type report struct {
+	Servers []*serverReport `json:"servers"`
+}
+
+type serverReport struct {
+	Name         string                        `json:"name"`
+	Transport    string                        `json:"transport,omitempty"`
+	Disabled     bool                          `json:"disabled,omitempty"`
+	Error        string                        `json:"error,omitempty"`
+	Revision     string                        `json:"revision,omitempty"`
+	Info         *mcpclient.Implementation     `json:"serverInfo,omitempty"`
+	Capabilities *mcpclient.ServerCapabilities `json:"capabilities,omitempty"`
+	Instructions string                        `json:"instructions,omitempty"`
+	Tools        []*toolReport                 `json:"tools,omitempty"`
+	Skipped      []skippedTool                 `json:"skipped,omitempty"`
+	Prompts      []string                      `json:"prompts,omitempty"`
+	Resources    []string                      `json:"resources,omitempty"`
+	Trouble      []string                      `json:"trouble,omitempty"` // lists that could not be had
+}
+
+type skippedTool struct {
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+type toolReport struct {
+	Name        string                     `json:"name"` // for the model
+	ServerName  string                     `json:"serverName"`
+	Description string                     `json:"description,omitempty"`
+	Annotations *mcpclient.ToolAnnotations `json:"annotations,omitempty"`
+	Fingerprint string                     `json:"fingerprint"`
+	Profiles    []*profileReport           `json:"profiles"`
+}
+
+// profileReport is what one provider would be sent.
+type profileReport struct {
+	Profile    string   `json:"profile"`
+	Strict     bool     `json:"strict,omitempty"`
+	Bytes      int      `json:"bytes"` // of the whole definition, as JSON
+	Parameters any      `json:"parameters"`
+	Changes    []change `json:"changes,omitempty"`
+}
+
+type change struct {
+	Path    string `json:"path"`
+	Keyword string `json:"keyword,omitempty"`
+	Effect  string `json:"effect"`
+	Note    string `json:"note"`
+}
+
+// maxListed bounds the prompts and resources of one server that are listed.
+const maxListed = 1000
+
+// inspect connects to the servers and asks them what they have.
+func inspect(ctx context.Context, file *config.Config, o *options) (*report, error) {
+	r := &report{Servers: []*serverReport{}}
+	var servers []adapter.Server
+	byName := map[string]*serverReport{}
+	for _, s := range file.Servers {
+		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport)}
+		r.Servers = append(r.Servers, about)
+		byName[s.Name] = about
+		if !s.Disabled {
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+		}
+	}
+	tools, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: o.timeout})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tools.Close() }()
+	byTool := map[string]*toolReport{}
+	for _, s := range tools.Servers() {
+		byName[s.Name].fill(ctx, s, byTool)
+	}
+	for _, p := range o.profiles {
+		if err := fillProfile(tools, p, byTool); err != nil {
+			return nil, err
+		}
+	}
+	return r, ctx.Err()
+}
+
+// describe says how a server is reached, without what may be secret: arguments,
+// user information and query.
+func describe(t mcpclient.Transport) string {
+	switch t := t.(type) {
+	case *mcpclient.Command:
+		return fmt.Sprintf("command %s with %d arguments", t.Path, len(t.Args))
+	case *mcpclient.HTTP:
+		u, err := url.Parse(t.URL)
+		if err != nil {
+			return "http"
+		}
+		return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	}
+	return ""
+}
+
+func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
+	if status.Err != nil {
+		s.Error = status.Err.Error()
+		return
+	}
+	server := status.Client.Server()
+	s.Revision, s.Info, s.Capabilities, s.Instructions = server.Revision, &server.Info, &server.Capabilities, server.Instructions
+	for _, t := range status.Tools {
+		def := t.Definition()
+		about := &toolReport{Name: t.Name(), ServerName: def.Name, Description: def.Description, Annotations: def.Annotations, Fingerprint: t.Fingerprint()}
+		s.Tools = append(s.Tools, about)
+		byTool[t.Name()] = about
+	}
+	for _, t := range status.Skipped {
+		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
+	}
+	if server.Capabilities.Prompts != nil {
+		for p, err := range status.Client.Prompts(ctx) {
+			if err != nil {
+				s.Trouble = append(s.Trouble, err.Error())
+				break
+			}
+			if s.Prompts = append(s.Prompts, p.Name); len(s.Prompts) == maxListed {
+				break
+			}
+		}
+	}
+	if server.Capabilities.Resources != nil {
+		for r, err := range status.Client.Resources(ctx) {
+			if err != nil {
+				s.Trouble = append(s.Trouble, err.Error())
+				break
+			}
+			if s.Resources = append(s.Resources, r.URI); len(s.Resources) == maxListed {
+				break
+			}
+		}
+	}
+}
+
+// fillProfile adds what a provider would be sent.
+func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*toolReport) error {
+	definitions, changes := tools.DefinitionsFor(p)
+	reports := map[string]*profileReport{}
+	for _, d := range definitions {
+		r, err := profileOf(p, d)
+		if err != nil {
+			return fmt.Errorf("definition of %s for %s: %w", d.Function.Name, p, err)
+		}
+		reports[d.Function.Name] = r
+		if about := byTool[d.Function.Name]; about != nil {
+			about.Profiles = append(about.Profiles, r)
+		}
+	}
+	for _, c := range changes {
+		r := reports[c.Tool]
+		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
+	}
+	return nil
+}
+
+func profileOf(p adapter.Profile, d llms.Tool) (*profileReport, error) {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	return &profileReport{Profile: p.String(), Strict: d.Function.Strict, Bytes: len(raw), Parameters: d.Function.Parameters}, nil
+}
+
+// status is the exit status.
+func (r *report) status() int {
+	status := statusFine
+	for _, s := range r.Servers {
+		switch {
+		case s.Error != "" || len(s.Trouble) > 0:
+			return statusMissing
+		case len(s.Skipped) > 0:
+			status = statusSkipped
+		}
+	}
+	return status
+}

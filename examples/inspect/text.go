@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// printer writes lines until one cannot be written.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// write writes the report for people.
+func (r *report) write(w io.Writer, detailed bool) error {
+	p := &printer{w: w}
+	if len(r.Servers) == 0 {
+		p.line("the file names no servers")
+	}
+	for i, s := range r.Servers {
+		if i > 0 {
+			p.line("")
+		}
+		s.write(p, detailed)
+	}
+	return p.err
+}
+
+func (s *serverReport) write(p *printer, detailed bool) {
+	p.line("%s: %s", clean(s.Name), clean(s.Transport))
+	switch {
+	case s.Disabled:
+		p.line("  disabled")
+		return
+	case s.Error != "":
+		p.line("  not reached: %s", clean(s.Error))
+		return
+	}
+	p.line("  reached: %s %s, protocol revision %s", clean(s.Info.Name), clean(s.Info.Version), s.Revision)
+	if s.Instructions != "" {
+		p.line("  instructions: %s", clean(s.Instructions))
+	}
+	for _, t := range s.Tools {
+		t.write(p, detailed)
+	}
+	for _, t := range s.Skipped {
+		p.line("  tool %s cannot be used: %s", clean(t.Name), clean(t.Error))
+	}
+	if len(s.Prompts) > 0 {
+		p.line("  prompts: %s", clean(strings.Join(s.Prompts, ", ")))
+	}
+	if len(s.Resources) > 0 {
+		p.line("  resources: %s", clean(strings.Join(s.Resources, ", ")))
+	}
+	for _, trouble := range s.Trouble {
+		p.line("  trouble: %s", clean(trouble))
+	}
+}
+
+func (t *toolReport) write(p *printer, detailed bool) {
+	hints := ""
+	if t.Annotations != nil {
+		hints = hintsOf(t.Annotations)
+	}
+	p.line("  tool %s%s: %s", t.Name, hints, clean(t.Description))
+	if t.Name != t.ServerName {
+		p.line("    the server calls it %s", clean(t.ServerName))
+	}
+	for _, profile := range t.Profiles {
+		profile.write(p, detailed)
+	}
+}
+
+func hintsOf(a *mcpclient.ToolAnnotations) string {
+	var hints []string
+	for _, h := range []struct {
+		value *bool
+		name  string
+	}{{a.ReadOnlyHint, "read-only"}, {a.DestructiveHint, "destructive"}, {a.IdempotentHint, "idempotent"}, {a.OpenWorldHint, "open world"}} {
+		if h.value != nil {
+			hints = append(hints, map[bool]string{true: "", false: "not "}[*h.value]+h.name)
+		}
+	}
+	if len(hints) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(hints, ", ") + ")"
+}
+
+func (r *profileReport) write(p *printer, detailed bool) {
+	strict := ""
+	if r.Strict {
+		strict = ", strict"
+	}
+	p.line("    %s: %d bytes%s, %d changes", r.Profile, r.Bytes, strict, len(r.Changes))
+	for _, c := range r.Changes {
+		if detailed || c.Effect != "same" {
+			at := c.Path
+			if at == "" {
+				at = "the root"
+			}
+			p.line("      %s: %s %s: %s", c.Effect, clean(at), c.Keyword, clean(c.Note))
+		}
+	}
+	if detailed {
+		raw, err := json.MarshalIndent(r.Parameters, "      ", "  ")
+		if err != nil {
+			raw = []byte(err.Error())
+		}
+		p.line("      %s", raw)
+	}
+}
+
+// maxShown bounds what one line repeats of what a server says, in runes.
+const maxShown = 300
+
+// clean puts a server's text on one line, without control characters.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return string(runes)
+}

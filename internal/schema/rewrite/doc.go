@@ -1,0 +1,195 @@
+// Package rewrite puts a JSON Schema into the subset that a model provider
+// takes, and says what it changed.
+//
+// What a rewritten schema cannot say is left to the original, by which
+// arguments are still validated, and told to the model in descriptions where
+// words can tell it. Where a provider has no way to express a value at all, the
+// value is asked for as JSON text, which package adapter decodes again.
+package rewrite
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Target is a dialect of JSON Schema.
+type Target int
+
+const (
+	// OpenAI takes JSON Schema, but wants an object without alternatives at the
+	// root, and items for every array.
+	OpenAI Target = iota
+
+	// OpenAIStrict is the subset of structured outputs: every property
+	// required, no others allowed, and few keywords.
+	OpenAIStrict
+
+	// Anthropic takes JSON Schema 2020-12, but wants an object without
+	// alternatives at the root, and plain names of properties.
+	Anthropic
+
+	// Gemini takes a subset of OpenAPI 3.0: one type for each schema, no
+	// references, enumerations of strings.
+	Gemini
+
+	// GoogleAI is what langchaingo's googleai and vertex providers hand on to
+	// Gemini: types, descriptions, properties, items and required.
+	GoogleAI
+)
+
+// Effect says what a change does to the set of arguments that the schema allows.
+type Effect int
+
+const (
+	// Same means that the model is told the same: in other words, or in a form
+	// that is turned back before validation.
+	Same Effect = iota
+
+	// Narrower means that the model is not told of some arguments that the
+	// original allows.
+	Narrower
+
+	// Wider means that the model is not held to something that the original
+	// demands, and that validation holds it to.
+	Wider
+)
+
+// String names the effect.
+func (e Effect) String() string {
+	switch e {
+	case Narrower:
+		return "narrower"
+	case Wider:
+		return "wider"
+	}
+	return "same"
+}
+
+// Change is one difference between a schema and what was made of it.
+type Change struct {
+	Path    string // a JSON pointer into the original schema
+	Keyword string // that the change is about, "" for the subschema as a whole
+	Effect  Effect
+	Note    string
+}
+
+// Result is a rewritten schema. It shares nothing that is changed with the
+// original.
+type Result struct {
+	Root    map[string]any
+	Changes []Change
+	Strict  bool // Root is within the subset of OpenAIStrict
+}
+
+// maxNodes bounds the subschemas of a result: references can multiply them.
+const maxNodes = 10_000
+
+// writer makes one result.
+type writer struct {
+	target  Target
+	root    map[string]any // the original
+	left    int            // subschemas that are still allowed
+	changes []Change
+}
+
+// For rewrites a schema whose root is an object. It must have been compiled, so
+// that its keywords have the right shapes.
+func For(target Target, root map[string]any) Result {
+	w := &writer{target: target, root: root, left: maxNodes}
+	switch target {
+	case Gemini, GoogleAI:
+		out := w.gemini()
+		if target == GoogleAI {
+			out = w.carried(out, "")
+		}
+		return Result{Root: out, Changes: w.changes}
+	case OpenAIStrict:
+		if out, ok := w.strict(); ok {
+			return Result{Root: out, Changes: w.changes, Strict: true}
+		}
+		why := w.changes[len(w.changes)-1]
+		result := For(OpenAI, root)
+		result.Changes = append([]Change{why}, result.Changes...)
+		return result
+	}
+	return Result{Root: w.standard(), Changes: w.changes}
+}
+
+// note records a change.
+func (w *writer) note(at, keyword string, effect Effect, text string) {
+	w.changes = append(w.changes, Change{Path: at, Keyword: keyword, Effect: effect, Note: text})
+}
+
+func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// names lists the strings of a list.
+func names(v any) []string {
+	var out []string
+	for _, item := range list(v) {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func anys(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// types lists what the type keyword names.
+func types(s map[string]any) []string {
+	if name, ok := s["type"].(string); ok {
+		return []string{name}
+	}
+	return names(s["type"])
+}
+
+// typeOf names the type of a value.
+func typeOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		if _, err := v.Int64(); err == nil {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// show writes a value as JSON.
+func show(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return string(b)
+}

@@ -1,0 +1,121 @@
+package rewrite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+func decode(t *testing.T, raw string) map[string]any {
+	t.Helper()
+	v, err := schema.Decode([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(map[string]any)
+}
+
+func TestFor(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		target   Target
+		in, want string
+		changes  []string // path keyword effect
+	}{
+		{"as it is", OpenAI, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, nil},
+		{"array", OpenAI, `{"type":"object","properties":{"a":{"type":["array","null"]}}}`,
+			`{"type":"object","properties":{"a":{"type":["array","null"],"items":{}}}}`, []string{"/properties/a items same"}},
+		{"draft-04", Anthropic, `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"minimum":0,"exclusiveMinimum":true},"b":{"items":[{"type":"string"}],"additionalItems":false}}}`,
+			`{"type":"object","properties":{"a":{"exclusiveMinimum":0},"b":{"prefixItems":[{"type":"string"}],"items":false}}}`,
+			[]string{"/properties/a exclusiveMinimum same", "/properties/b items same"}},
+		{"draft-04, not exclusive", OpenAI, `{"type":"object","properties":{"a":{"maximum":0,"exclusiveMaximum":false}}}`,
+			`{"type":"object","properties":{"a":{"maximum":0}}}`, []string{"/properties/a exclusiveMaximum same"}},
+		{"booleans", OpenAI, `{"type":"object","properties":{"a":true,"b":false}}`,
+			`{"type":"object","properties":{"a":{},"b":{"not":{}}}}`, []string{"/properties/a  same", "/properties/b  same"}},
+		{"names", Anthropic, `{"type":"object","properties":{"a b":{},"a_b":{},"$c":{}},"required":["a b","a_b"]}`,
+			`{"type":"object","properties":{"a_b_c8687a08":{},"a_b":{},"_c":{}},"required":["a_b_c8687a08","a_b"]}`,
+			[]string{"/properties/$c  same", "/properties/a b  same"}},
+		{"root reference", OpenAI, `{"$ref":"#/$defs/r","$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`,
+			`{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}},"$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`, []string{" $ref same"}},
+		{"root that refers to itself", OpenAI, `{"$ref":"#"}`, `{"type":"object","properties":{}}`, []string{" $ref same", " $ref wider"}},
+		{"root alternatives", Anthropic, `{"oneOf":[{"properties":{"k":{"const":"a"},"x":{}},"required":["k","x"]},{"properties":{"k":{"const":"b"},"y":{}},"required":["k","y"]}]}`,
+			`{"type":"object","description":"Give one of these: k and x; or k and y.","properties":{"k":{"anyOf":[{"const":"a"},{"const":"b"}]},"x":{},"y":{}},"required":["k"]}`,
+			[]string{" oneOf wider"}},
+		{"root parts", OpenAI, `{"allOf":[{"properties":{"a":{"minimum":1},"b":{}},"required":["a"]},{"properties":{"a":{"maximum":3}},"required":["a","b"]}]}`,
+			`{"type":"object","properties":{"a":{"allOf":[{"minimum":1},{"maximum":3}]},"b":{}},"required":["a","b"]}`, []string{" allOf same"}},
+		{"strict", OpenAIStrict, `{"type":"object","title":"T","properties":{"a":{"const":1},"b":{"$ref":"#/definitions/d","description":"x"},"c":{"type":"string","minLength":2,"default":"zz"}},"required":["a"],"definitions":{"d":{"enum":["x"]}}}`,
+			`{"type":"object","properties":{"a":{"type":"integer","enum":[1]},"b":{"description":"x","anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]},"c":{"type":["string","null"],"description":"(default: \"zz\", minLength: 2)"}},"required":["a","b","c"],"additionalProperties":false,"$defs":{"d":{"type":"string","enum":["x"]}}}`,
+			[]string{" title same", "/definitions/d type same", " additionalProperties narrower", "/properties/a const same", "/properties/a type same", "/properties/b $ref same", "/properties/b $ref same", "/properties/b required same", "/properties/c default same", "/properties/c minLength wider", "/properties/c required same"}},
+		{"not strict", OpenAIStrict, `{"type":"object","properties":{"a":{"type":"object"}}}`,
+			`{"type":"object","properties":{"a":{"type":"object"}}}`, []string{"/properties/a properties same"}},
+		{"gemini", Gemini, `{"type":"object","properties":{"a":{"type":["integer","string","null"],"description":"d"},"b":{"enum":[1,null]},"c":{"$ref":"#/$defs/c"},"d":{"type":"integer","exclusiveMinimum":2,"multipleOf":3},"e":{"type":"object"}},"required":["z"],"$defs":{"c":{"type":"string","format":"uri"}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"integer","description":"d","nullable":true},{"type":"string","description":"d","nullable":true}]},"b":{"type":"string","format":"enum","enum":["1"],"nullable":true},"c":{"type":"string","description":"(format: uri)"},"d":{"type":"integer","minimum":3,"description":"(multipleOf: 3)"},"e":{"type":"string","description":"Write the object as JSON."},"z":{"type":"string","description":"Write any value as JSON."}},"required":["z"]}`,
+			[]string{"/properties/a type same", "/properties/a type same", "/properties/b enum same", "/properties/c $ref same", "/properties/c format same", "/properties/d exclusiveMinimum same", "/properties/d multipleOf wider", "/properties/e  wider", " required narrower", " $defs same"}},
+		{"googleai", GoogleAI, `{"type":"object","properties":{"a":{"type":["array","string"],"items":{"enum":["x","y"]},"maxItems":3}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","description":"(one of: x, y)"},"description":"(maxItems: 3)"}}}`,
+			[]string{"/properties/a type same", "/properties/a anyOf narrower", "/properties/a maxItems wider", "/properties/a/items enum wider"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := decode(t, tt.in)
+			r := For(tt.target, in)
+			raw, err := json.Marshal(r.Root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(decode(t, string(raw)), decode(t, tt.want)); diff != "" {
+				t.Errorf("got (-) want (+):\n%s", diff)
+			}
+			var changes []string
+			for _, c := range r.Changes {
+				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
+			}
+			if diff := cmp.Diff(changes, tt.changes); diff != "" {
+				t.Errorf("got (-) want (+) changes:\n%s", diff)
+			}
+			if diff := cmp.Diff(in, decode(t, tt.in)); diff != "" {
+				t.Errorf("got the input changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// References can multiply a schema: what is written stays small.
+func TestForIsBounded(t *testing.T) {
+	var defs []string
+	for i := range 60 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
+	}
+	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
+	for target := OpenAI; target <= GoogleAI; target++ {
+		raw, err := json.Marshal(For(target, in).Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > 4<<20 {
+			t.Errorf("target %d: got %d bytes", target, len(raw))
+		}
+	}
+}
+
+func TestAliases(t *testing.T) {
+	long := strings.Repeat("é", 50)
+	properties := map[string]any{"ok": nil, "a b": nil, "a/b": nil, "a_b": nil, "": nil, long: nil, strings.Repeat("x", 65): nil}
+	aliases := Aliases(properties)
+	if len(aliases) != 5 {
+		t.Errorf("got %v, want one for each of 5 odd names", aliases)
+	}
+	for alias, name := range aliases {
+		if _, taken := properties[alias]; taken || !plainName.MatchString(alias) {
+			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
+		}
+	}
+	if diff := cmp.Diff(Aliases(properties), aliases); diff != "" {
+		t.Errorf("got others the second time:\n%s", diff)
+	}
+}

@@ -1,0 +1,321 @@
+package rewrite
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The bounds of OpenAI's structured outputs.
+const (
+	maxStrictProperties = 5000
+	maxStrictDepth      = 10
+	maxStrictEnum       = 1000
+	maxStrictText       = 120_000 // bytes of all names and enumerated values
+)
+
+// strictness is a schema on its way to the strict subset.
+type strictness struct {
+	*writer
+	properties, enum, text int
+}
+
+// strict writes the strict subset. When it cannot, the last change says why.
+func (w *writer) strict() (map[string]any, bool) {
+	root := w.flatten(object(w.modern(w.root, "")))
+	if slices.ContainsFunc(w.changes, func(c Change) bool { return c.Effect == Wider }) {
+		return nil, w.fail("", "", "the root has alternatives")
+	}
+	s := &strictness{writer: w}
+	return s.schema(root, "", 0)
+}
+
+func (w *writer) fail(at, keyword, why string) bool {
+	w.note(at, keyword, Same, "not strict: "+why)
+	return false
+}
+
+// What the strict subset knows, and what it can do without.
+var (
+	strictKeeps = []string{
+		"description", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+		"minItems", "maxItems",
+	}
+	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+
+	annotationKeywords = []string{
+		"title", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly", "writeOnly",
+		"contentEncoding", "contentMediaType", "contentSchema", "nullable", "$anchor",
+	}
+	// Assertions that are left to validation.
+	looseKeywords = []string{"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties"}
+)
+
+// schema writes one subschema. It returns false when that cannot be done.
+func (s *strictness) schema(in map[string]any, at string, depth int) (map[string]any, bool) {
+	if depth > maxStrictDepth {
+		return nil, s.fail(at, "", "nested more than "+strconv.Itoa(maxStrictDepth)+" levels deep")
+	}
+	out := map[string]any{}
+	for _, key := range keys(in) {
+		switch value := in[key]; {
+		case slices.Contains(strictKeeps, key):
+			out[key] = value
+		case slices.Contains(annotationKeywords, key):
+			s.note(at, key, Same, "the annotation was removed")
+		case key == "default":
+			s.note(at, key, Same, "the default is told in the description")
+		case key == "format" && slices.Contains(strictFormats, text(value)):
+			out[key] = value
+		case key == "format":
+			s.note(at, key, Same, "the format is told in the description")
+		case slices.Contains(looseKeywords, key):
+			s.note(at, key, Wider, "told in the description")
+		case !slices.Contains([]string{
+			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "$ref", "$defs", "definitions",
+		}, key) && !strings.HasPrefix(key, "x-"):
+			return nil, s.fail(at, key, "the keyword is not known there")
+		}
+	}
+	tell(out, in, append([]string{"default", "format"}, looseKeywords...), out)
+	for _, step := range []func(in, out map[string]any, at string, depth int) bool{s.definitions, s.reference, s.values, s.union, s.kind} {
+		if !step(in, out, at, depth) {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// tell adds to the description what keywords say that are not in have.
+func tell(out, in map[string]any, keywords []string, have map[string]any) {
+	var facts []string
+	for _, key := range keywords {
+		if value, ok := in[key]; ok {
+			if _, kept := have[key]; !kept {
+				facts = append(facts, key+": "+show(value))
+			}
+		}
+	}
+	if len(facts) > 0 {
+		describe(out, "("+strings.Join(facts, ", ")+")")
+	}
+}
+
+func (s *strictness) definitions(in, out map[string]any, at string, _ int) bool {
+	for _, key := range []string{"definitions", "$defs"} {
+		defs := object(in[key])
+		if len(defs) == 0 {
+			continue
+		}
+		if at != "" {
+			return s.fail(at, key, "definitions are not at the root")
+		}
+		all := object(out["$defs"])
+		if all == nil {
+			all = map[string]any{}
+		}
+		for _, name := range keys(defs) {
+			def, ok := s.schema(object(defs[name]), join(at, key, name), 1)
+			if !ok {
+				return false
+			}
+			all[name] = def
+		}
+		out["$defs"] = all
+	}
+	return true
+}
+
+// reference writes a $ref, which stands alone in the strict subset.
+func (s *strictness) reference(in, out map[string]any, at string, _ int) bool {
+	ref, ok := in["$ref"].(string)
+	if !ok {
+		return true
+	}
+	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
+		ref = "#/$defs/" + name
+		s.note(at, "$ref", Same, "definitions are called $defs")
+	}
+	name, ok := strings.CutPrefix(ref, "#/$defs/")
+	if ref != "#" && (!ok || strings.Contains(name, "/")) {
+		return s.fail(at, "$ref", "the reference leads elsewhere than to a definition")
+	}
+	for _, key := range []string{"type", "properties", "items", "enum", "const", "anyOf", "oneOf"} {
+		if _, ok := in[key]; ok {
+			return s.fail(at, "$ref", "the reference has "+key+" beside it")
+		}
+	}
+	if len(out) == 0 {
+		out["$ref"] = ref
+		return true
+	}
+	about, described := out["description"]
+	clear(out)
+	if described {
+		out["description"] = about
+	}
+	out["anyOf"] = []any{map[string]any{"$ref": ref}}
+	s.note(at, "$ref", Same, "the reference is set apart from its description")
+	return true
+}
+
+// values writes enum and const.
+func (s *strictness) values(in, out map[string]any, at string, _ int) bool {
+	values := list(in["enum"])
+	if v, ok := in["const"]; ok {
+		values = []any{v}
+		s.note(at, "const", Same, "the constant is written as an enumeration")
+	}
+	if values == nil {
+		return true
+	}
+	s.enum += len(values)
+	for _, v := range values {
+		s.text += len(text(v))
+		switch v.(type) {
+		case []any, map[string]any:
+			return s.fail(at, "enum", "it has values that are no scalars")
+		}
+	}
+	if s.enum > maxStrictEnum || s.text > maxStrictText {
+		return s.fail(at, "enum", "there are too many enumerated values")
+	}
+	out["enum"] = slices.Clone(values)
+	if len(types(in)) == 0 {
+		var all []string
+		for _, v := range values {
+			if name := typeOf(v); !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+		setTypes(out, all)
+		s.note(at, "type", Same, "the type of the values is spelled out")
+	}
+	return true
+}
+
+func setTypes(out map[string]any, all []string) {
+	if len(all) == 1 {
+		out["type"] = all[0]
+		return
+	}
+	out["type"] = anys(all)
+}
+
+func (s *strictness) union(in, out map[string]any, at string, depth int) bool {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		branches := list(in[key])
+		if branches == nil {
+			continue
+		}
+		if len(types(in)) > 0 || object(in["properties"]) != nil || out["anyOf"] != nil {
+			return s.fail(at, key, "the alternatives have other keywords beside them")
+		}
+		all := make([]any, len(branches))
+		for i, b := range branches {
+			branch, ok := s.schema(object(b), join(at, key, strconv.Itoa(i)), depth)
+			if !ok {
+				return false
+			}
+			all[i] = branch
+		}
+		out["anyOf"] = all
+		if key == "oneOf" {
+			s.note(at, key, Wider, "written as anyOf")
+		}
+	}
+	return true
+}
+
+// kind writes the type and what belongs to it.
+func (s *strictness) kind(in, out map[string]any, at string, depth int) bool {
+	all := types(in)
+	switch {
+	case len(all) > 0:
+	case in["properties"] != nil:
+		all = []string{"object"}
+	case in["items"] != nil:
+		all = []string{"array"}
+	case out["anyOf"] != nil || out["$ref"] != nil || out["enum"] != nil:
+		return true
+	default:
+		return s.fail(at, "type", "any value is allowed")
+	}
+	setTypes(out, all)
+	if slices.Contains(all, "array") {
+		items, ok := s.schema(object(in["items"]), join(at, "items"), depth+1)
+		if !ok {
+			return false
+		}
+		out["items"] = items
+	}
+	if slices.Contains(all, "object") {
+		return s.object(in, out, at, depth)
+	}
+	return true
+}
+
+func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
+	properties := object(in["properties"])
+	rest, limited := in["additionalProperties"]
+	switch closed := rest == false; {
+	case object(rest) != nil && len(object(rest)) > 0:
+		return s.fail(at, "additionalProperties", "properties of any name are allowed")
+	case len(properties) == 0 && at != "" && !closed:
+		return s.fail(at, "properties", "any object is allowed")
+	case !closed:
+		note := "no other properties are offered"
+		if limited {
+			note = "other properties are not offered"
+		}
+		s.note(at, "additionalProperties", Narrower, note)
+	}
+	required := names(in["required"])
+	written := make(map[string]any, len(properties))
+	for _, name := range keys(properties) {
+		path := join(at, "properties", name)
+		p, ok := s.schema(object(properties[name]), path, depth+1)
+		if !ok {
+			return false
+		}
+		if !slices.Contains(required, name) {
+			p = optional(p)
+			s.note(path, "required", Same, "null stands for not given")
+		}
+		written[name] = p
+		s.text += len(name)
+	}
+	for _, name := range required {
+		if _, ok := properties[name]; !ok {
+			return s.fail(at, "required", "it names a property that is not described")
+		}
+	}
+	if s.properties += len(properties); s.properties > maxStrictProperties || s.text > maxStrictText {
+		return s.fail(at, "properties", "there are too many properties")
+	}
+	out["properties"], out["required"], out["additionalProperties"] = written, anys(keys(written)), false
+	return true
+}
+
+// optional lets a property be null.
+func optional(p map[string]any) map[string]any {
+	out := maps.Clone(p)
+	null := map[string]any{"type": "null"}
+	if out["$ref"] != nil {
+		return map[string]any{"anyOf": []any{out, null}}
+	}
+	if branches := list(out["anyOf"]); branches != nil {
+		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(types(object(b)), "null") }) {
+			out["anyOf"] = append(slices.Clone(branches), null)
+		}
+		return out
+	}
+	if all := types(out); !slices.Contains(all, "null") {
+		out["type"] = anys(append(slices.Clone(all), "null"))
+	}
+	if values := list(out["enum"]); values != nil && !slices.Contains(values, nil) {
+		out["enum"] = append(slices.Clone(values), nil)
+	}
+	return out
+}
