@@ -51,3 +51,44 @@ func ExampleNew() {
 	// a server asks gpt-5-mini for 500 tokens
 	// Blue. gpt-5-mini-2025-08-07 endTurn
 }
+
+// A host with two models and two servers, one of which is trusted less.
+func ExampleSampler_For() {
+	host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"choices":[{"message":{"content":"Blue."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":5}}`)
+	}))
+	defer host.Close()
+
+	cfg := openai.DefaultConfig("your API key")
+	cfg.HTTPClient = host.Client()
+	sampler, err := sampling.New(cfg, "gpt-5", &sampling.Options{
+		Models: []sampling.Model{
+			{ID: "gpt-5", Tools: true, Price: &sampling.Price{Input: 1.25, Output: 10}},
+			{ID: "gpt-5-mini", StandsFor: []string{"haiku"}, Tools: true, Price: &sampling.Price{Input: 0.25, Output: 2}},
+		},
+		Limits:  sampling.Limits{Cost: 1, Server: sampling.Budget{Requests: 10}},
+		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.Deny}},
+		Audit: func(_ context.Context, r *sampling.Record) {
+			fmt.Printf("%s: %s by %q because of %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.Reason, r.InputTokens+r.OutputTokens)
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	params := &mcpclient.CreateMessageParams{
+		Messages: []mcpclient.SamplingMessage{{
+			Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "What is the colour of the sky?"}},
+		}},
+		MaxTokens:        100,
+		ModelPreferences: &mcpclient.ModelPreferences{Hints: []mcpclient.ModelHint{{Name: "claude-3-haiku"}}},
+	}
+	for _, server := range []string{"weather", "stranger"} {
+		if _, err := sampler.For(server).CreateMessage(context.Background(), params); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// weather: answered by "gpt-5-mini" because of "the hint \"claude-3-haiku\"", 25 tokens
+	// stranger: refused by "" because of "", 0 tokens
+	// sampling request refused: the host's policy does not let the request pass
+}

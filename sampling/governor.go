@@ -130,8 +130,8 @@ func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
-	if w.call != "" {
-		t.accounts = append(t.accounts, open(g.calls, w.call, now, func() *account {
+	if w.charge != "" {
+		t.accounts = append(t.accounts, open(g.calls, w.charge, now, func() *account {
 			return newAccount("one call", g.limits.Call, 0)
 		}, g.limits.Window))
 	}
@@ -216,104 +216,4 @@ func (t *ticket) close() {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	t.charge.open, t.charge.reserved = false, Usage{}
-}
-
-// account is what was charged to one budget.
-type account struct {
-	whose   string
-	budget  Budget
-	window  time.Duration // 0 for as long as the account lives
-	slots   chan struct{} // of those whose turn it is; nil for no limit
-	charges []*charge     // the oldest first
-}
-
-// charge is one request in the accounts.
-type charge struct {
-	at       time.Time
-	open     bool // the request goes on
-	reserved Usage
-	spent    Usage
-}
-
-func newAccount(whose string, b Budget, window time.Duration) *account {
-	a := &account{whose: whose, budget: b, window: window}
-	if b.Concurrent > 0 {
-		a.slots = make(chan struct{}, b.Concurrent)
-	}
-	return a
-}
-
-// open finds an account or makes it. It forgets those in which nothing
-// happened within the window; so there are never more than requests within it.
-func open(all map[string]*account, key string, now time.Time, fresh func() *account, window time.Duration) *account {
-	if a, ok := all[key]; ok && !a.idle(now, window) {
-		return a
-	}
-	for k, a := range all {
-		if a.idle(now, window) {
-			delete(all, k)
-		}
-	}
-	a := fresh()
-	all[key] = a
-	return a
-}
-
-func (a *account) idle(now time.Time, window time.Duration) bool {
-	for _, c := range a.charges {
-		if c.within(now, window) {
-			return false
-		}
-	}
-	return true
-}
-
-// within says whether a charge counts: for as long as the request goes on, and
-// for the window from its beginning.
-func (c *charge) within(now time.Time, window time.Duration) bool {
-	return c.open || now.Sub(c.at) < window
-}
-
-// takes says whether one more request, or more for the charge, is within the
-// budget. The charge itself need not be in the account yet.
-func (a *account) takes(now time.Time, next *charge, requests int) error {
-	minute, cost, tokens := requests, 0.0, int64(0)
-	if requests > 0 {
-		cost, tokens = next.reserved.Cost, next.reserved.tokens()
-	}
-	kept := a.charges[:0]
-	for _, c := range a.charges {
-		if a.window > 0 && !c.within(now, a.window) {
-			continue
-		}
-		kept = append(kept, c)
-		requests++
-		tokens += c.reserved.tokens() + c.spent.tokens()
-		cost += c.reserved.Cost + c.spent.Cost
-		if now.Sub(c.at) < time.Minute {
-			minute++
-		}
-	}
-	clear(a.charges[len(kept):])
-	a.charges = kept
-	b := &a.budget
-	switch {
-	case b.Requests > 0 && requests > b.Requests:
-		return a.over(KindBudget, fmt.Sprintf("%d requests", b.Requests))
-	case b.PerMinute > 0 && minute > b.PerMinute:
-		return refused(KindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
-	case b.Tokens > 0 && tokens > b.Tokens:
-		return a.over(KindBudget, fmt.Sprintf("%d tokens", b.Tokens))
-	case b.Cost > 0 && cost > b.Cost:
-		return a.over(KindCost, "cost")
-	}
-	return nil
-}
-
-func (a *account) over(kind Kind, of string) error {
-	in := ""
-	if a.window > 0 {
-		in = fmt.Sprintf(" in %v", a.window)
-	}
-	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, in, a.whose))
 }

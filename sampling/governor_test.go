@@ -298,8 +298,14 @@ func TestSecondChanceIsCharged(t *testing.T) {
 		{"no call", none, 0, 2, 100},
 		{"nonsense, and nothing left", bad, 220, 1, 50},
 		{"no call, and nothing left", none, 220, 1, 50},
+		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * 199},
 	} {
-		h := newHost(t, answering(tt.answer))
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(tt.answer, "error") {
+				w.WriteHeader(400)
+			}
+			answering(tt.answer)(w, r)
+		})
 		s := h.sampler(t, &Options{Limits: Limits{Tokens: tt.tokens}})
 		if _, err := s.CreateMessage(t.Context(), question(t, params)); err == nil {
 			t.Errorf("%s: got no error", tt.name)
@@ -368,7 +374,7 @@ func TestDepth(t *testing.T) {
 			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.asked())
 		}
 		for i, r := range records {
-			if r.Depth != 3-i || !strings.HasSuffix(r.Call, "outer") {
+			if r.Depth != 3-i || r.Call != "outer" {
 				t.Errorf("got depth %d, charged to %q, want %d, the outer call", r.Depth, r.Call, 3-i)
 			}
 		}

@@ -69,7 +69,8 @@ type who struct {
 	origin mcpclient.Origin
 	label  string // the host's name for the server
 	key    string // of the server, in accounts and remembered decisions
-	call   string // of the outermost call, in accounts
+	call   string // the outermost call in which it asks
+	charge string // the key of that call in the accounts; empty when it is not known
 	during bool
 	depth  int
 	policy Policy
@@ -91,7 +92,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 		}
 		w.during = w.during || source.Call != ""
 		if source.Call != "" {
-			w.call = w.label + "\x00" + source.Call
+			w.call, w.charge = source.Call, w.label+"\x00"+source.Call
 		}
 	}
 	w.key = "named\x00" + w.label
@@ -100,8 +101,8 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	}
 	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
 		w.depth = parent.depth + 1
-		if parent.call != "" {
-			w.call = parent.call
+		if parent.charge != "" {
+			w.call, w.charge = parent.call, parent.charge
 		}
 	}
 	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {

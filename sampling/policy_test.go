@@ -146,11 +146,11 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		defer h.Close()
 		var n atomic.Int64
-		go_ := make(chan struct{})
+		release := make(chan struct{})
 		s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
 			r.Remember = true
 			if n.Add(1) == 1 {
-				<-go_
+				<-release
 				return nil
 			}
 			return errors.New("not now")
@@ -164,7 +164,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		synctest.Wait()
 		_, err := files.CreateMessage(t.Context(), question(t, hi))
 		wantRefusal(t, err, KindReview)
-		close(go_)
+		close(release)
 		wantRefusal(t, <-late, KindReview)
 		_, err = files.CreateMessage(t.Context(), question(t, hi))
 		wantRefusal(t, err, KindReview)

@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -169,13 +168,4 @@ func copyParams(p *mcpclient.CreateMessageParams) *mcpclient.CreateMessageParams
 	out.StopSequences = slices.Clone(p.StopSequences)
 	out.Tools = slices.Clone(p.Tools)
 	return &out
-}
-
-// encoded is a value's JSON, empty for what has none.
-func encoded(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return raw
 }

@@ -1,8 +1,8 @@
 package sampling
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,89 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
-
-// Options configure a sampler. Nil and the zero value are valid: without a
-// reviewer, the limits alone stand between a server and the model.
-type Options struct {
-	// Review sees every request before the model does, and every reply before
-	// the server does. Default: nobody does.
-	Review Reviewer
-
-	// Limits bound what servers can spend. Their zero values are limits too.
-	Limits Limits
-
-	// System comes before a server's system prompt in every request.
-	System string
-
-	// Models is the catalogue to choose from by what a request contains and by
-	// what its server prefers. Default: the one model of New, for everything.
-	Models []Model
-
-	// Policy is what servers may do, and Servers that of single ones instead, by
-	// the host's own names for them: see [Sampler.For] and Source. With Servers,
-	// those without a name are refused.
-	Policy  Policy
-	Servers map[string]Policy
-
-	// Source tells the host's names for the server and the call of a request,
-	// from the context of the handler. With package adapter:
-	//
-	//	func(ctx context.Context) sampling.Source {
-	//		s, _ := adapter.SourceFrom(ctx)
-	//		return sampling.Source{Server: s.Server, Call: s.Call.ID}
-	//	}
-	Source func(ctx context.Context) Source
-
-	// Audit gets a record of every request when it is over, concurrently. The
-	// contents of requests and replies are in it only with AuditContents.
-	Audit         func(ctx context.Context, r *Record)
-	AuditContents bool
-
-	// Metadata lists the keys of a request's metadata that are passed on to the
-	// host, as text of up to 512 bytes, 16 keys at most. Default: none.
-	Metadata []string
-
-	// ModelName is told to servers as the model that answered. Default: the
-	// host's own name for it, which may be a deployment or a file.
-	ModelName string
-
-	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Their
-	// reasoning counts as output, so a server's small maxTokens may leave nothing
-	// for the answer. Default: the model's.
-	ReasoningEffort string
-
-	// OnText, when set, gets the pieces of a completion's text as they come, to
-	// show a person that something happens; the server gets the whole only. Pieces
-	// of one completion come one at a time, those of several at once. The
-	// completion is then streamed, and bounded by IdleTimeout too.
-	OnText func(ctx context.Context, r *Request, piece string)
-
-	// Host names the kind of API behind the base URL: openai, azure, ollama,
-	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
-	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
-	Host string
-
-	// Extra are fields to add to every request to the host.
-	Extra map[string]json.RawMessage
-
-	// Retries bounds the repetitions after failures of the host that may pass.
-	// Default 2, negative for none.
-	Retries int
-
-	// Timeout bounds one attempt at an answer. Default 10 min.
-	Timeout time.Duration
-
-	// IdleTimeout bounds the silence within a stream. Default 2 min.
-	IdleTimeout time.Duration
-
-	// MaxReply bounds an answer of the host, in bytes. Default 32 MiB, at most
-	// 1 GiB.
-	MaxReply int64
-
-	// Logger gets at Warn what servers are not told: how the host failed.
-	// Default: discarded.
-	Logger *slog.Logger
-}
 
 // Sampler answers sampling requests. It implements
 // [mcpclient.SamplingHandler] and may serve several clients at once, which then
@@ -139,22 +56,6 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	}
 	return s, nil
 }
-
-func (o *Options) check(model string) error {
-	if model == "" {
-		return errors.New("no model named")
-	}
-	priced := o.Limits.Cost > 0 || o.Limits.Server.Cost > 0 || o.Limits.Call.Cost > 0 || budgetsCost(o.Policy)
-	for _, p := range o.Servers {
-		priced = priced || budgetsCost(p)
-	}
-	if err := checkModels(o.Models, model, priced); err != nil {
-		return err
-	}
-	return checkPolicies(o)
-}
-
-func budgetsCost(p Policy) bool { return p.Budget != nil && p.Budget.Cost > 0 }
 
 // SamplingCapability declares that requests may have tools.
 func (s *Sampler) SamplingCapability() mcpclient.SamplingCapability {
@@ -231,39 +132,40 @@ func (s *Sampler) admit(r *run) error {
 		return err
 	}
 	models := r.who.models(s.models)
+	wanted := min(r.request.Params.MaxTokens, int64(s.options.Limits.MaxTokens))
 	var tooDear error
 	for {
-		wanted := *r.request.Params
-		wanted.MaxTokens = min(wanted.MaxTokens, int64(s.options.Limits.MaxTokens))
-		c, err := choose(models, s.model, &wanted)
-		if err != nil && tooDear != nil {
+		r.request.Params.MaxTokens = wanted
+		c, err := choose(models, s.model, r.request.Params)
+		switch {
+		case err != nil && tooDear != nil:
 			return tooDear
-		}
-		if err != nil {
+		case err != nil:
 			return s.noModel(err)
 		}
 		r.model, r.request.Model, r.request.Reason = c.model, c.model.ID, c.reason
-		trial := *r.request
-		trial.Params = &wanted
-		s.clamp(&trial, &r.model)
-		r.ticket, err = s.governor.admit(r.who, reservation(&r.model, &trial, s.options.System))
-		if refusal, ok := errors.AsType[*RefusedError](err); ok && refusal.Kind == KindCost {
-			tooDear = err
-			models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == c.model.ID })
-			continue
+		s.clamp(r)
+		r.ticket, err = s.governor.admit(r.who, s.reservation(r))
+		refusal, ok := errors.AsType[*RefusedError](err)
+		if !ok || refusal.Kind != KindCost {
+			return err
 		}
-		if err == nil {
-			r.request.Params.MaxTokens = wanted.MaxTokens
-		}
-		return err
+		tooDear = err
+		models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == c.model.ID })
 	}
 }
 
+// reservation is what the next completion may come to.
+func (s *Sampler) reservation(r *run) Usage {
+	return reservation(&r.model, r.request, s.options.System)
+}
+
 // clamp holds a request to the limits of its reply.
-func (s *Sampler) clamp(req *Request, m *Model) {
-	req.Params.MaxTokens = min(req.Params.MaxTokens, int64(s.options.Limits.MaxTokens))
-	if m.MaxTokens > 0 {
-		req.Params.MaxTokens = min(req.Params.MaxTokens, int64(m.MaxTokens))
+func (s *Sampler) clamp(r *run) {
+	p := r.request.Params
+	p.MaxTokens = min(p.MaxTokens, int64(s.options.Limits.MaxTokens))
+	if r.model.MaxTokens > 0 {
+		p.MaxTokens = min(p.MaxTokens, int64(r.model.MaxTokens))
 	}
 }
 
@@ -281,8 +183,8 @@ func (s *Sampler) settle(r *run) error {
 		}
 		r.request.Reason = "the reviewer"
 	}
-	s.clamp(r.request, &r.model)
-	return r.ticket.reserve(reservation(&r.model, r.request, s.options.System))
+	s.clamp(r)
+	return r.ticket.reserve(s.reservation(r))
 }
 
 // complete asks the model. A required call that it does not make, and one that
@@ -294,34 +196,37 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessag
 		r.record.Completions++
 		reply, err := s.ask(ctx, r.request, question)
 		s.charge(r, reply, err)
-		var result *mcpclient.CreateMessageResult
 		if err == nil {
+			var result *mcpclient.CreateMessageResult
 			if result, err = samplingResult(reply, r.request.Params); err == nil {
 				r.record.AnsweredBy = cut(reply.Model)
-				if s.options.ModelName != "" {
-					result.Model = s.options.ModelName
-				}
+				result.Model = cmp.Or(s.options.ModelName, result.Model)
 				return result, nil
 			}
-		} else if failure, ok := errors.AsType[*chat.Error](err); !ok || failure.Code != chat.CodeNoToolCall {
+		} else if !badCall(err) {
 			return nil, s.modelFailed(ctx, r, err)
 		}
-		if !again || r.ticket.reserve(reservation(&r.model, r.request, s.options.System)) != nil {
+		if !again || r.ticket.reserve(s.reservation(r)) != nil {
 			return nil, s.modelFailed(ctx, r, err)
 		}
 	}
 }
 
+// badCall says whether the model failed at calling a tool.
+func badCall(err error) bool {
+	failure, ok := errors.AsType[*chat.Error](err)
+	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the latter of Groq
+}
+
 // charge puts what a completion came to into the accounts.
 func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
-	if err == nil {
+	failure, ok := errors.AsType[*chat.Error](err)
+	switch {
+	case err == nil:
 		r.ticket.spend(spent(&r.model, r.request, s.options.System, reply))
-		return
-	}
-	switch failure, ok := errors.AsType[*chat.Error](err); {
 	case ok && failure.Usage != nil:
 		r.ticket.spend(r.model.counted(failure.Usage))
-	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest):
+	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		r.ticket.spend(Usage{}) // the host did not accept it
 	default:
 		r.ticket.lose()

@@ -17,7 +17,7 @@ import (
 
 // TestMain lets the test binary be the program, client and server.
 func TestMain(m *testing.M) {
-	if os.Getenv("BE_THE_EXAMPLE") != "" {
+	if os.Getenv("BE_THE_EXAMPLE") != "" || slices.Contains(os.Args, "-serve") {
 		main()
 		return
 	}

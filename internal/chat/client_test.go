@@ -176,6 +176,15 @@ func TestRequiredCall(t *testing.T) {
 	_, err = h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
 	wantCode(t, err, CodeNoToolCall)
 
+	once := *r
+	once.OneChance = true
+	h = hosts(plainAnswer, called)
+	_, err = h.client(t, openAI, nil).Complete(t.Context(), &once)
+	failure := wantCode(t, err, CodeNoToolCall)
+	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" || h.asked() != 1 {
+		t.Errorf("one chance: asked %d times, want 1; usage (-want +got):\n%s", h.asked(), diff)
+	}
+
 	h = hosts(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}`, called)
 	reply, err := h.client(t, openAI, nil).Complete(t.Context(), r)
 	if err != nil || reply.Finish != FinishLength {

@@ -1,0 +1,208 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// bench is one server and one host, with the sampler between them.
+type bench struct {
+	asker
+	url    string
+	gaveUp <-chan struct{} // nil when the host does not tell
+
+	mu       sync.Mutex
+	outcomes []sampling.Outcome
+}
+
+// call has the server ask about something.
+func (b *bench) call(ctx context.Context, t *testing.T, c *mcpclient.Client, about string) (string, error) {
+	t.Helper()
+	res, err := c.CallTool(ctx, b.tool, map[string]any{b.argument: about, "maxTokens": 100})
+	if err != nil {
+		return "", err
+	}
+	if failed := res.Err(); failed != nil {
+		return "", failed
+	}
+	return res.Text(), nil
+}
+
+func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client {
+	t.Helper()
+	b.outcomes = nil
+	opts.Audit = func(_ context.Context, r *sampling.Record) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.outcomes = append(b.outcomes, r.Outcome)
+		if r.Server != "the server" || r.Tool != b.tool || r.Revision == "" || r.InputTokens+r.OutputTokens == 0 && r.Outcome == sampling.Answered {
+			t.Errorf("got the record %+v, want the server, its tool, revision and tokens", r)
+		}
+	}
+	cfg := openai.DefaultConfig("sk-of-nobody")
+	cfg.BaseURL = b.url
+	s, err := sampling.New(cfg, "gpt-4.1", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Revision: b.revision, Sampling: s.For("the server")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (b *bench) check(t *testing.T, want ...sampling.Outcome) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Equal(b.outcomes, want) {
+		t.Errorf("got the outcomes %q, want %q", b.outcomes, want)
+	}
+}
+
+// wantRefused checks how a refusal looks from the other side: error -1 in the
+// legacy era, the end of the call in the modern one, which knows no such answer.
+func (b *bench) wantRefused(t *testing.T, err error, reason string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("got %v, want an error with %q", err, reason)
+		return
+	}
+	if b.modern && !errors.Is(err, mcpclient.ErrRejected) {
+		t.Errorf("got %v, want %v", err, mcpclient.ErrRejected)
+	}
+	if !b.modern && !strings.Contains(err.Error(), "-1") {
+		t.Errorf("got %v, want the server to have seen code -1", err)
+	}
+}
+
+// TestEndToEnd has every server ask every host.
+func TestEndToEnd(t *testing.T) {
+	for _, a := range askers() {
+		t.Run(a.name, func(t *testing.T) {
+			t.Run("own host", func(t *testing.T) {
+				h := newOwnHost(t)
+				run(t, &bench{asker: a, url: h.URL, gaveUp: h.gaveUp})
+			})
+			t.Run("aimock", func(t *testing.T) {
+				run(t, &bench{asker: a, url: aimock(t)})
+			})
+		})
+	}
+}
+
+func run(t *testing.T, b *bench) {
+	t.Run("accepted", func(t *testing.T) { accepted(t, b) })
+	t.Run("edited", func(t *testing.T) { edited(t, b) })
+	t.Run("refused", func(t *testing.T) { refused(t, b) })
+	t.Run("reply refused", func(t *testing.T) { replyRefused(t, b) })
+	t.Run("over budget", func(t *testing.T) { overBudget(t, b) })
+	t.Run("cancelled in the middle", func(t *testing.T) { cancelled(t, b) })
+}
+
+func accepted(t *testing.T, b *bench) {
+	c := b.connect(t, &sampling.Options{})
+	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, "An answer.") {
+		t.Errorf("got %q, %v, want An answer.", got, err)
+	}
+	b.check(t, sampling.Answered)
+	if !b.tools {
+		return
+	}
+	if got, err := b.call(t.Context(), t, c, "a day in Berlin"); err != nil || !strings.Contains(got, "Take a coat.") {
+		t.Errorf("with a tool: got %q, %v, want Take a coat.", got, err)
+	}
+	b.check(t, sampling.Answered, sampling.Answered, sampling.Answered)
+}
+
+func edited(t *testing.T, b *bench) {
+	c := b.connect(t, &sampling.Options{Review: sampling.ReviewFuncs{
+		Request: func(_ context.Context, r *sampling.Request) error {
+			r.Params.Messages[0].Content = []mcpclient.Content{&mcpclient.TextContent{Text: "edited"}}
+			return nil
+		},
+		Reply: func(_ context.Context, _ *sampling.Request, reply *mcpclient.CreateMessageResult) error {
+			text := reply.Content[0].(*mcpclient.TextContent)
+			reply.Content = []mcpclient.Content{&mcpclient.TextContent{Text: text.Text + " Checked."}}
+			return nil
+		},
+	}})
+	const want = "An answer to what the reviewer wrote. Checked."
+	if got, err := b.call(t.Context(), t, c, "a question"); err != nil || !strings.Contains(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	b.check(t, sampling.Answered)
+}
+
+func refused(t *testing.T, b *bench) {
+	reviews := 0
+	c := b.connect(t, &sampling.Options{Review: sampling.ReviewFuncs{Request: func(_ context.Context, r *sampling.Request) error {
+		reviews++
+		r.Remember = true
+		return errors.New("not now")
+	}}})
+	for range 2 {
+		_, err := b.call(t.Context(), t, c, "a question")
+		b.wantRefused(t, err, "the request was not approved")
+	}
+	if reviews != 1 {
+		t.Errorf("the reviewer was asked %d times, want 1", reviews)
+	}
+	b.check(t, sampling.Refused, sampling.Refused)
+}
+
+func replyRefused(t *testing.T, b *bench) {
+	c := b.connect(t, &sampling.Options{Review: sampling.ReviewFuncs{
+		Reply: func(context.Context, *sampling.Request, *mcpclient.CreateMessageResult) error {
+			return errors.New("no")
+		},
+	}})
+	_, err := b.call(t.Context(), t, c, "a question")
+	b.wantRefused(t, err, "the reply was not approved")
+	b.check(t, sampling.Refused)
+}
+
+func overBudget(t *testing.T, b *bench) {
+	c := b.connect(t, &sampling.Options{Limits: sampling.Limits{Server: sampling.Budget{Requests: 1}}})
+	about := "a day in Berlin" // takes two requests
+	if !b.tools {
+		about = "a question"
+		if _, err := b.call(t.Context(), t, c, about); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.call(t.Context(), t, c, about)
+	b.wantRefused(t, err, "the limit of 1 requests in 1h0m0s for one server is used up")
+	b.check(t, sampling.Answered, sampling.Refused)
+}
+
+// cancelled gives up when the first words of a long answer are there.
+func cancelled(t *testing.T, b *bench) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := b.connect(t, &sampling.Options{OnText: func(context.Context, *sampling.Request, string) { cancel() }})
+	if _, err := b.call(ctx, t, c, "an endless story"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if b.gaveUp != nil {
+		<-b.gaveUp
+	}
+	if err := c.Close(); err != nil { // waits for handlers
+		t.Errorf("close: %v", err)
+	}
+	b.check(t, sampling.Cancelled)
+}

@@ -1,0 +1,172 @@
+package sampling
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const urlSecret = "password-in-the-url"
+
+// echo is what a careless host or proxy says about a request.
+func echo(r *http.Request) string {
+	return fmt.Sprintf("%s with %s at https://tenant:%s@%s%s?key=%s", r.Method, r.Header.Get("Authorization"), urlSecret, r.Host, r.URL.Path, urlSecret)
+}
+
+// TestFaults has the host fail in every way, with a reply in one piece and with
+// a stream. Each is a clear error within its bound, which tells the server
+// neither whom the host talks to nor with which key, and the log no secret.
+func TestFaults(t *testing.T) {
+	failing := func(status int, header, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if name, value, ok := strings.Cut(header, ": "); ok {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, strings.ReplaceAll(body, "ECHO", echo(r)))
+		}
+	}
+	endless := func(kind, start, piece string, size int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			io.WriteString(w, start)
+			chunk := strings.Repeat(piece, 1+(1<<20)/len(piece))
+			for sent := 0; size == 0 || sent < size; sent += len(chunk) {
+				if _, err := io.WriteString(w, chunk); err != nil {
+					return
+				}
+			}
+		}
+	}
+	const chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n"
+	tests := []struct {
+		name   string
+		host   http.HandlerFunc
+		data   string
+		asked  int
+		within time.Duration
+		bound  int64 // of a reply; 0 for the default of 32 MiB
+	}{
+		{"401", failing(401, "", `{"error":{"message":"bad key: ECHO","code":"invalid_api_key"}}`),
+			`{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0, 0},
+		{"429 with Retry-After", failing(429, "Retry-After: 20", `{"error":{"message":"ECHO"}}`),
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 40 * time.Second, 0},
+		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`),
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0, 0},
+		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second, 0},
+		{"HTML instead of JSON", failing(200, "Content-Type: text/html", "<html><title>Sign in ECHO</title>"),
+			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
+		{"error under 200", failing(200, "", `{"error":{"message":"ECHO","code":402}}`),
+			`{"reason":"host_refusal","status":402,"retryable":false}`, 1, 0, 0},
+		{"stream cut before its end", failing(200, "Content-Type: text/event-stream", chunk),
+			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
+		{"error within a stream", failing(200, "Content-Type: text/event-stream", chunk+`data: {"error":{"message":"ECHO","code":503}}`+"\n\n"),
+			`{"reason":"host_failure","status":503,"retryable":true}`, 1, 0, 0},
+		{"100 MiB", endless("application/json", `{"choices":[{"message":{"content":"`, "x", 100<<20), `{"reason":"too_large","retryable":false}`, 1, 0, 0},
+		{"endless answer", endless("application/json", `{"choices":[{"message":{"content":"`, "x", 0), `{"reason":"too_large","retryable":false}`, 1, 0, 1 << 20},
+		{"endless stream", endless("text/event-stream", "", chunk, 0), `{"reason":"too_large","retryable":false}`, 1, 0, 1 << 20},
+		{"endless silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			`{"reason":"timeout","retryable":false}`, 1, 10 * time.Minute, 0},
+		{"silence within a stream", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, chunk)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, `{"reason":"timeout","retryable":false}`, 1, 2 * time.Minute, 0},
+		{"connection cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			`{"reason":"unreachable","retryable":true}`, 3, 2 * time.Second, 0},
+	}
+	for _, tt := range tests {
+		for _, streaming := range []bool{false, true} {
+			if strings.Contains(tt.name, "stream") && !streaming {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/streaming %t", tt.name, streaming), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { checkFault(t, tt.host, streaming, tt.data, tt.asked, tt.within, tt.bound) })
+			})
+		}
+	}
+}
+
+func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data string, asked int, within time.Duration, bound int64) {
+	h := newHost(t, fault)
+	defer h.Close()
+	var log bytes.Buffer
+	read := &meter{next: h.Client()}
+	opts := &Options{MaxReply: bound, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	if streaming {
+		opts.OnText = func(context.Context, *Request, string) {}
+	}
+	cfg := openai.DefaultConfig(testKey)
+	cfg.BaseURL = "https://tenant:" + urlSecret + "@llm.example/v1"
+	cfg.HTTPClient = read
+	s, err := New(cfg, "gpt-4.1", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err = s.CreateMessage(t.Context(), question(t, hi))
+	if took := time.Since(start); took > within {
+		t.Errorf("the error came after %v, want %v at most", took, within)
+	}
+	wantRPC(t, err, mcpclient.CodeInternalError, data)
+	if h.asked() != asked {
+		t.Errorf("asked %d times, want %d", h.asked(), asked)
+	}
+	if n, most := read.bytes.Load(), cmp.Or(bound, 32<<20)+1<<16; n > most {
+		t.Errorf("read %d bytes, want %d at most", n, most)
+	}
+	rpc, _ := errors.AsType[*mcpclient.RPCError](err)
+	wire, err := json.Marshal(rpc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{testKey, urlSecret, "llm.example", "Bearer"} {
+		if strings.Contains(string(wire), secret) {
+			t.Errorf("the server would see %q in %s", secret, wire)
+		}
+	}
+	if text := log.String(); strings.Contains(text, testKey) || strings.Contains(text, urlSecret) || !strings.Contains(text, "level=WARN") {
+		t.Errorf("the log tells a secret, or nothing: %s", text)
+	}
+}
+
+// meter counts the bytes that are read of replies.
+type meter struct {
+	next  *http.Client
+	bytes atomic.Int64
+}
+
+func (m *meter) Do(r *http.Request) (*http.Response, error) {
+	res, err := m.next.Do(r)
+	if err == nil {
+		res.Body = &meteredBody{res.Body, &m.bytes}
+	}
+	return res, err
+}
+
+type meteredBody struct {
+	io.ReadCloser
+	bytes *atomic.Int64
+}
+
+func (b *meteredBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes.Add(int64(n))
+	return n, err
+}

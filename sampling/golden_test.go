@@ -1,0 +1,347 @@
+package sampling
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+var update = flag.Bool("update", false, "write what the host is asked and the server is answered to testdata/wire")
+
+// A row is a file of testdata/wire: a request of a server and the host's
+// answer, what each kind of host is asked, and what a server of each revision
+// is answered.
+type row struct {
+	path   string
+	file   *txtar.Archive
+	since  string // the first revision that has what the row is about
+	model  string
+	params string
+	status int
+	host   string // its answer
+
+	asked    map[string]map[string]bool // JSON to the hosts that got it
+	answered map[string]map[string]bool // JSON to the revisions that got it
+}
+
+func readRow(t *testing.T, path string) *row {
+	t.Helper()
+	file, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &row{path: path, file: file, since: mcpclient.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
+		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
+	for _, f := range file.Files {
+		text := strings.TrimSpace(string(f.Data))
+		switch f.Name {
+		case "since":
+			r.since = text
+		case "model":
+			r.model = text
+		case "params":
+			r.params = text
+		case "status":
+			if r.status, err = strconv.Atoi(text); err != nil {
+				t.Fatal(err)
+			}
+		case "host":
+			r.host = text
+		}
+	}
+	if r.params == "" {
+		t.Fatalf("%s has no params", path)
+	}
+	return r
+}
+
+// check compares what was seen with the file, or writes it there.
+func (r *row) check(t *testing.T) {
+	t.Helper()
+	want := &txtar.Archive{Comment: r.file.Comment}
+	for _, f := range r.file.Files {
+		if !strings.Contains(f.Name, ":") {
+			want.Files = append(want.Files, f)
+		}
+	}
+	for kind, seen := range map[string]map[string]map[string]bool{"asked": r.asked, "answered": r.answered} {
+		var files []txtar.File
+		for text, by := range seen {
+			files = append(files, txtar.File{Name: kind + ": " + strings.Join(slices.Sorted(maps.Keys(by)), " "), Data: []byte(text + "\n")})
+		}
+		slices.SortFunc(files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
+		if kind == "asked" {
+			files = append(files, want.Files...)
+			want.Files = files
+			continue
+		}
+		want.Files = append(want.Files, files...)
+	}
+	sortSections(want.Files)
+	got := txtar.Format(want)
+	if *update {
+		if err := os.WriteFile(r.path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(txtar.Format(r.file)), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update accepts it):\n%s", r.path, diff)
+	}
+}
+
+// sortSections puts the input first, then what was asked, then the answers.
+func sortSections(files []txtar.File) {
+	rank := func(f txtar.File) int {
+		kind, _, golden := strings.Cut(f.Name, ":")
+		switch {
+		case !golden:
+			return 0
+		case kind == "asked":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(files, func(a, b txtar.File) int { return rank(a) - rank(b) })
+}
+
+func note(seen map[string]map[string]bool, text, by string) {
+	if seen[text] == nil {
+		seen[text] = map[string]bool{}
+	}
+	seen[text][by] = true
+}
+
+func knownHosts() []string {
+	return []string{"compatible", "openai", "azure", "ollama", "vllm", "llamacpp", "lmstudio", "openrouter", "groq",
+		"together", "gemini", "mistral", "deepseek", "moonshot"}
+}
+
+func knownRevisions() []string {
+	return []string{mcpclient.Revision20241105, mcpclient.Revision20250326, mcpclient.Revision20250618,
+		mcpclient.Revision20251125, mcpclient.Revision20260728}
+}
+
+// TestWire holds every row against every kind of host and every revision of the
+// protocol, over a real HTTP server and a connection of the client.
+func TestWire(t *testing.T) {
+	paths, err := filepath.Glob("testdata/wire/*.txtar")
+	if err != nil || len(paths) < 40 {
+		t.Fatalf("got %d rows, %v", len(paths), err)
+	}
+	byModel := map[string][]*row{}
+	for _, path := range paths {
+		r := readRow(t, path)
+		byModel[r.model] = append(byModel[r.model], r)
+	}
+	host := newWireHost(t)
+	for model, rows := range byModel {
+		for _, kind := range knownHosts() {
+			for _, revision := range knownRevisions() {
+				p := newWirePeer(t, revision, host.sampler(t, kind, model))
+				for _, r := range rows {
+					if revision >= r.since {
+						host.play(t, p, r, kind, revision)
+					}
+				}
+			}
+		}
+	}
+	for _, rows := range byModel {
+		for _, r := range rows {
+			r.check(t)
+		}
+	}
+}
+
+// wireHost is a model's host on a real network.
+type wireHost struct {
+	*httptest.Server
+	mu   sync.Mutex
+	row  *row
+	last []byte // nil when nothing was asked
+}
+
+func newWireHost(t *testing.T) *wireHost {
+	h := &wireHost{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("read request: %v", err)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.last = body
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(h.row.status)
+		io.WriteString(w, h.row.host)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
+	t.Helper()
+	cfg := openai.DefaultConfig(testKey)
+	cfg.BaseURL = h.URL + "/v1"
+	s, err := New(cfg, model, &Options{
+		Host: kind, System: "House rules.", Retries: -1, Metadata: []string{"user"}, Limits: Limits{Requests: 1000},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var newID = regexp.MustCompile(`call_[A-Z2-7]{20}`)
+
+// play has a server ask for what the row says.
+func (h *wireHost) play(t *testing.T, p *wirePeer, r *row, kind, revision string) {
+	t.Helper()
+	h.mu.Lock()
+	h.row, h.last = r, nil
+	h.mu.Unlock()
+	answer := p.ask(t, r.params)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last != nil {
+		note(r.asked, indented(t, h.last), kind)
+	} else {
+		note(r.asked, "nothing", kind)
+	}
+	note(r.answered, newID.ReplaceAllString(indented(t, answer), "call_NEW"), revision)
+}
+
+func indented(t *testing.T, raw []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("no JSON: %v: %s", err, raw)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// wirePeer is a server that asks for a completion in a call of its only tool.
+type wirePeer struct {
+	client  *mcpclient.Client
+	modern  bool
+	params  chan string
+	answers chan json.RawMessage
+}
+
+func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
+	t.Helper()
+	p := &wirePeer{modern: revision >= mcpclient.Revision20260728, params: make(chan string, 1), answers: make(chan json.RawMessage, 1)}
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.serve(t, revision, json.NewDecoder(fromClient), toClient)
+		toClient.Close()
+	}()
+	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
+		&mcpclient.Options{Revision: revision, Sampling: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.client = client
+	t.Cleanup(func() { client.Close(); fromClient.Close(); <-done })
+	return p
+}
+
+type wireMessage struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		InputResponses map[string]json.RawMessage `json:"inputResponses"`
+	} `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// serve is the server's side of the protocol.
+func (p *wirePeer) serve(t *testing.T, revision string, in *json.Decoder, out io.Writer) {
+	send := func(format string, args ...any) {
+		var line bytes.Buffer
+		if err := json.Compact(&line, fmt.Appendf(nil, format, args...)); err != nil {
+			t.Errorf("the server's message is no JSON: %v", err)
+		}
+		line.WriteByte('\n')
+		_, _ = out.Write(line.Bytes()) // fails when the client is gone, which the next read tells
+	}
+	const done = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[]}}`
+	var call json.RawMessage
+	for {
+		var m wireMessage
+		if in.Decode(&m) != nil {
+			return
+		}
+		switch {
+		case m.Method == "server/discover":
+			send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":[%q],"capabilities":{"tools":{}}}}`, m.ID, revision)
+		case m.Method == "initialize":
+			send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID, revision)
+		case m.Method == "tools/call" && m.Params.InputResponses != nil:
+			p.answers <- m.Params.InputResponses["q"]
+			send(done, m.ID)
+		case m.Method == "tools/call" && p.modern:
+			send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":%s}}}}`, m.ID, <-p.params)
+		case m.Method == "tools/call":
+			call = m.ID
+			send(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":%s}`, <-p.params)
+		case string(m.ID) == `"q"` && m.Error != nil:
+			p.answers <- json.RawMessage(`{"error":` + string(m.Error) + `}`)
+			send(done, call)
+		case string(m.ID) == `"q"`:
+			p.answers <- m.Result
+			send(done, call)
+		}
+	}
+}
+
+// ask has the server ask, and returns the answer that it gets. In the modern
+// era there is none when the model fails: the call ends instead.
+func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
+	t.Helper()
+	p.params <- params
+	_, err := p.client.CallTool(t.Context(), "ask", nil)
+	select {
+	case answer := <-p.answers:
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	default:
+		if err == nil {
+			t.Fatal("the server got no answer, and the call no error")
+		}
+		return encoded(map[string]string{"the call ends": err.Error()})
+	}
+}
