@@ -7,10 +7,11 @@ import (
 	"log"
 	"net/http"
 
+	"github.com/sashabaranov/go-openai"
+
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
-	"github.com/sashabaranov/go-openai"
 )
 
 func ExampleNew() {

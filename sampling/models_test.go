@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 func catalogue() []Model {

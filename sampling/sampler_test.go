@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/sashabaranov/go-openai"
 )
 
 const testKey = "sk-test-0123456789abcdef"

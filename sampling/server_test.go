@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // connect reaches a server of the official SDK whose tool "poem" asks for a

@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
 // Error is a completion that the host did not give. Its texts hold no

@@ -7,10 +7,11 @@ import (
 	"log"
 	"net/http"
 
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 func ExampleNew() {

@@ -15,9 +15,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
 // Options configure a model. Nil and the zero value are valid.

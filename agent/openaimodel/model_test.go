@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 const testKey = "sk-test-0123456789abcdef"

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tmc/langchaingo/llms"
+
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/tmc/langchaingo/llms"
 )
 
 // request words langchaingo's messages and options for the host.

@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 const testKey = "sk-test-0123456789abcdef"

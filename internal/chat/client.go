@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // Options configure a client. Nil and the zero value are valid.

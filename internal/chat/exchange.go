@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // maxErrorBody bounds what is read of an answer that reports an error.

@@ -13,8 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // wantCode checks for an *Error with a code and returns it.

@@ -1,0 +1,310 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// usageAnswer is an answer with the host's count of its tokens.
+func usageAnswer(prompt, completion int) string {
+	return fmt.Sprintf(`{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, prompt, completion)
+}
+
+// Each way to run out of something, with how many of ten requests at once are
+// let through, and how many more after an hour. A request has at most
+// 2+16+16 tokens of text, and 100 of its reply.
+func TestBudgets(t *testing.T) {
+	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
+	tests := []struct {
+		name        string
+		limits      Limits
+		kind        Kind
+		first, more int
+	}{
+		{"requests", Limits{Requests: 3}, KindBudget, 3, 3},
+		{"per minute", Limits{PerMinute: 4, Requests: 6}, KindRate, 4, 4},
+		{"tokens", Limits{Tokens: 134 * 5}, KindBudget, 5, 5},
+		{"tokens but for one", Limits{Tokens: 134*5 - 1}, KindBudget, 4, 4},
+		{"cost", Limits{Cost: 134 * 2}, KindCost, 2, 2},
+		{"requests of a server", Limits{Server: Budget{Requests: 3}}, KindBudget, 3, 3},
+		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, KindBudget, 5, 5},
+		{"requests of a call", Limits{Call: Budget{Requests: 3}}, KindBudget, 3, 3},
+		{"rate of a call", Limits{Call: Budget{PerMinute: 2}}, KindRate, 2, 2},
+		{"cost of a call", Limits{Call: Budget{Cost: 134 * 2}}, KindCost, 2, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// All of what was reserved is spent.
+				h := newHost(t, answering(usageAnswer(34, 100)))
+				defer h.Close()
+				s := h.sampler(t, &Options{Models: models, Limits: tt.limits, Source: duringCall})
+				round := func(want int) {
+					t.Helper()
+					var passed atomic.Int64
+					var wg sync.WaitGroup
+					for range 10 {
+						wg.Go(func() {
+							_, err := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi))
+							if err == nil {
+								passed.Add(1)
+								return
+							}
+							wantRefusal(t, err, tt.kind)
+						})
+					}
+					wg.Wait()
+					if int(passed.Load()) != want {
+						t.Errorf("got %d answered, want %d", passed.Load(), want)
+					}
+				}
+				round(tt.first)
+				time.Sleep(time.Hour)
+				round(tt.more)
+				if want := tt.first + tt.more; h.asked() != want {
+					t.Errorf("got %d at the model, want %d", h.asked(), want)
+				}
+			})
+		})
+	}
+}
+
+// The budget of a call holds for as long as the call goes on being used, and is
+// its own.
+func TestBudgetOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(plainAnswer))
+		defer h.Close()
+		s := h.sampler(t, &Options{Source: duringCall, Limits: Limits{Call: Budget{Requests: 2}, Window: time.Hour}})
+		ask := func(call string) error {
+			_, err := s.CreateMessage(inCall(t.Context(), call), question(t, hi))
+			return err
+		}
+		if err := errors.Join(ask("1"), ask("2"), ask("3")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Minute)
+		if err := ask("1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Minute) // the first request of the call is out of the window
+		wantRefusal(t, ask("1"), KindBudget)
+		if err := ask("4"); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.governor.calls); n != 2 {
+			t.Errorf("got accounts of %d calls, want 2: the idle ones go", n)
+		}
+	})
+}
+
+func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{
+		Limits:  Limits{Server: Budget{Requests: 1}},
+		Servers: map[string]Policy{"trusted": {Budget: &Budget{Requests: 2}}},
+	})
+	for _, want := range []struct {
+		server string
+		ok     bool
+	}{{"a", true}, {"a", false}, {"b", true}, {"trusted", true}, {"trusted", true}, {"trusted", false}} {
+		_, err := s.For(want.server).CreateMessage(t.Context(), question(t, hi))
+		if (err == nil) != want.ok {
+			t.Errorf("%s: got %v, want answered: %t", want.server, err, want.ok)
+		}
+	}
+}
+
+// What was reserved and not spent is free for others; what was spent is known
+// from the host, or estimated.
+func TestReservationsAreSettled(t *testing.T) {
+	tests := []struct {
+		name      string
+		host      http.HandlerFunc
+		used      int64 // of 134 reserved
+		estimated bool
+	}{
+		{"counted", answering(usageAnswer(3, 2)), 5, false},
+		{"not counted", answering(plainAnswer), 34/4 + 2, true},
+		{"refused by the host", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 0, false},
+		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, plainAnswer)
+		}, 134, true},
+		{"no use", answering(`{"choices":[]}`), 134, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, tt.host)
+			var r Record
+			s := h.sampler(t, &Options{Audit: func(_ context.Context, record *Record) { r = *record }})
+			_, _ = s.CreateMessage(t.Context(), question(t, hi)) // some fail
+			if got := r.InputTokens + r.OutputTokens; got != tt.used || r.Estimated != tt.estimated {
+				t.Errorf("got %d tokens, estimated %t, want %d, %t", got, r.Estimated, tt.used, tt.estimated)
+			}
+			c := s.governor.total.charges[0]
+			if c.open || c.reserved != (Usage{}) || c.spent.tokens() != tt.used {
+				t.Errorf("got the charge %+v, want %d tokens and nothing reserved", c, tt.used)
+			}
+		})
+	}
+}
+
+// A second chance costs too, and is not given when the limits forbid it.
+func TestSecondChanceIsCharged(t *testing.T) {
+	const bad = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g"}}]}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
+	const none = `{"choices":[{"message":{"content":"No."}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
+	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"tools":[{"name":"f"}],"toolChoice":{"mode":"required"}}`
+	for _, tt := range []struct {
+		name, answer string
+		tokens       int64
+		asked        int
+		used         int64
+	}{
+		{"nonsense", bad, 0, 2, 100},
+		{"no call", none, 0, 2, 100},
+		{"nonsense, and nothing left", bad, 220, 1, 50},
+		{"no call, and nothing left", none, 220, 1, 50},
+		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * 199},
+	} {
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(tt.answer, "error") {
+				w.WriteHeader(400)
+			}
+			answering(tt.answer)(w, r)
+		})
+		s := h.sampler(t, &Options{Limits: Limits{Tokens: tt.tokens}})
+		if _, err := s.CreateMessage(t.Context(), question(t, params)); err == nil {
+			t.Errorf("%s: got no error", tt.name)
+		}
+		if used := s.governor.total.charges[0].spent.tokens(); h.asked() != tt.asked || used != tt.used {
+			t.Errorf("%s: asked %d times for %d tokens, want %d, %d", tt.name, h.asked(), used, tt.asked, tt.used)
+		}
+	}
+}
+
+// When the best model costs more than is left, a cheaper one answers.
+func TestCheaperModel(t *testing.T) {
+	h := newHost(t, answering(usageAnswer(34, 100)))
+	s := h.sampler(t, &Options{
+		Models: []Model{{ID: "gpt-4.1", Price: &Price{1e6, 1e6}}, {ID: "gpt-4.1-nano", Price: &Price{1e4, 1e4}}},
+		Limits: Limits{Cost: 136},
+	})
+	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
+		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
+			t.Errorf("got %v, asked %s, want %s", err, h.last(), want)
+		}
+	}
+	_, err := s.CreateMessage(t.Context(), question(t, hi))
+	wantRefusal(t, err, KindCost)
+}
+
+// A reviewer who asks for more than is left is told so.
+func TestReviewerIsHeldToTheBudget(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+		r.Params.MaxTokens = 2000
+		return nil
+	}}})
+	_, err := s.CreateMessage(t.Context(), question(t, hi))
+	wantRefusal(t, err, KindBudget)
+	if h.asked() != 0 {
+		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+}
+
+// A request within another does not wait for a turn that the other has, and
+// there is an end to it.
+func TestDepth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, answering(plainAnswer))
+		defer h.Close()
+		var s *Sampler
+		var records []Record
+		var deepest error
+		s = h.sampler(t, &Options{
+			Source: duringCall, Limits: Limits{Concurrent: 1, Server: Budget{Concurrent: 1}},
+			Audit: func(_ context.Context, r *Record) { records = append(records, *r) },
+			Review: ReviewFuncs{Request: func(ctx context.Context, _ *Request) error {
+				_, err := s.CreateMessage(inCall(ctx, "inner"), question(t, hi))
+				if deepest == nil {
+					deepest = err
+				}
+				return nil
+			}},
+		})
+		if _, err := s.CreateMessage(inCall(t.Context(), "outer"), question(t, hi)); err != nil {
+			t.Fatal(err)
+		}
+		wantRefusal(t, deepest, KindDepth)
+		if len(records) != 3 || h.asked() != 2 {
+			t.Fatalf("got %d records, %d asked, want 3, 2", len(records), h.asked())
+		}
+		for i, r := range records {
+			if r.Depth != 3-i || r.Call != "outer" {
+				t.Errorf("got depth %d, charged to %q, want %d, the outer call", r.Depth, r.Call, 3-i)
+			}
+		}
+	})
+}
+
+// One server's queue does not hold up the others.
+func TestConcurrencyOfAServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		answer := answering(plainAnswer)
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
+		defer h.Close()
+		s := h.sampler(t, &Options{Limits: Limits{Concurrent: 3, Server: Budget{Concurrent: 2}}})
+		var wg sync.WaitGroup
+		for _, server := range []string{"a", "a", "a", "a", "b"} {
+			wg.Go(func() {
+				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if h.asked() != 3 {
+			t.Errorf("got %d at the model, want two of a and one of b", h.asked())
+		}
+		close(release)
+		wg.Wait()
+		if h.asked() != 5 {
+			t.Errorf("got %d in the end, want 5", h.asked())
+		}
+	})
+}
+
+// A request that takes longer than the window counts until it is over.
+func TestLongRequestsStayCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := answering(plainAnswer)
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
+		defer h.Close()
+		s := h.sampler(t, &Options{Limits: Limits{Requests: 1, Window: time.Minute}})
+		ask := func() error {
+			_, err := s.CreateMessage(t.Context(), question(t, hi))
+			return err
+		}
+		first := make(chan error)
+		go func() { first <- ask() }()
+		time.Sleep(2 * time.Minute)
+		wantRefusal(t, ask(), KindBudget)
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(); err != nil {
+			t.Errorf("after the first: %v", err)
+		}
+	})
+}
