@@ -209,3 +209,19 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestEnumeratedValuesInStrings(t *testing.T) {
+	tool := toolWith(t, `{"type":"object","properties":{"v":{"enum":[1,"two","3",3,true,null]}}}`)
+	for in, want := range map[string]string{
+		`{"v":"1"}`: `{"v":1}`, `{"v":"3"}`: `{"v":"3"}`, `{"v":"true"}`: `{"v":true}`, `{"v":"two"}`: `{"v":"two"}`, `{"v":1}`: `{"v":1}`,
+	} {
+		if got, err := tool.Arguments(in); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`{"v":"4"}`, `{"v":"false"}`, `{"v":""}`} {
+		if got, err := tool.Arguments(in); err == nil {
+			t.Errorf("%s: got %s, want it refused", in, got)
+		}
+	}
+}

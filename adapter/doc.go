@@ -14,7 +14,15 @@
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(ts.Definitions()))
 //	answers, err := ts.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// langchaingo's own agents take ts.Tools().
+// langchaingo's own agents take ts.Tools(). [Toolset.DefinitionsFor] writes the
+// schemas for a provider that does not take them as they are.
+//
+// # Life
+//
+// A toolset follows its servers: [Toolset.Add], [Toolset.Remove],
+// [Toolset.Refresh], and the announcements of servers that make them change what
+// is offered, and [Options.OnChange] is told. A [Tool] stays what it was when it
+// was given out.
 //
 // # What reaches the server
 //
@@ -23,11 +31,28 @@
 // where the tool's schema leaves no doubt, and then checked against the schema
 // as the server wrote it. Only what passes is sent; see [Tool.Arguments].
 //
+// Between that and the server stand the host's interceptors
+// ([Options.Intercept]) and then its approval ([Options.Approve]), which sees
+// exactly what will be sent. Tools that changed since they were pinned are not
+// there at all ([Server.Pins]).
+//
 // # What reaches the model
 //
 // A tool that fails, arguments that do not fit and a name that does not exist
 // are text for the model, so that it can do better; see [Result]. Only what the
 // model cannot mend is a Go error: a lost connection, the end of the context.
+//
+// # Bounds
+//
+//	tools of one server          1,000   Options.MaxTools
+//	text of one result           64 KiB  Options.MaxResult
+//	media of one result          8 MiB   Options.MaxMedia
+//	results kept for paging      none    Options.Spill
+//	calls of one Dispatch at once  8     Options.Parallelism
+//	lists because of announcements, for each server  one a second  Options.RefreshInterval
+//	arguments of one call        4 MiB
+//	decisions that are remembered  10,000
+//	subschemas of one definition 10,000
 //
 // # Concurrency
 //

@@ -94,3 +94,40 @@ func ExampleToolset_Call() {
 	// Error: there is no tool named "forcast". The tools are: forecast
 	// there is no tool named "forcast"
 }
+
+func ExampleToolset_DefinitionsFor() {
+	ctx := context.Background()
+	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ts.Close()
+	_, changes := ts.DefinitionsFor(adapter.Gemini)
+	for _, c := range changes {
+		fmt.Printf("%s: %s (%s)\n", c.Keyword, c.Note, c.Effect)
+	}
+	// Output:
+	// additionalProperties: left out (same)
+}
+
+func ExampleOptions_approve() {
+	ctx := context.Background()
+	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, &adapter.Options{
+		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+			fmt.Println("may", a.Tool.Name(), "run with", string(a.Arguments))
+			return adapter.Decision{Allow: true, Remember: adapter.SameTool}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ts.Close()
+	for _, city := range []string{"Rome", "Oslo"} {
+		call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: fmt.Sprintf(`{"city":%q,"days":1}`, city)}}
+		fmt.Println(ts.Call(ctx, call).Text)
+	}
+	// Output:
+	// may forecast run with {"city":"Rome","days":1}
+	// Rome: sunny for 1 days
+	// Oslo: sunny for 1 days
+}

@@ -18,7 +18,9 @@ import (
 )
 
 // publishedSchemas reads testdata/schemas: input schemas of tools by source and
-// name, written after what servers and SDKs publish, and pathological ones.
+// name. A file named after a server is what that server listed; modelled.json
+// holds schemas shaped like those of servers and SDKs that were not run, and
+// pathological.json those that nobody should write.
 func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 	files, err := filepath.Glob("testdata/schemas/*.json")
 	if err != nil {
@@ -64,12 +66,12 @@ func TestProfiles(t *testing.T) {
 	all := publishedSchemas(t)
 	published := 0
 	for name := range all {
-		if !strings.HasPrefix(name, "pathological/") {
+		if !strings.HasPrefix(name, "pathological/") && !strings.HasPrefix(name, "modelled/") {
 			published++
 		}
 	}
 	if published < 60 {
-		t.Errorf("got %d published schemas, want at least 60", published)
+		t.Errorf("got %d published schemas, want at least 60 that servers listed", published)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		tool := toolWith(t, string(all[name]))

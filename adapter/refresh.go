@@ -261,19 +261,26 @@ func (t *Toolset) wakeLocked(s *server) {
 	t.behind.Go(func() { t.follow(s) })
 }
 
+// has reports whether a server is in the toolset, and that is open.
+func (t *Toolset) has(s *server) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.closed && slices.Contains(t.servers, s)
+}
+
 // follow refreshes a server for as long as it announces changes, and not more
 // often than the host wants.
 func (t *Toolset) follow(s *server) {
 	for {
 		t.mu.Lock()
-		if !s.refresh.wanted || t.closed {
+		if !s.refresh.wanted || t.closed || !slices.Contains(t.servers, s) {
 			s.refresh.running = false
 			t.mu.Unlock()
 			return
 		}
 		s.refresh.wanted = false
 		t.mu.Unlock()
-		if err := t.refresh(t.life, s); err != nil && t.life.Err() == nil {
+		if err := t.refresh(t.life, s); err != nil && t.has(s) {
 			t.opts.Logger.Warn("tools not listed again", "server", s.label, "error", err)
 			t.tell(Event{Server: s.label, Kind: ToolsChanged, Err: err})
 		}

@@ -10,6 +10,8 @@ import (
 // take.
 func (w *writer) standard() map[string]any {
 	out := w.flatten(object(w.modern(w.root, "")))
+	m := mender{writer: w, out: &writer{root: out}, moved: map[string]string{}}
+	m.mend(out)
 	if len(w.changes) > 0 {
 		delete(out, "$schema")
 	}

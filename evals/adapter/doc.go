@@ -1,0 +1,3 @@
+// Package adapter runs one scenario over several servers through langchaingo's
+// own agents and through ours: the same toolset serves them all.
+package adapter

@@ -1,0 +1,222 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/agents"
+	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// The scenario: two servers have a tool of the same name, one of which fails for
+// one city; a third one cannot be reached. The model asks both, gets a number in
+// a string and a failure across, mends its call, and sums up.
+
+// question is what the agents are asked.
+const question = "How warm is it in Rome and in Oslo?"
+
+// answer is what they must come to.
+const answer = "Rome 30, Oslo 10."
+
+// log is what the servers were asked for.
+type log struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (l *log) server(t *testing.T, name string, temperatures map[string]int) adapter.Server {
+	t.Helper()
+	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{
+		Name: "temperature", Description: "Tells the temperature in a city.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city","days"],"additionalProperties":false}`),
+	}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		l.mu.Lock()
+		l.calls = append(l.calls, name+" "+string(r.Params.Arguments))
+		l.mu.Unlock()
+		var in struct{ City string }
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+			return nil, err
+		}
+		degrees, ok := temperatures[in.City]
+		if !ok {
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such city: " + in.City}}}, nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(degrees)}}}, nil
+	})
+	transport, conn := mcpclient.Pipe()
+	session, err := s.Connect(context.Background(), pipe{conn}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return adapter.Server{Name: name, Transport: transport}
+}
+
+type unreachable struct{}
+
+func (unreachable) Dial(context.Context) (mcpclient.Conn, error) {
+	return nil, errors.New("nobody there")
+}
+
+// toolset opens the servers of the scenario.
+func (l *log) toolset(t *testing.T) *adapter.Toolset {
+	t.Helper()
+	ts, err := adapter.Open(t.Context(), []adapter.Server{
+		l.server(t, "south", map[string]int{"Rome": 30}),
+		{Name: "gone", Transport: unreachable{}},
+		l.server(t, "north", map[string]int{"Oslo": 10}),
+	}, &adapter.Options{Start: adapter.StartAvailable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ts.Close() })
+	return ts
+}
+
+// script is a model that says what is written, and checks what it is told.
+type script struct {
+	t       *testing.T
+	replies []reply
+	next    int
+}
+
+// reply is what the model says once the last thing that it was told contains
+// what it expects.
+type reply struct {
+	expects []string
+	says    *llms.ContentChoice
+}
+
+func (s *script) GenerateContent(_ context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
+	if s.next == len(s.replies) {
+		return nil, errors.New("the script is over")
+	}
+	r := s.replies[s.next]
+	s.next++
+	var o llms.CallOptions
+	for _, set := range opts {
+		set(&o)
+	}
+	definitions, err := json.Marshal([]any{o.Tools, o.Functions})
+	if err != nil {
+		return nil, err
+	}
+	told := fmt.Sprint(messages) + string(definitions)
+	for _, want := range r.expects {
+		if !strings.Contains(told, want) {
+			s.t.Errorf("model call %d: got %s\nwant it with %q", s.next, told, want)
+		}
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{r.says}}, nil
+}
+
+func (s *script) Call(ctx context.Context, prompt string, opts ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, s, prompt, opts...)
+}
+
+func says(text string) *llms.ContentChoice { return &llms.ContentChoice{Content: text} }
+
+func calls(pairs ...string) *llms.ContentChoice {
+	c := &llms.ContentChoice{StopReason: "tool_calls"}
+	for pair := range slices.Chunk(pairs, 2) {
+		f := &llms.FunctionCall{Name: pair[0], Arguments: pair[1]}
+		c.ToolCalls = append(c.ToolCalls, llms.ToolCall{ID: fmt.Sprintf("%s %d", pair[0], len(c.ToolCalls)), Type: "function", FunctionCall: f})
+		c.FuncCall = f
+	}
+	return c
+}
+
+// asked is what every agent makes of the scenario.
+var asked = []string{
+	`south {"city":"Rome","days":1}`,
+	`south {"city":"Oslo","days":1}`,
+	`north {"city":"Oslo","days":1}`,
+}
+
+func (l *log) check(t *testing.T, got string, err error) {
+	t.Helper()
+	if err != nil || !strings.Contains(got, answer) {
+		t.Errorf("got %q, %v, want %q", got, err, answer)
+	}
+	if diff := cmp.Diff(l.calls, asked); diff != "" {
+		t.Errorf("got (-) want (+) calls:\n%s", diff)
+	}
+}
+
+func TestReActAgent(t *testing.T) {
+	var l log
+	ts := l.toolset(t)
+	model := &script{t: t, replies: []reply{
+		{[]string{"south__temperature: Tells the temperature", "north__temperature"}, says("Thought: Rome first.\nAction: south__temperature\nAction Input: ```json\n{\"city\":\"Rome\",\"days\":\"1\"}\n```\nObservation: 25\nThought: done")},
+		{[]string{"Observation: 30"}, says("Thought: Oslo.\nAction: South__Temperature\nAction Input: {\"city\":\"Oslo\",\"days\":1}")},
+		{[]string{"Observation: Error: no such city: Oslo"}, says("Thought: The other one.\nAction: north__temperature\nAction Input: Oslo")},
+		// A bare value is for a tool with one parameter only: this one has two.
+		{[]string{"want a JSON object with the properties"}, says("Thought: Once more.\nAction: north__temperature\nAction Input: {\"city\":\"Oslo\",\"days\":1}")},
+		{[]string{"Observation: 10"}, says("Thought: I know.\nFinal Answer: " + answer)},
+	}}
+	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOneShotAgent(model, ts.Tools(), agents.WithMaxIterations(6))), question)
+	l.check(t, got, err)
+}
+
+func TestOpenAIFunctionsAgent(t *testing.T) {
+	var l log
+	ts := l.toolset(t)
+	model := &script{t: t, replies: []reply{
+		{[]string{`"south__temperature"`, `"north__temperature"`}, calls("south__temperature", `{"__arg1":"{\"city\":\"Rome\",\"days\":1}"}`)},
+		{[]string{"30"}, calls("south__temperature", `{"city":"Oslo","days":"1"}`)},
+		{[]string{"Error: no such city: Oslo"}, calls("north__temperature", `{"__arg1":{"city":"Oslo","days":1}}`)},
+		{[]string{"10"}, says(answer)},
+	}}
+	got, err := chains.Run(t.Context(), agents.NewExecutor(agents.NewOpenAIFunctionsAgent(model, ts.Tools())), question)
+	l.check(t, got, err)
+}
+
+func TestOurAgent(t *testing.T) {
+	var l log
+	ts := l.toolset(t)
+	model := &script{t: t, replies: []reply{
+		{[]string{`"south__temperature"`, `"required":["city","days"]`}, calls("south__temperature", `{"city":"Rome","days":"1"}`)},
+		{[]string{"30"}, calls("SOUTH__temperature", `{"city":"Oslo","days":1}`)},
+		{[]string{"Error: no such city: Oslo"}, calls("north__temperature", `{"city":"Oslo","days":1}`)},
+		{[]string{"10"}, says(answer)},
+	}}
+	a, err := agent.New(model, ts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Run(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.check(t, fmt.Sprint(res.Messages), nil)
+}
+
+// TestDispatch runs the scenario by hand, with both cities in one turn.
+func TestDispatch(t *testing.T) {
+	var l log
+	ts := l.toolset(t)
+	turn := calls("south__temperature", `{"city":"Rome","days":1}`, "south__temperature", `{"city":"Oslo","days":1}`, "north__temperature", `{"city":"Oslo","days":1}`)
+	messages, err := ts.Dispatch(t.Context(), turn.ToolCalls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"30", "Error: no such city: Oslo", "10"} {
+		if got := messages[i].Parts[0].(llms.ToolCallResponse); got.Content != want || got.ToolCallID != turn.ToolCalls[i].ID {
+			t.Errorf("answer %d: got %+v, want %q", i, got, want)
+		}
+	}
+}
