@@ -251,8 +251,8 @@ func (s *signIn) code(answer url.Values) (string, error) {
 	if answer.Has("error") {
 		return "", &ServerError{
 			Doing: "sign in", Issuer: shown(s.site.issuer()),
-			Code:        scrub(answer.Get("error"), s.state, s.verifier),
-			Description: scrub(answer.Get("error_description"), s.state, s.verifier),
+			Code:        scrub(answer.Get("error"), s.state, s.verifier, answer.Get("code")),
+			Description: scrub(answer.Get("error_description"), s.state, s.verifier, answer.Get("code")),
 		}
 	}
 	code := answer.Get("code")

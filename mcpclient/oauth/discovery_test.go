@@ -156,6 +156,16 @@ func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	}
 }
 
+// TestNamedMetadataMustExist: a server that names metadata is none of the past.
+func TestNamedMetadataMustExist(t *testing.T) {
+	w := legacyWorld(t, true)
+	w.challenge = `resource_metadata="https://mcp.test/nowhere"`
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "that the server names") || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want an error and no sign-in", err, w.asked)
+	}
+}
+
 func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.scheme, w.challenge = "Basic", `realm="x"`

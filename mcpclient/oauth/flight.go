@@ -152,7 +152,7 @@ func (t *Transport) ready(ctx context.Context) (*session, error) {
 	now := time.Now()
 	r := &renewal{demand: &demand{}, used: s, early: true}
 	switch {
-	case s.token.expired(now, lastUse):
+	case s.token.expired(now, s.token.last()):
 		next, err := t.renew(ctx, r)
 		return next, err
 	case s.token.expired(now, s.token.early()):

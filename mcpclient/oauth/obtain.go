@@ -143,7 +143,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Tok
 // isNews reports whether a stored token is another one than that which was
 // refused, and may serve.
 func (t *Transport) isNews(r *renewal, tok *Token) bool {
-	return t.fits(tok) && !tok.expired(time.Now(), lastUse) &&
+	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) &&
 		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)
 }
 

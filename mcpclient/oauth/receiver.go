@@ -40,8 +40,8 @@ type Reception interface {
 // the sign-in only, and takes one answer.
 type Loopback struct {
 	// Open sends the person to the URL: it shows the whole of it, and opens it in
-	// a browser when the person agrees; [OpenBrowser] does the latter. It may
-	// return before the person has finished. Required.
+	// a browser when the person agrees; [OpenBrowser] does the latter. The answer
+	// is awaited while it runs and after it has returned. Required.
 	Open func(ctx context.Context, url string) error
 
 	// Port is where to listen. Default: one that is free, and the same one again
@@ -110,14 +110,20 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 	r.mu.Lock()
 	r.state = u.Query().Get("state")
 	r.mu.Unlock()
-	if err := r.open(ctx, authorizationURL); err != nil {
-		return nil, fmt.Errorf("open the sign-in page: %w", err)
-	}
-	select {
-	case answer := <-r.answer:
-		return answer, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	opened := make(chan error, 1)
+	go func() { opened <- r.open(ctx, authorizationURL) }() // may outlive the sign-in, like Paste.Ask
+	for {
+		select {
+		case err := <-opened:
+			if err != nil {
+				return nil, fmt.Errorf("open the sign-in page: %w", err)
+			}
+			opened = nil
+		case answer := <-r.answer:
+			return answer, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

@@ -24,6 +24,15 @@ func (t *Token) early() time.Duration {
 	return min(earlyRenewal, t.Expiry.Sub(t.Issued)/5)
 }
 
+// last is how long before its end a token is not used any more: a few seconds,
+// but not more than a tenth of its life.
+func (t *Token) last() time.Duration {
+	if t.Issued.IsZero() || t.Expiry.IsZero() {
+		return lastUse
+	}
+	return min(lastUse, t.Expiry.Sub(t.Issued)/10)
+}
+
 // refresh gets a new token for the refresh token of old. It is nil when the
 // refresh token is worth nothing any more.
 func (t *Transport) refresh(ctx context.Context, s *site, old *Token) (*Token, error) {

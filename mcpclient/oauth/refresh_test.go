@@ -235,3 +235,22 @@ func TestLifetime(t *testing.T) {
 		}
 	}
 }
+
+// TestShortLives: tokens that live for seconds are used, not only renewed.
+func TestShortLives(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.life = 3 * time.Second
+		auth := w.transport(w.options())
+		for range 5 {
+			w.mustCall(auth)
+		}
+		if got := w.grants(); len(got) != 1 {
+			t.Errorf("got %q, want one token for all the calls", got)
+		}
+		time.Sleep(w.life)
+		w.mustCall(auth)
+		if got := w.grants(); len(got) != 2 {
+			t.Errorf("got %q, want a refresh at the end", got)
+		}
+	})
+}

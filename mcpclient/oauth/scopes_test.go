@@ -79,7 +79,7 @@ func TestStepUpThatCannotHelp(t *testing.T) {
 	})
 	for range 3 {
 		err := call(t.Context(), auth)
-		if scope, ok := errors.AsType[*ScopeError](err); !ok || !slices.Equal(scope.Scopes, []string{"admin"}) {
+		if scope, ok := errors.AsType[*ScopeError](err); !ok || !slices.Equal(scope.Scopes, []string{"admin"}) || !strings.Contains(err.Error(), `the scopes "admin"`) {
 			t.Errorf("got %v, want a ScopeError of admin", err)
 		}
 	}
@@ -129,5 +129,23 @@ func TestForbiddenIsPassedOn(t *testing.T) {
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }
 	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "403") || len(w.paths) > 0 {
 		t.Errorf("got %v after %q, want the 403", err, w.paths)
+	}
+}
+
+// TestStepUpWithoutErrorCode: servers of the official Go SDK name the scopes,
+// but not the error.
+func TestStepUpWithoutErrorCode(t *testing.T) {
+	w := newWorld(t)
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+		if got := w.tokens[strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")]; got != nil && !covers(got.scopes, []string{"write"}) {
+			rw.Header().Set("WWW-Authenticate", `Bearer scope="write"`)
+			rw.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.protected(rw, req)
+	}
+	w.mustCall(w.transport(w.options()))
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins, want 2", len(w.asked))
 	}
 }

@@ -95,15 +95,15 @@ type Token struct {
 	Thumbprint string    `json:"thumbprint,omitempty"` // of the DPoP key that it is bound to
 }
 
-func (t *Token) String() string {
+func (t Token) String() string {
 	return fmt.Sprintf("oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
 }
 
 // GoString is String.
-func (t *Token) GoString() string { return t.String() }
+func (t Token) GoString() string { return t.String() }
 
 // LogValue is String.
-func (t *Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // expired reports a token that is not good for another moment.
 func (t *Token) expired(now time.Time, margin time.Duration) bool {

@@ -45,17 +45,16 @@ const maxToken = 64 << 10
 // requestToken asks a token endpoint. A server that wants a nonce in the proof
 // is asked once more.
 func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
-	a, form, err := t.postToken(ctx, r)
+	a, secrets, err := t.postToken(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.doing, err)
 	}
-	secrets := secretsIn(form, r.secret)
 	failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
 	if failure.Code == "use_dpop_nonce" && t.dpop != nil && a.header.Get("Dpop-Nonce") != "" {
-		if a, form, err = t.postToken(ctx, r); err != nil {
+		if a, secrets, err = t.postToken(ctx, r); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.doing, err)
 		}
-		failure = a.serverError(r.doing, r.meta.Issuer, secretsIn(form, r.secret)...)
+		failure = a.serverError(r.doing, r.meta.Issuer, secrets...)
 	}
 	if a.status != http.StatusOK || failure.Code != "" {
 		return nil, failure
@@ -67,7 +66,9 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 	return got, nil
 }
 
-func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (*answer, url.Values, error) {
+// postToken makes the request once. It returns also what of it no error may
+// show, should the server echo it.
+func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, secrets []string, err error) {
 	form := url.Values{}
 	for k, v := range r.form {
 		form[k] = v
@@ -89,24 +90,26 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (*answer, ur
 		}
 		header["Dpop"] = []string{proof}
 	}
-	a, err := fetch.post(ctx, "token endpoint", r.meta.TokenEndpoint, header, []byte(form.Encode()))
+	a, err = fetch.post(ctx, "token endpoint", r.meta.TokenEndpoint, header, []byte(form.Encode()))
 	if err != nil {
 		return nil, nil, err
 	}
 	t.keepNonce(r.meta.TokenEndpoint, a.header)
-	if r.client != nil && r.client.Secret != "" { // for what a server may echo
-		form.Set("client_secret", r.client.Secret)
-	}
-	return a, form, nil
+	return a, secretsIn(form, header, r), nil
 }
 
-// secretsIn are the values of a form that no error may show.
-func secretsIn(form url.Values, names []string) []string {
-	var out []string
-	for _, name := range append([]string{"client_secret", "client_assertion"}, names...) {
-		out = append(out, form[name]...)
+// secretsIn are the secrets of a request, in each form that they have in it.
+func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
+	secrets := []string{header.Get("Dpop")}
+	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
+		secrets = append(secrets, credentials, url.QueryEscape(r.client.Secret), r.client.Secret)
 	}
-	return out
+	for _, name := range append([]string{"client_secret", "client_assertion"}, r.secret...) {
+		for _, v := range form[name] {
+			secrets = append(secrets, url.QueryEscape(v), v)
+		}
+	}
+	return secrets
 }
 
 // token makes a token of an answer.

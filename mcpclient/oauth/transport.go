@@ -218,7 +218,8 @@ func (e *attempts) renew(d *demand, s *session) (*session, error) {
 
 // stepUp answers a 403 that asks for more scopes.
 func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
-	if d.code != "insufficient_scope" {
+	// Servers of the official Go SDK name the scopes, but not the error.
+	if d.code != "insufficient_scope" && (d.code != "" || len(d.scopes) == 0) {
 		return nil, nil
 	}
 	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
@@ -240,7 +241,7 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 // for a person, and returns early when ctx ends.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)
-	if err != nil || s != nil && !s.token.expired(time.Now(), lastUse) {
+	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {
 		return err
 	}
 	needed, d, err := t.ask(ctx)

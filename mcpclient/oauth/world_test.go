@@ -355,3 +355,29 @@ func silence(_ http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, req.Body) // or the end of the request would not be noticed
 	<-req.Context().Done()
 }
+
+// onLoopback serves the world at one real address: server and authorization
+// server share it.
+func (w *world) onLoopback() http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		base := "http://" + req.Host
+		w.set(func() {
+			w.resource, w.issuers = base+"/mcp", []string{base}
+			w.meta["issuer"], w.meta["token_endpoint"], w.meta["authorization_endpoint"] = base, base+"/token", base+"/authorize"
+			w.meta["registration_endpoint"] = nil
+		})
+		switch {
+		case req.URL.Path == "/mcp" || strings.Contains(req.URL.Path, "protected-resource"):
+			req.Host = "mcp.test"
+			w.ServeHTTP(rw, req)
+		case req.URL.Path == "/token":
+			_ = req.ParseForm()
+			w.set(func() {
+				w.forms = append(w.forms, req.PostForm)
+				w.tokenLocked(rw, req, base)
+			})
+		default:
+			w.authorization(rw, req)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+// The conformance program is the client that the official conformance suite
+// runs for its auth scenarios. The suite gives the server's URL as the last
+// argument, and the scenario in environment variables.
+package main
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// document is the client id metadata document that the suite knows.
+const document = "https://conformance-test.local/client-metadata.json"
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	defer cancel()
+	if err := run(ctx, os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run signs in, lists the tools and calls the first one.
+func run(ctx context.Context, serverURL, scenario, revision string) (err error) {
+	opts, err := options(ctx, serverURL, scenario)
+	if err != nil {
+		return err
+	}
+	auth, err := oauth.New(serverURL, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = auth.Close() }()
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, &mcpclient.Options{Revision: revision})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, err := client.CallTool(ctx, tool.Name, map[string]any{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scenarioContext is what the suite provisions for some scenarios.
+type scenarioContext struct {
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	Issuer           string `json:"issuer"`
+	PrivateKey       string `json:"private_key_pem"`
+	IDPClientID      string `json:"idp_client_id"`
+	IDPIDToken       string `json:"idp_id_token"`
+	IDPIssuer        string `json:"idp_issuer"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
+	ValidJWT         string `json:"valid_jwt"`
+}
+
+func options(ctx context.Context, serverURL, scenario string) (*oauth.Options, error) {
+	var given scenarioContext
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &given); err != nil {
+			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+		}
+	}
+	opts := new(oauth.Options)
+	if strings.HasPrefix(scenario, "auth/dpop") {
+		opts.DPoP = &oauth.DPoP{Require: true}
+	}
+	var err error
+	opts.Grant, err = grant(ctx, serverURL, scenario, &given)
+	return opts, err
+}
+
+func grant(ctx context.Context, serverURL, scenario string, given *scenarioContext) (oauth.Grant, error) {
+	receiver := &oauth.Loopback{Open: browse}
+	switch scenario {
+	case "auth/pre-registration":
+		c := oauth.Credentials{Issuer: given.Issuer, ID: given.ClientID, Secret: given.ClientSecret}
+		return &oauth.AuthorizationCode{Receiver: receiver, Clients: []oauth.Credentials{c}}, nil
+	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
+		c, err := provisioned(ctx, serverURL, given)
+		return &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}, err
+	case "auth/enterprise-managed-authorization":
+		c, err := provisioned(ctx, serverURL, given)
+		return &oauth.Enterprise{
+			Clients: []oauth.Credentials{c},
+			Provider: oauth.IdentityProvider{
+				TokenEndpoint: given.IDPTokenEndpoint,
+				Client:        oauth.Credentials{Issuer: given.IDPIssuer, ID: given.IDPClientID},
+				SubjectToken:  func(context.Context) (string, error) { return given.IDPIDToken, nil },
+			},
+		}, err
+	case "auth/wif-jwt-bearer":
+		found, err := oauth.Discover(ctx, serverURL, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &oauth.Workload{
+			Issuers:   found.Issuers,
+			Assertion: func(context.Context, string) (string, error) { return given.ValidJWT, nil },
+			ClientID:  given.ClientID,
+		}, nil
+	}
+	return &oauth.AuthorizationCode{Receiver: receiver, Document: &oauth.Credentials{ID: document}}, nil
+}
+
+// provisioned makes credentials of what the suite gives. It does not say which
+// authorization server they are for: it is the one that the server names.
+func provisioned(ctx context.Context, serverURL string, given *scenarioContext) (oauth.Credentials, error) {
+	c := oauth.Credentials{ID: given.ClientID, Secret: given.ClientSecret}
+	found, err := oauth.Discover(ctx, serverURL, nil)
+	if err != nil {
+		return c, err
+	}
+	c.Issuer = found.Issuers[0]
+	if given.PrivateKey == "" {
+		return c, nil
+	}
+	block, _ := pem.Decode([]byte(given.PrivateKey))
+	if block == nil {
+		return c, errors.New("private_key_pem is not PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return c, err
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return c, fmt.Errorf("private_key_pem: a %T cannot sign", key)
+	}
+	c.Key = signer
+	return c, nil
+}
+
+// browse is the person and the browser: it follows the redirects.
+func browse(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}

@@ -1,0 +1,162 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+//go:embed provider.mjs
+var providerProgram []byte
+
+// Provider is a running authorization server: oidc-provider, which is certified
+// for OpenID Connect. It registers clients, demands PKCE, rotates refresh
+// tokens, and gives signed tokens for one resource, whose scopes are notes:read
+// and notes:write.
+type Provider struct {
+	Issuer string
+}
+
+// StartProvider runs one until the test ends.
+func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
+	t.Helper()
+	node, modules := Node(t)
+	program := filepath.Join(t.TempDir(), "provider.mjs")
+	if err := os.WriteFile(program, providerProgram, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, node, program, modules, port, resource, fmt.Sprint(int(life.Seconds())))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the authorization server's stderr:\n%s", stderr.String())
+		}
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "listening\n" {
+		t.Fatalf("the authorization server did not start: %q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
+	return &Provider{Issuer: "http://127.0.0.1:" + port}
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+var (
+	formAction = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
+	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]*)"`)
+)
+
+// Browse is a person with a browser, who fills in the server's pages and allows
+// everything, until a redirect has led to the application.
+func (p *Provider) Browse(ctx context.Context, authorizationURL string) error {
+	back := ""
+	if err := p.BrowseUntil(ctx, authorizationURL, func(u *url.URL) { back = u.String() }); err != nil {
+		return err
+	}
+	resp, err := request(ctx, http.DefaultClient, http.MethodGet, back, nil)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// BrowseUntil is Browse up to the redirect to the application, whose URL done
+// gets.
+func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, done func(*url.URL)) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := request(ctx, browser, http.MethodGet, authorizationURL, nil)
+	for range 20 {
+		if err != nil {
+			return err
+		}
+		page, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+		_ = resp.Body.Close()
+		if err != nil {
+			return err
+		}
+		next, err := resp.Location()
+		if err == nil && !strings.HasPrefix(next.String(), p.Issuer+"/") {
+			done(next)
+			return nil
+		}
+		if err == nil {
+			resp, err = request(ctx, browser, http.MethodGet, next.String(), nil)
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if resp, err = fillIn(ctx, browser, resp, page); err != nil {
+			return err
+		}
+	}
+	return errors.New("the pages do not end")
+}
+
+// fillIn sends the form of a page.
+func fillIn(ctx context.Context, browser *http.Client, resp *http.Response, page []byte) (*http.Response, error) {
+	action, prompt := formAction.FindSubmatch(page), formPrompt.FindSubmatch(page)
+	if action == nil || prompt == nil {
+		return nil, fmt.Errorf("HTTP status %d, a page without a form:\n%s", resp.StatusCode, page)
+	}
+	target, err := resp.Request.URL.Parse(html.UnescapeString(string(action[1])))
+	if err != nil {
+		return nil, err
+	}
+	form := url.Values{"prompt": {string(prompt[1])}, "login": {"ada"}, "password": {"any"}}
+	return request(ctx, browser, http.MethodPost, target.String(), form)
+}
+
+func request(ctx context.Context, client *http.Client, method, target string, form url.Values) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return client.Do(req)
+}

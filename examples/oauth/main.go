@@ -1,0 +1,164 @@
+// The oauth example signs in to a protected MCP server, and lists its tools or
+// calls one.
+//
+//	go run ./examples/oauth https://mcp.example.com/mcp
+//	go run ./examples/oauth -call add_note -args '{"text":"buy milk"}' https://mcp.example.com/mcp
+//	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
+//	go run ./examples/oauth -sign-out https://mcp.example.com/mcp
+//
+// What it is given is kept in a folder of the user's configuration, so that the
+// next run needs no sign-in.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	p := &program{in: bufio.NewReader(os.Stdin), out: os.Stdout, open: oauth.OpenBrowser}
+	if err := p.run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "oauth:", err)
+		os.Exit(1)
+	}
+}
+
+// program is the example with its surroundings.
+type program struct {
+	in   *bufio.Reader
+	out  io.Writer
+	open func(ctx context.Context, url string) error
+}
+
+// settings are what the command line says.
+type settings struct {
+	server, store, call, args string
+	paste, signOut            bool
+}
+
+func (p *program) run(ctx context.Context, args []string) (err error) {
+	s, err := p.parse(args)
+	if err != nil {
+		return err
+	}
+	store, err := oauth.FileStore(s.store)
+	if err != nil {
+		return err
+	}
+	auth, err := oauth.New(s.server, &oauth.Options{
+		Grant: &oauth.AuthorizationCode{
+			Receiver: p.receiver(s.paste),
+			Register: &oauth.ClientMetadata{ClientName: "mcpchain example"},
+		},
+		Store: store,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, auth.Close()) }()
+	if s.signOut {
+		return auth.SignOut(ctx)
+	}
+	// Before connecting, as that does not wait as long as a person may need.
+	if err := auth.SignIn(ctx); err != nil {
+		return err
+	}
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.server, Client: auth.Client()}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	if s.call != "" {
+		return p.call(ctx, client, s)
+	}
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, "%s: %s\n", tool.Name, tool.Description)
+	}
+	return nil
+}
+
+func (p *program) parse(args []string) (*settings, error) {
+	s := new(settings)
+	flags := flag.NewFlagSet("oauth", flag.ContinueOnError)
+	flags.SetOutput(p.out)
+	flags.StringVar(&s.store, "store", "", "the `folder` to keep tokens in (default: mcpchain/tokens in the user's configuration)")
+	flags.StringVar(&s.call, "call", "", "the `tool` to call, instead of listing them")
+	flags.StringVar(&s.args, "args", "{}", "the arguments of the tool, a JSON `object`")
+	flags.BoolVar(&s.paste, "paste", false, "sign in with a browser on another device")
+	flags.BoolVar(&s.signOut, "sign-out", false, "forget the token")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() != 1 {
+		return nil, errors.New("want one argument, the URL of an MCP server")
+	}
+	s.server = flags.Arg(0)
+	if !json.Valid([]byte(s.args)) {
+		return nil, errors.New("-args: not JSON")
+	}
+	if s.store == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return nil, fmt.Errorf("%w: name a folder with -store", err)
+		}
+		s.store = filepath.Join(dir, "mcpchain", "tokens")
+	}
+	return s, nil
+}
+
+func (p *program) call(ctx context.Context, client *mcpclient.Client, s *settings) error {
+	result, err := client.CallTool(ctx, s.call, json.RawMessage(s.args))
+	if err != nil {
+		return err
+	}
+	if err := result.Err(); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, result.Text())
+	return nil
+}
+
+// receiver is how the answer of a sign-in comes back.
+func (p *program) receiver(paste bool) oauth.Receiver {
+	if paste {
+		return &oauth.Paste{Ask: p.askForAnswer}
+	}
+	return &oauth.Loopback{Open: p.offerToOpen}
+}
+
+// offerToOpen shows the URL before anything opens it.
+func (p *program) offerToOpen(ctx context.Context, url string) error {
+	fmt.Fprintf(p.out, "The server wants you to sign in at\n\n  %s\n\nOpen it in the browser? [Y/n] ", url)
+	line, err := p.in.ReadString('\n')
+	if err != nil && line == "" {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "n") {
+		fmt.Fprintln(p.out, "Then open it yourself. Waiting …")
+		return nil
+	}
+	return p.open(ctx, url)
+}
+
+func (p *program) askForAnswer(_ context.Context, url string) (string, error) {
+	fmt.Fprintf(p.out, "Open this URL on a device with a browser, and sign in:\n\n  %s\n\n"+
+		"The last page will not load. Copy its whole address to here: ", url)
+	return p.in.ReadString('\n')
+}

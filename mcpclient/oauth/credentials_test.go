@@ -1,0 +1,208 @@
+package oauth
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestTokenEndpointAuthentication(t *testing.T) {
+	const id, secret = "the client:1", "s%crét+&"
+	tests := []struct {
+		name      string
+		c         Credentials
+		supported []string
+		want      AuthMethod
+	}{
+		{"public", Credentials{ID: id}, []string{"client_secret_basic"}, AuthNone},
+		{"basic first", Credentials{ID: id, Secret: secret}, []string{"client_secret_post", "client_secret_basic"}, AuthBasic},
+		{"basic by default", Credentials{ID: id, Secret: secret}, nil, AuthBasic},
+		{"post", Credentials{ID: id, Secret: secret}, []string{"client_secret_post"}, AuthPost},
+		{"none with a secret", Credentials{ID: id, Secret: secret}, []string{"none"}, AuthNone},
+		{"as told", Credentials{ID: id, Secret: secret, Method: AuthPost}, []string{"client_secret_basic"}, AuthPost},
+		{"key", Credentials{ID: id, Key: newKey(t)}, []string{"private_key_jwt"}, AuthPrivateKeyJWT},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			form, header := url.Values{}, http.Header{}
+			m := &Metadata{Issuer: issuerOne, TokenEndpointAuthMethodsSupported: tt.supported}
+			if err := tt.c.authenticate(form, header, m); err != nil {
+				t.Fatal(err)
+			}
+			got := AuthNone
+			switch {
+			case header.Get("Authorization") != "":
+				got = AuthBasic
+				want := "Basic " + base64.StdEncoding.EncodeToString([]byte("the+client%3A1:s%25cr%C3%A9t%2B%26"))
+				if header.Get("Authorization") != want || form.Has("client_secret") || form.Has("client_id") {
+					t.Errorf("got %v, %v, want %q", header, form, want)
+				}
+			case form.Get("client_secret") == secret:
+				got = AuthPost
+			case form.Has("client_assertion"):
+				got = AuthPrivateKeyJWT
+			}
+			if got != tt.want || got != AuthBasic && form.Get("client_id") != id {
+				t.Errorf("got %s with %v, want %s", got, form, tt.want)
+			}
+		})
+	}
+	c := Credentials{ID: id, Secret: secret}
+	if err := c.authenticate(url.Values{}, http.Header{}, &Metadata{TokenEndpointAuthMethodsSupported: []string{"private_key_jwt"}}); err == nil || !strings.Contains(err.Error(), "private_key_jwt") {
+		t.Errorf("got %v, want to hear what the server supports", err)
+	}
+}
+
+func TestAssertion(t *testing.T) {
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edKey, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		key       crypto.Signer
+		supported []string
+		audience  string
+		alg, aud  string
+	}{
+		{newKey(t), nil, "", "ES256", issuerOne},
+		{newKey(t), []string{"RS256", "ES256"}, issuerOne + "/token", "ES256", issuerOne + "/token"},
+		{rsaKey, nil, "", "RS256", issuerOne},
+		{rsaKey, []string{"PS256"}, "", "PS256", issuerOne},
+		{edKey, []string{"EdDSA"}, "", "EdDSA", issuerOne},
+	}
+	seen := map[string]bool{}
+	for _, tt := range tests {
+		c := &Credentials{Issuer: issuerOne, ID: "svc", Key: tt.key, KeyID: "k1", Audience: tt.audience}
+		signed, err := c.assertion(&Metadata{Issuer: issuerOne, TokenEndpointAuthSigningAlgs: tt.supported})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims := new(jwt.RegisteredClaims)
+		token, err := jwt.ParseWithClaims(signed, claims, func(*jwt.Token) (any, error) { return tt.key.Public(), nil },
+			jwt.WithValidMethods([]string{tt.alg}), jwt.WithAudience(tt.aud), jwt.WithIssuer("svc"), jwt.WithSubject("svc"), jwt.WithExpirationRequired())
+		if err != nil {
+			t.Errorf("%s: %v", tt.alg, err)
+			continue
+		}
+		if life := claims.ExpiresAt.Sub(claims.IssuedAt.Time); token.Header["kid"] != "k1" || claims.ID == "" || seen[claims.ID] || life > 5*time.Minute {
+			t.Errorf("%s: got header %v, claims %+v", tt.alg, token.Header, claims)
+		}
+		seen[claims.ID] = true
+	}
+	c := &Credentials{Issuer: issuerOne, ID: "svc", Key: newKey(t)}
+	if _, err := c.assertion(&Metadata{TokenEndpointAuthSigningAlgs: []string{"RS256"}}); err == nil {
+		t.Error("got an assertion with an algorithm that the server does not take")
+	}
+}
+
+// service is a world whose client is a program.
+func service(w *world, grant Grant) *Options {
+	opts := w.options()
+	opts.Grant = grant
+	return opts
+}
+
+func TestClientCredentials(t *testing.T) {
+	for _, c := range []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}, {Issuer: issuerOne, ID: "svc", Key: newKey(t)}} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.challenge, w.noRefresh = `scope="jobs"`, true
+			auth := w.transport(service(w, &ClientCredentials{Clients: []Credentials{c}}))
+			w.mustCall(auth)
+			time.Sleep(2 * time.Hour)
+			w.mustCall(auth)
+			if got, want := w.grants(), []string{"client_credentials", "client_credentials"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			form := w.forms[0]
+			if form.Get("resource") != serverURL || form.Get("scope") != "jobs" || len(w.asked) > 0 || len(w.clients) > 0 {
+				t.Errorf("got form %v, %d sign-ins, %d registrations", form, len(w.asked), len(w.clients))
+			}
+			if basic := w.heads[0].Get("Authorization") != ""; basic != (c.Secret != "") || (form.Get("client_assertion") != "") != (c.Key != nil) {
+				t.Errorf("got header %v, form %v", w.heads[0], form)
+			}
+		})
+	}
+}
+
+// TestServiceSecretsGoNowhereElse: a server that names another authorization
+// server gets nothing.
+func TestServiceSecretsGoNowhereElse(t *testing.T) {
+	c := Credentials{Issuer: issuerTwo, ID: "svc", Secret: "the-secret-of-svc"}
+	grants := map[string]Grant{
+		"client credentials": &ClientCredentials{Clients: []Credentials{c}},
+		"enterprise":         enterprise(t, []Credentials{c}),
+		"workload":           &Workload{Issuers: []string{issuerTwo}, Assertion: assertion("the-assertion")},
+	}
+	for name, grant := range grants {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			wantUntrusted(t, call(t.Context(), w.transport(service(w, grant))), issuerTwo)
+			if len(w.forms) > 0 {
+				t.Errorf("got %v", w.forms)
+			}
+		})
+	}
+}
+
+func TestServiceRefused(t *testing.T) {
+	w := newWorld(t)
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
+		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+	}
+	err := call(t.Context(), w.transport(service(w, &ClientCredentials{Clients: []Credentials{{Issuer: issuerOne, ID: "svc", Secret: "the-secret-of-svc"}}})))
+	if refused, ok := errors.AsType[*ServerError](err); !ok || refused.Status != http.StatusUnauthorized || !strings.Contains(err.Error(), "check the client id") {
+		t.Errorf("got %v, want what to do", err)
+	}
+}
+
+// TestTokensThatCannotBeUsed are refused where they come from.
+func TestTokensThatCannotBeUsed(t *testing.T) {
+	tests := []struct {
+		answer map[string]any
+		want   string
+	}{
+		{map[string]any{"token_type": "Bearer"}, "no token that can be sent"},
+		{map[string]any{"access_token": "a b", "token_type": "Bearer"}, "no token that can be sent"},
+		{map[string]any{"access_token": "a\r\nX-Evil: 1", "token_type": "Bearer"}, "no token that can be sent"},
+		{map[string]any{"access_token": strings.Repeat("x", maxToken+1), "token_type": "Bearer"}, "no token that can be sent"},
+		{map[string]any{"access_token": "x", "refresh_token": strings.Repeat("x", maxToken+1), "token_type": "Bearer"}, "no token that can be sent"},
+		{map[string]any{"access_token": "x", "token_type": "mac"}, `type "mac"`},
+		{map[string]any{"access_token": "x"}, `type ""`},
+		{map[string]any{"access_token": "x", "token_type": "DPoP"}, "set Options.DPoP"},
+		{map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": "soon"}, "expires_in"},
+	}
+	for _, tt := range tests {
+		w := newWorld(t)
+		w.pages["as.test/token"] = document(tt.answer)
+		err := call(t.Context(), w.transport(w.options()))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || len(w.seen) != 1 {
+			t.Errorf("%.60v: got %v, want %q", tt.answer, err, tt.want)
+		}
+	}
+}

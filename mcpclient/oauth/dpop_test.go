@@ -1,0 +1,219 @@
+package oauth
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// checkProof verifies a proof as a server does, with the key that it carries.
+func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims {
+	t.Helper()
+	claims := jwt.MapClaims{}
+	parsed, err := jwt.ParseWithClaims(proof, claims, func(p *jwt.Token) (any, error) {
+		jwk, _ := p.Header["jwk"].(map[string]any)
+		point := []byte{4}
+		for _, name := range []string{"x", "y"} {
+			b, err := base64.RawURLEncoding.DecodeString(fmt.Sprint(jwk[name]))
+			if err != nil || len(b) != 32 {
+				t.Errorf("%s: got %d bytes, %v, want 32", name, len(b), err)
+			}
+			point = append(point, b...)
+		}
+		if len(jwk) != 4 || jwk["d"] != nil {
+			t.Errorf("got jwk %v, want a public key", jwk)
+		}
+		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	}, jwt.WithValidMethods([]string{"ES256"}))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	sum := sha256.Sum256([]byte(token))
+	ath, _ := claims["ath"].(string)
+	if token == "" && ath != "" || token != "" && ath != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		t.Errorf("got ath %q for token %q", ath, token)
+	}
+	if parsed.Header["typ"] != "dpop+jwt" || claims["htm"] != method || claims["htu"] != target || claims["jti"] == "" {
+		t.Errorf("got header %v, claims %v", parsed.Header, claims)
+	}
+	if iat, _ := claims["iat"].(float64); int64(iat) != time.Now().Unix() {
+		t.Errorf("got iat %v, want now", claims["iat"])
+	}
+	return claims
+}
+
+// bound makes the world give tokens that are bound to keys, and, when it has
+// nonces, want them.
+func bound(w *world, asNonce, rsNonce string) {
+	w.scheme = "DPoP"
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
+		claims := checkProof(w.t, req.Header.Get("Dpop"), "POST", issuerOne+"/token", "")
+		_ = req.ParseForm()
+		w.set(func() { w.forms = append(w.forms, req.PostForm) })
+		if asNonce != "" {
+			rw.Header().Set("DPoP-Nonce", asNonce)
+			if claims["nonce"] != asNonce {
+				reply(rw, http.StatusBadRequest, map[string]string{"error": "use_dpop_nonce"})
+				return
+			}
+		}
+		w.set(func() { w.issueLocked(rw, &issued{issuer: issuerOne, resource: serverURL}, "DPoP") })
+	}
+	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+		scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+		if token != "" && scheme != "DPoP" {
+			w.t.Errorf("got scheme %q, want DPoP", scheme)
+		}
+		if token != "" {
+			claims := checkProof(w.t, req.Header.Get("Dpop"), "POST", serverURL, token)
+			if rsNonce != "" && claims["nonce"] != rsNonce {
+				rw.Header().Set("DPoP-Nonce", rsNonce)
+				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+				rw.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			w.set(func() { w.heads = append(w.heads, http.Header{"Jti": {claims["jti"].(string)}}) })
+		}
+		w.protected(rw, req)
+	}
+}
+
+func TestDPoP(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		bound(w, "", "")
+		opts := w.options()
+		opts.DPoP = &DPoP{Require: true}
+		auth := w.transport(opts)
+		w.mustCall(auth)
+		if err := callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"); err != nil {
+			t.Error(err)
+		}
+		if len(w.heads) != 2 || w.heads[0].Get("Jti") == w.heads[1].Get("Jti") {
+			t.Errorf("got proofs %v, want a new one in each request", w.heads)
+		}
+	})
+}
+
+func TestDPoPNonces(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		bound(w, "nonce-of-as", "nonce-of-rs")
+		opts := w.options()
+		opts.DPoP = &DPoP{}
+		auth := w.transport(opts)
+		w.mustCall(auth)
+		w.mustCall(auth)
+		if len(w.forms) != 2 || len(w.asked) != 1 || w.forms[0].Get("code") != w.forms[1].Get("code") {
+			t.Errorf("got %d token requests, %d sign-ins, want the same code once more with the nonce", len(w.forms), len(w.asked))
+		}
+		if len(w.heads) != 2 {
+			t.Errorf("got %d requests that came through, want 2", len(w.heads))
+		}
+	})
+}
+
+// TestDPoPNonceNeverRight ends.
+func TestDPoPNonceNeverRight(t *testing.T) {
+	w := newWorld(t)
+	bound(w, "", "")
+	n := 0
+	opts := w.options()
+	opts.DPoP = &DPoP{}
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	w.set(func() {
+		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
+			n++
+			rw.Header().Set("DPoP-Nonce", strings.Repeat("n", n))
+			rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+			rw.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "401") || n != 2 {
+		t.Errorf("got %v after %d requests, want the 401 after 2", err, n)
+	}
+}
+
+func TestDPoPIsNotSilentlyDropped(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.DPoP = &DPoP{Require: true}
+	wantUntrusted(t, call(t.Context(), w.transport(opts)), "DPoP.Require")
+
+	w = newWorld(t)
+	opts = w.options()
+	opts.DPoP = &DPoP{}
+	w.mustCall(w.transport(opts))
+
+	w = newWorld(t)
+	w.scheme = "DPoP"
+	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "set Options.DPoP") {
+		t.Errorf("got %v, want what to do", err)
+	}
+}
+
+// TestDPoPKeyOfStoredTokens: a token that is bound to another key is not used.
+func TestDPoPKeyOfStoredTokens(t *testing.T) {
+	w := newWorld(t)
+	bound(w, "", "")
+	opts := w.options()
+	opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
+	w.mustCall(w.transport(opts))
+	w.mustCall(w.transport(opts))
+	if len(w.asked) != 1 {
+		t.Errorf("got %d sign-ins with the same key, want 1", len(w.asked))
+	}
+	opts.DPoP = &DPoP{Key: newKey(t)}
+	w.mustCall(w.transport(opts))
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins with another key, want 2", len(w.asked))
+	}
+}
+
+func TestThumbprint(t *testing.T) {
+	// RFC 8037 appendix A.3.
+	public, err := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := append(make(ed25519.PrivateKey, 32), public...)
+	d, err := newDPoP(&DPoP{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"; d.thumbprint != want {
+		t.Errorf("got %q, want %q", d.thumbprint, want)
+	}
+	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newDPoP(&DPoP{Key: weak}); err == nil {
+		t.Error("got no error for a curve that no algorithm has")
+	}
+}
+
+func TestNoncesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.DPoP = &DPoP{}
+	auth := w.transport(opts)
+	for i := range 10 * maxNonces {
+		auth.keepNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
+	}
+	if got := len(auth.dpop.nonces); got > maxNonces {
+		t.Errorf("got %d nonces, want at most %d", got, maxNonces)
+	}
+	if auth.keepNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
+		t.Error("kept a nonce over the bound")
+	}
+}

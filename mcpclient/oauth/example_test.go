@@ -1,0 +1,217 @@
+package oauth_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+)
+
+// A person signs in with the browser of this machine, when the server asks for
+// it.
+func Example() {
+	ctx := context.Background()
+	server := newDemo()
+	defer server.Close()
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
+		Grant: &oauth.AuthorizationCode{
+			Receiver: &oauth.Loopback{Open: browse}, // shows the URL, then oauth.OpenBrowser
+			Register: &oauth.ClientMetadata{ClientName: "My agent"},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	if err := auth.SignIn(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: server.URL + "/mcp", Client: auth.Client()}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = client.Close() }()
+	result, err := client.CallTool(ctx, "whoami", nil)
+	fmt.Println(result.Text(), err)
+	// Output: somebody with a token <nil>
+}
+
+// On a device without a browser the person brings the answer from another one.
+func ExamplePaste() {
+	server := newDemo()
+	defer server.Close()
+	ask := func(_ context.Context, authorizationURL string) (string, error) {
+		fmt.Println("visit", strings.Contains(authorizationURL, "/authorize?"))
+		state := authorizationURL[strings.Index(authorizationURL, "state=")+len("state="):]
+		return "http://127.0.0.1/callback?code=the-code&state=" + state, nil
+	}
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.AuthorizationCode{Receiver: &oauth.Paste{Ask: ask}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	fmt.Println("signed in:", auth.SignIn(context.Background()) == nil)
+	// Output:
+	// visit true
+	// signed in: true
+}
+
+// A client that is registered by hand, with the tokens kept in files.
+func ExampleFileStore() {
+	server := newDemo()
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "tokens")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	store, err := oauth.FileStore(filepath.Join(dir, "tokens"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 { // the second time nobody signs in
+		auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
+			Store: store,
+			Grant: &oauth.AuthorizationCode{
+				Receiver: &oauth.Loopback{Open: browse},
+				Clients:  []oauth.Credentials{{Issuer: server.URL, ID: "my-client", Secret: os.Getenv("CLIENT_SECRET")}},
+			},
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		callTool(context.Background(), server.URL+"/mcp", auth)
+		_ = auth.Close()
+	}
+	fmt.Println(server.grants)
+	// Output:
+	// somebody with a token
+	// somebody with a token
+	// [authorization_code]
+}
+
+// A service signs in as itself. With Key instead of Secret it signs assertions.
+func ExampleClientCredentials() {
+	server := newDemo()
+	defer server.Close()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // usually read from a file
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range []oauth.Credentials{
+		{Issuer: server.URL, ID: "my-service", Secret: "from the environment"},
+		{Issuer: server.URL, ID: "my-service", Key: key, KeyID: "2026"},
+	} {
+		auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.ClientCredentials{Clients: []oauth.Credentials{c}}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		callTool(context.Background(), server.URL+"/mcp", auth)
+		_ = auth.Close()
+	}
+	fmt.Println(server.grants)
+	// Output:
+	// somebody with a token
+	// somebody with a token
+	// [client_credentials client_credentials]
+}
+
+// The company's identity provider vouches for a person who has signed in there.
+func ExampleEnterprise() {
+	server := newDemo()
+	defer server.Close()
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.Enterprise{
+		Provider: oauth.IdentityProvider{
+			TokenEndpoint: server.URL + "/token",
+			Client:        oauth.Credentials{Issuer: "https://idp.example.com", ID: "my-agent", Secret: "from the vault"},
+			SubjectToken:  func(context.Context) (string, error) { return "the ID token of the sign-in", nil },
+		},
+		Clients: []oauth.Credentials{{Issuer: server.URL, ID: "my-agent", Secret: "from the vault"}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	callTool(context.Background(), server.URL+"/mcp", auth)
+	fmt.Println(server.grants)
+	// Output:
+	// somebody with a token
+	// [token-exchange jwt-bearer]
+}
+
+// The platform vouches for the program, here with a token that Kubernetes puts
+// into a file and keeps fresh.
+func ExampleWorkload() {
+	server := newDemo()
+	defer server.Close()
+	path := filepath.Join(os.TempDir(), "mcpchain-example-token")
+	if err := os.WriteFile(path, []byte("header.claims.signature\n"), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.Remove(path) }()
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{Grant: &oauth.Workload{
+		Issuers: []string{server.URL},
+		Assertion: func(context.Context, string) (string, error) {
+			token, err := os.ReadFile(path)
+			return strings.TrimSpace(string(token)), err
+		},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	callTool(context.Background(), server.URL+"/mcp", auth)
+	fmt.Println(server.grants)
+	// Output:
+	// somebody with a token
+	// [jwt-bearer]
+}
+
+// Tokens that are worth nothing without the key.
+func ExampleDPoP() {
+	server := newDemo()
+	defer server.Close()
+	auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
+		Grant: &oauth.AuthorizationCode{Receiver: &oauth.Loopback{Open: browse}},
+		DPoP:  &oauth.DPoP{Require: true},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = auth.Close() }()
+	callTool(context.Background(), server.URL+"/mcp", auth)
+	// Output: somebody with a token
+}
+
+// What to show before asking for credentials.
+func ExampleDiscover() {
+	server := newDemo()
+	defer server.Close()
+	found, err := oauth.Discover(context.Background(), server.URL+"/mcp", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(found.Issuers[0] == server.URL, found.Scopes)
+	// Output: true [whoami]
+}

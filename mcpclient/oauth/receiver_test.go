@@ -1,0 +1,195 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// get makes a request as a browser does.
+func get(t *testing.T, method, target string) (status int, body string, header http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text), resp.Header
+}
+
+func TestLoopback(t *testing.T) {
+	opened := make(chan string, 1)
+	l := &Loopback{Open: func(_ context.Context, url string) error { opened <- url; return nil }}
+	r, err := l.Listen(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uri := r.RedirectURI()
+	if !strings.HasPrefix(uri, "http://127.0.0.1:") || !strings.HasSuffix(uri, "/callback") {
+		t.Errorf("got redirect URI %q", uri)
+	}
+	const authorizationURL = "https://as.test/authorize?state=the-state&scope=a+b"
+	got := make(chan url.Values, 1)
+	go func() {
+		answer, err := r.Receive(t.Context(), authorizationURL)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- answer
+	}()
+	if shown := <-opened; shown != authorizationURL {
+		t.Errorf("opened %q, want the whole URL", shown)
+	}
+	for _, bad := range []struct {
+		method, path string
+		status       int
+	}{
+		{"GET", "?state=guess&code=x", http.StatusBadRequest},
+		{"GET", "?code=x", http.StatusBadRequest},
+		{"POST", "?state=the-state&code=x", http.StatusMethodNotAllowed},
+		{"GET", "/../favicon.ico", http.StatusNotFound},
+	} {
+		if status, body, _ := get(t, bad.method, uri+bad.path); status != bad.status || !strings.Contains(body, "Not expected") {
+			t.Errorf("%s %s: got %d %q, want %d", bad.method, bad.path, status, body, bad.status)
+		}
+	}
+	status, body, header := get(t, "GET", uri+"?state=the-state&code=the-code&error_description=%3Cscript%3E")
+	if status != http.StatusOK || strings.Contains(body, "script") || strings.Contains(body, "the-code") || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("got %d %q %v", status, body, header)
+	}
+	if answer := <-got; answer.Get("code") != "the-code" {
+		t.Errorf("got answer %v", answer)
+	}
+	if status, _, _ := get(t, "GET", uri+"?state=the-state&code=again"); status != http.StatusBadRequest {
+		t.Errorf("got %d for a second answer, want 400", status)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback")); err == nil {
+		t.Error("the port is open after Close")
+	}
+	again, err := l.Listen(t.Context(), uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.RedirectURI() != uri {
+		t.Errorf("got %q, want the same redirect URI as before, %q", again.RedirectURI(), uri)
+	}
+	busy, err := l.Listen(t.Context(), uri)
+	if err != nil || busy.RedirectURI() == uri {
+		t.Errorf("got %v, %v, want another port while that one is taken", busy, err)
+	}
+	for _, r := range []Reception{again, busy} {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLoopbackEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := (&Loopback{Open: func(context.Context, string) error { cancel(); return nil }}).Listen(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Receive(ctx, "https://as.test/?state=x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	refusing, err := (&Loopback{Open: func(context.Context, string) error { return errors.New("declined") }}).Listen(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = refusing.Close() }()
+	if _, err := refusing.Receive(t.Context(), "https://as.test/?state=x"); err == nil || !strings.Contains(err.Error(), "declined") {
+		t.Errorf("got %v, want the reason of Open", err)
+	}
+}
+
+// TestLoopbackDoesNotWaitForOpen, which may be a question on a terminal.
+func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
+	answered := make(chan struct{})
+	defer close(answered)
+	opened := make(chan string, 1)
+	r, err := (&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
+		got <- err
+	}()
+	<-opened
+	if status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y"); status != http.StatusOK {
+		t.Errorf("got %d", status)
+	}
+	if err := errors.Join(<-got, r.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPaste(t *testing.T) {
+	const uri = "http://127.0.0.1/callback"
+	tests := []struct {
+		pasted string
+		code   string // empty when it is refused
+	}{
+		{uri + "?code=c&state=s", "c"},
+		{"  " + uri + "?code=c&state=s\n", "c"},
+		{"c", ""},
+		{"", ""},
+		{"https://evil.test/callback?code=c&state=s", ""},
+		{uri + "/other?code=c", ""},
+		{uri + "?code=%zz", ""},
+	}
+	for _, tt := range tests {
+		r, err := (&Paste{Ask: func(_ context.Context, url string) (string, error) {
+			if url != "https://as.test/authorize?x=y" {
+				t.Errorf("shown %q", url)
+			}
+			return tt.pasted, nil
+		}}).Listen(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := r.Receive(t.Context(), "https://as.test/authorize?x=y")
+		if tt.code == "" {
+			wantUntrusted(t, err, "copy the whole address")
+		} else if err != nil || answer.Get("code") != tt.code {
+			t.Errorf("%q: got %v, %v", tt.pasted, answer, err)
+		}
+	}
+}
+
+// TestPasteSignsIn is the whole way without a browser on this device.
+func TestPasteSignsIn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &Paste{Ask: func(ctx context.Context, authorizationURL string) (string, error) {
+			p := &person{w: w}
+			answer, err := p.Receive(ctx, authorizationURL)
+			return "http://127.0.0.1/callback?" + answer.Encode(), err
+		}}}
+		w.mustCall(w.transport(opts))
+		if got := query(t, w.asked[0], "redirect_uri"); got != "http://127.0.0.1/callback" {
+			t.Errorf("got redirect URI %q", got)
+		}
+	})
+}

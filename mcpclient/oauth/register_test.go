@@ -1,0 +1,138 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRegistrationRequest(t *testing.T) {
+	tests := []struct {
+		redirectURI, want string
+	}{
+		{"http://127.0.0.1:7777/callback", "native"},
+		{"com.example.app:/callback", "native"},
+		{"https://localhost/callback", "native"},
+		{"https://host.test/callback", "web"},
+	}
+	for _, tt := range tests {
+		w := newWorld(t)
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, Register: &ClientMetadata{ClientName: "Test"}}
+		w.mustCall(w.transport(opts))
+		var got ClientMetadata
+		if err := json.Unmarshal([]byte(w.clients["client-1-of-as.test"].Get("metadata")), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.ApplicationType != tt.want || got.ClientName != "Test" || !slices.Equal(got.RedirectURIs, []string{tt.redirectURI}) ||
+			!slices.Equal(got.GrantTypes, []string{"authorization_code", "refresh_token"}) || got.TokenEndpointAuthMethod != "none" {
+			t.Errorf("%s: got %+v, want application type %s", tt.redirectURI, got, tt.want)
+		}
+	}
+}
+
+// TestRegistrationIsKept for the issuer, whatever server it is for, and made
+// anew when the redirect URI is another.
+func TestRegistrationIsKept(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	if err := save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(w.transport(opts))
+	if len(w.clients) != 1 || len(w.asked) != 2 {
+		t.Errorf("got %d registrations, %d sign-ins, want 1, 2", len(w.clients), len(w.asked))
+	}
+	moved := *opts
+	moved.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: "http://127.0.0.1:9999/callback"}}
+	if err := save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(w.transport(&moved))
+	if len(w.clients) != 2 {
+		t.Errorf("got %d registrations, want another for another redirect URI", len(w.clients))
+	}
+}
+
+func TestRegistrationExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		n := 0
+		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) {
+			n++
+			reply(rw, http.StatusCreated, map[string]any{"client_id": "x", "client_secret": "y", "client_secret_expires_at": time.Now().Add(time.Hour).Unix()})
+		}
+		w.noRefresh = true
+		auth := w.transport(w.options())
+		w.mustCall(auth)
+		time.Sleep(2 * time.Hour)
+		w.mustCall(auth)
+		if n != 2 {
+			t.Errorf("got %d registrations, want 2", n)
+		}
+	})
+}
+
+func TestRegistrationRefused(t *testing.T) {
+	w := newWorld(t)
+	w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) {
+		reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_redirect_uri", "error_description": "no loopback here"})
+	}
+	err := call(t.Context(), w.transport(w.options()))
+	refused, ok := errors.AsType[*ServerError](err)
+	if !ok || refused.Code != "invalid_redirect_uri" || !strings.Contains(err.Error(), "no loopback here") || !strings.Contains(err.Error(), "register the redirect URI") {
+		t.Errorf("got %v, want the refusal and what to do", err)
+	}
+	asked := 0
+	opts := w.options()
+	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Ask: func(_ context.Context, issuer, redirectURI string) (*Credentials, error) {
+		if asked++; issuer != issuerOne || redirectURI != "http://127.0.0.1:7777/callback" {
+			t.Errorf("asked for %s, %s", issuer, redirectURI)
+		}
+		return &Credentials{ID: "given", Secret: "given-secret"}, nil
+	}}
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	w.revoke()
+	w.set(func() { clear(w.refreshes) })
+	w.mustCall(auth)
+	if got := query(t, w.asked[1], "client_id"); got != "given" || asked != 1 {
+		t.Errorf("got client %q, asked %d times, want given, 1", got, asked)
+	}
+}
+
+func TestNobodyRegisters(t *testing.T) {
+	w := newWorld(t)
+	w.meta["registration_endpoint"] = nil
+	err := call(t.Context(), w.transport(w.options()))
+	if err == nil || !strings.Contains(err.Error(), "AuthorizationCode.Clients") || !strings.Contains(err.Error(), "127.0.0.1:7777") {
+		t.Errorf("got %v, want what to do", err)
+	}
+}
+
+// TestUnknownClient: the server has forgotten the registration; the next
+// attempt makes another.
+func TestUnknownClient(t *testing.T) {
+	w := newWorld(t)
+	auth := w.transport(w.options())
+	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
+		reply(rw, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+	}
+	if refused, ok := errors.AsType[*ServerError](call(t.Context(), auth)); !ok || refused.Code != "invalid_client" {
+		t.Errorf("got %v, want invalid_client", refused)
+	}
+	w.set(func() { delete(w.pages, "as.test/token") })
+	w.mustCall(auth)
+	if len(w.clients) != 2 {
+		t.Errorf("got %d registrations, want 2", len(w.clients))
+	}
+}

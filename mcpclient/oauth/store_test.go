@@ -1,0 +1,314 @@
+package oauth
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stores are the two that there are.
+func stores(t *testing.T) map[string]Store {
+	t.Helper()
+	file, err := FileStore(filepath.Join(t.TempDir(), "tokens"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]Store{"memory": MemoryStore(), "file": file}
+}
+
+func TestStore(t *testing.T) {
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			a, b := Key{Resource: serverURL, Issuer: issuerOne}, Key{Resource: serverURL, Issuer: issuerTwo}
+			if got, err := s.Load(t.Context(), a); got != nil || err != nil {
+				t.Errorf("got %q, %v, want nothing", got, err)
+			}
+			put := func(k Key, v string) {
+				err := s.Update(t.Context(), k, func(context.Context, []byte) ([]byte, error) { return []byte(v), nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			put(a, `"one"`)
+			put(b, `"two"`)
+			if got, err := s.Load(t.Context(), a); string(got) != `"one"` || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+			broken := errors.New("broken")
+			err := s.Update(t.Context(), a, func(_ context.Context, old []byte) ([]byte, error) { return []byte(`"x"`), broken })
+			if got, _ := s.Load(t.Context(), a); !errors.Is(err, broken) || string(got) != `"one"` {
+				t.Errorf("got %v, %q, want the error and no change", err, got)
+			}
+			err = s.Update(t.Context(), a, func(context.Context, []byte) ([]byte, error) { return nil, nil })
+			if got, _ := s.Load(t.Context(), a); err != nil || got != nil {
+				t.Errorf("got %v, %q, want it deleted", err, got)
+			}
+			if got, _ := s.Load(t.Context(), b); string(got) != `"two"` {
+				t.Errorf("got %q of another key", got)
+			}
+		})
+	}
+}
+
+func TestUpdatesOfOneKeyTakeTurns(t *testing.T) {
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			key, other := Key{Resource: "a"}, Key{Resource: "b"}
+			inside, leave := make(chan struct{}), make(chan struct{})
+			done := make(chan error, 1)
+			go func() {
+				done <- s.Update(t.Context(), key, func(context.Context, []byte) ([]byte, error) {
+					close(inside)
+					<-leave
+					return []byte("1"), nil
+				})
+			}()
+			<-inside
+			if err := s.Update(t.Context(), other, func(context.Context, []byte) ([]byte, error) { return []byte("1"), nil }); err != nil {
+				t.Errorf("another key waits: %v", err)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			err := s.Update(ended, key, func(context.Context, []byte) ([]byte, error) {
+				t.Error("two are inside")
+				return nil, nil
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want context.Canceled", err)
+			}
+			close(leave)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					err := s.Update(t.Context(), key, func(_ context.Context, old []byte) ([]byte, error) {
+						var n int
+						if err := json.Unmarshal(old, &n); err != nil {
+							return nil, err
+						}
+						return json.Marshal(n + 1)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if got, _ := s.Load(t.Context(), key); string(got) != "21" {
+				t.Errorf("got %s, want 21", got)
+			}
+		})
+	}
+}
+
+func TestFileStoreOnDisk(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the permissions are those of Unix")
+	}
+	dir := filepath.Join(t.TempDir(), "a", "tokens")
+	s, err := FileStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := Key{Resource: serverURL, Issuer: issuerOne}
+	if err := save(t.Context(), s, key, &Token{Access: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("got %v, %v, want the entry and its lock", files, err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got mode %v, %v, want 0600", f.Name(), info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("got mode %v, %v of the directory, want 0700", info.Mode(), err)
+	}
+	path := s.(*fileStore).path(key)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context(), key); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("got %v for a file that others may read, want what to do", err)
+	}
+	if err := errors.Join(os.Remove(path), os.Symlink("/etc/hostname", path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context(), key); err == nil {
+		t.Error("followed a symbolic link")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"key":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Load(t.Context(), key); got != nil || err != nil {
+		t.Errorf("got %q, %v of a damaged file, want nothing", got, err)
+	}
+	if err := os.Truncate(path, maxEntry+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context(), key); err == nil {
+		t.Error("read a file over the bound")
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FileStore(dir); err == nil || !strings.Contains(err.Error(), "0700") {
+		t.Errorf("got %v for a directory where others may write, want what to do", err)
+	}
+}
+
+// TestReadersSeeWholeFiles while they are replaced.
+func TestReadersSeeWholeFiles(t *testing.T) {
+	s := stores(t)["file"]
+	key := Key{Resource: "a"}
+	value := func(i int) *Token { return &Token{Access: strings.Repeat(fmt.Sprint(i), 50_000)} }
+	if err := save(t.Context(), s, key, value(0)); err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	writers.Go(func() {
+		for i := range 10 {
+			if err := save(t.Context(), s, key, value(i%10)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 200 {
+		tok := new(Token)
+		if ok, err := load(t.Context(), s, key, tok); !ok || err != nil || len(tok.Access) != 50_000 {
+			t.Fatalf("got %v, %v, %d bytes", ok, err, len(tok.Access))
+		}
+	}
+	writers.Wait()
+}
+
+// TestMain lets the test binary be the other process of a test.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("OAUTH_TEST_STORE"); dir != "" {
+		if err := otherProcess(dir, os.Getenv("OAUTH_TEST_SERVER")); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// otherProcess calls the server when it is told to.
+func otherProcess(dir, server string) error {
+	store, err := FileStore(dir)
+	if err != nil {
+		return err
+	}
+	grant := &AuthorizationCode{Receiver: &Paste{Ask: func(context.Context, string) (string, error) {
+		return "", errors.New("a person was asked")
+	}}}
+	auth, err := New(server, &Options{Grant: grant, Store: store})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = auth.Close() }()
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := callAs(ctx, auth, "POST", server); err != nil {
+		return err
+	}
+	fmt.Println("worked with", auth.now().token.Access)
+	return nil
+}
+
+// TestProcessesRefreshAtOnce: processes share a store and an expired token, and
+// the server takes each refresh token once.
+func TestProcessesRefreshAtOnce(t *testing.T) {
+	w := newWorld(t)
+	peer := httptest.NewServer(w.onLoopback())
+	defer peer.Close()
+	server := peer.URL + "/mcp"
+	dir := t.TempDir()
+	store, err := FileStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.set(func() {
+		w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server}
+	})
+	old := &Token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}
+	for key, value := range map[Key]any{
+		{Resource: server}:                   &link{Resource: server, Issuer: peer.URL},
+		{Resource: server, Issuer: peer.URL}: old,
+		{Issuer: peer.URL}:                   &registration{ID: "c", RedirectURI: "http://127.0.0.1/callback"},
+	} {
+		if err := save(t.Context(), store, key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const processes = 3
+	results := make(chan string, processes)
+	var ready sync.WaitGroup
+	ready.Add(processes)
+	start := make(chan struct{})
+	for range processes {
+		go func() { results <- runOther(t, dir, server, &ready, start) }()
+	}
+	ready.Wait()
+	close(start)
+	for range processes {
+		if got := <-results; !strings.Contains(got, "worked with access-secret-1") {
+			t.Errorf("got %q, want every process to end with the new token", got)
+		}
+	}
+	if got := w.grants(); !slices.Equal(got, []string{"refresh_token"}) {
+		t.Errorf("got token requests %q, want one refresh", got)
+	}
+}
+
+// runOther runs this test binary as another process, and returns what it said
+// in the end.
+func runOther(t *testing.T, dir, server string, ready *sync.WaitGroup, start <-chan struct{}) string {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "OAUTH_TEST_STORE="+dir, "OAUTH_TEST_SERVER="+server)
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		ready.Done()
+		return err.Error()
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	ready.Done()
+	if err != nil {
+		return first + err.Error()
+	}
+	<-start
+	if _, err := in.Write([]byte("go\n")); err != nil {
+		return err.Error()
+	}
+	last, _ := lines.ReadString('\n')
+	if err := cmd.Wait(); err != nil {
+		return last + err.Error()
+	}
+	return last
+}
