@@ -23,6 +23,7 @@ type person struct {
 	con     *console
 	yes     bool // to tool calls and sampling
 	answers answers
+	lacks   *lacks
 
 	mu     sync.Mutex // guards the field below
 	always map[string]bool
@@ -35,16 +36,12 @@ func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision
 		return agent.Allow(), nil
 	}
 	if !p.con.interactive {
+		p.lacks.denied.Add(1)
 		p.con.note(p.con.style.warn, "denied %s: tool call %s: %s", a.Server, oneLine(a.Tool, 200), noTerminal)
 		return agent.Deny(noTerminal), nil
 	}
-	var choice byte
-	err := p.con.dialog(ctx, func() (err error) {
-		p.con.noteLocked(p.con.style.warn, "The model wants to run %s on the server %s:", oneLine(a.Tool, 200), a.Server)
-		p.con.noteLocked(p.con.style.tool, "%s", indent(shown(a.Arguments)))
-		choice, err = p.con.chooseLocked(ctx, "Allow it? [y]es, [n]o, [a]lways:", "yna")
-		return err
-	})
+	choice, err := p.review(ctx, fmt.Sprintf("The model wants to run %s on the server %s:", oneLine(a.Tool, 200), a.Server),
+		a.Arguments, "Allow it? [y]es, [n]o, [a]lways:", "yna")
 	if err != nil {
 		return agent.Decision{}, err
 	}
@@ -74,47 +71,77 @@ func (p *person) allowed(key string) bool {
 	return p.yes || p.always[key]
 }
 
+// lender brings requests of servers to the sampler. A person who lets one pass
+// lets its reply pass as well, unless the choice was to see it first.
+type lender struct{ *sampling.Sampler }
+
+type replyKey struct{}
+
+// CreateMessage implements [mcpclient.SamplingHandler].
+func (l lender) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
+}
+
 // lend decides whether a server may put a request to the model. An error
 // refuses.
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {
-	text := messagesText(r.Params.Messages)
-	if r.Params.SystemPrompt != "" {
-		text = "system: " + r.Params.SystemPrompt + "\n" + text
-	}
-	return p.review(ctx, fmt.Sprintf("wants to put this to the model %s, for at most %d tokens:", r.Model, r.Params.MaxTokens), text)
-}
-
-// release decides whether a server may see what the model replied.
-func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcpclient.CreateMessageResult) error {
-	return p.review(ctx, "would get this reply of the model:", contentText(reply.Content))
-}
-
-var errRefused = errors.New("the person refused")
-
-func (p *person) review(ctx context.Context, what, text string) error {
 	source, _ := adapter.SourceFrom(ctx)
+	text := messagesText(r.Params.Messages)
 	key := "sampling\x00" + source.Server
 	if p.allowed(key) {
+		p.con.note(p.con.style.faint, "  %s asks the model: %s", source.Server, oneLine(text, maxResult))
 		return nil
 	}
 	if !p.con.interactive || !duringTurn(ctx) {
 		p.con.note(p.con.style.warn, "denied %s: use of the model: %s", source.Server, noTerminal)
 		return errRefused
 	}
-	var choice byte
-	err := p.con.dialog(ctx, func() (err error) {
-		p.con.noteLocked(p.con.style.warn, "The server %s %s", source.Server, what)
-		p.con.noteLocked(p.con.style.tool, "%s", indent(shown(text)))
-		choice, err = p.con.chooseLocked(ctx, "Allow it? [y]es, [n]o, [a]lways for this server:", "yna")
-		return err
-	})
+	if r.Params.SystemPrompt != "" {
+		text = "system: " + r.Params.SystemPrompt + "\n" + text
+	}
+	choice, err := p.review(ctx,
+		fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:", source.Server, r.Model, plural(int(r.Params.MaxTokens), "token")),
+		text, "Allow it, with its reply? [y]es, [n]o, [s]how me the reply first, [a]lways for this server:", "ynsa")
 	if err != nil {
 		return err
+	}
+	if see, ok := ctx.Value(replyKey{}).(*bool); ok {
+		*see = choice == 's'
 	}
 	if !p.decide(choice, key) {
 		return errRefused
 	}
 	return nil
+}
+
+// release decides whether a server may see what the model replied.
+func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcpclient.CreateMessageResult) error {
+	if see, ok := ctx.Value(replyKey{}).(*bool); ok && !*see {
+		return nil
+	}
+	source, _ := adapter.SourceFrom(ctx)
+	choice, err := p.review(ctx, fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
+		contentText(reply.Content), "Allow it? [y]es, [n]o:", "yn")
+	if err != nil {
+		return err
+	}
+	if choice == 'n' {
+		return errRefused
+	}
+	return nil
+}
+
+var errRefused = errors.New("the person refused")
+
+// review shows a text of a server or the model, and asks about it.
+func (p *person) review(ctx context.Context, what, text, question, letters string) (choice byte, err error) {
+	err = p.con.dialog(ctx, func() (err error) {
+		p.con.noteLocked(p.con.style.warn, "%s", what)
+		p.con.noteLocked(p.con.style.tool, "%s", indent(shown(text)))
+		choice, err = p.con.chooseLocked(ctx, question, letters)
+		return err
+	})
+	return choice, err
 }
 
 // shown cuts a long text and says so.

@@ -13,7 +13,7 @@ import (
 )
 
 func newPerson(con *console) *person {
-	return &person{con: con, answers: answers{}, always: map[string]bool{}}
+	return &person{con: con, answers: answers{}, lacks: &lacks{}, always: map[string]bool{}}
 }
 
 // inTurn is the context that handlers have during a turn.
@@ -85,18 +85,50 @@ func TestReviewSampling(t *testing.T) {
 		}}},
 	}}
 	reply := &mcpclient.CreateMessageResult{Content: []mcpclient.Content{&mcpclient.TextContent{Text: "Hi"}}}
-	s := newScreen(t, "y", "n")
+	const (
+		asked = "The server  wants to put this to the model m, for at most 9 tokens:\n" +
+			"  system: Be [1mbrief.\n  user: Hello\n  [image image/png, 3 bytes]\n" +
+			"Allow it, with its reply? [y]es, [n]o, [s]how me the reply first, [a]lways for this server: "
+		shown = "The server  would get this reply of the model:\n  Hi\nAllow it? [y]es, [n]o: "
+	)
+	for name, tt := range map[string]struct {
+		typed          []string
+		request, reply error
+		screen         string
+	}{
+		"yes":    {[]string{"y"}, nil, nil, asked},
+		"no":     {[]string{"n"}, errRefused, nil, asked},
+		"show":   {[]string{"s", "y"}, nil, nil, asked + shown},
+		"keep":   {[]string{"s", "n"}, nil, errRefused, asked + shown},
+		"always": {[]string{"a"}, nil, nil, asked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t, tt.typed...)
+			p := newPerson(s.console)
+			ctx := context.WithValue(inTurn(t), replyKey{}, new(bool))
+			if err := p.lend(ctx, request); !errors.Is(err, tt.request) {
+				t.Errorf("request: got %v, want %v", err, tt.request)
+			} else if err == nil {
+				if err := p.release(ctx, request, reply); !errors.Is(err, tt.reply) {
+					t.Errorf("reply: got %v, want %v", err, tt.reply)
+				}
+			}
+			s.check(t, tt.screen)
+		})
+	}
+}
+
+// What nobody is asked about is shown.
+func TestAlwaysLending(t *testing.T) {
+	s := newScreen(t)
 	p := newPerson(s.console)
-	if err := p.lend(inTurn(t), request); err != nil {
-		t.Errorf("request: %v", err)
+	p.yes = true
+	if err := p.lend(inTurn(t), &sampling.Request{Params: &mcpclient.CreateMessageParams{
+		Messages: []mcpclient.SamplingMessage{{Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "Hello"}}}},
+	}}); err != nil {
+		t.Error(err)
 	}
-	if err := p.release(inTurn(t), request, reply); !errors.Is(err, errRefused) {
-		t.Errorf("reply: got %v, want %v", err, errRefused)
-	}
-	const choice = "Allow it? [y]es, [n]o, [a]lways for this server: "
-	s.check(t, "The server  wants to put this to the model m, for at most 9 tokens:\n"+
-		"  system: Be [1mbrief.\n  user: Hello\n  [image image/png, 3 bytes]\n"+choice+
-		"The server  would get this reply of the model:\n  Hi\n"+choice)
+	s.check(t, "   asks the model: user: Hello\n")
 }
 
 // A request outside of a turn must not take the line that is being typed.

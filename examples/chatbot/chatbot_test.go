@@ -40,7 +40,7 @@ Booked: a table for 4 on the terrace at Luigi on 2030-05-01 at 19:30.
 The tool count says: counted to 2
 Here is the picture: a sunset over the sea.
 Before that you asked: Show me a picture
-`, 0, "count 1/2 counted to 1", "demo asked the model: user: Go is a language. It is small.", "answer to demo: accept")
+`, 0, "count 1/2 counted to 1", "demo asks the model: user: Go is a language. It is small.", "the model answered demo: Go is a language.", "answer to demo: accept")
 
 	var got []string
 	for _, r := range readTrace(t, path) {
@@ -108,15 +108,45 @@ func TestTraceIsAppended(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	converse(t, "What is 17 plus 25?\n").check(t,
-		"The result: The call was not run: the user denied it. Reason: there is no terminal to ask on; start with -yes to allow it.\n", 0,
-		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it")
+	o := converse(t, "What is 17 plus 25?\n")
+	o.check(t, o.stdout, 1,
+		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
+		"\nchatbot: no tool ran: 1 call denied, because nobody could be asked; start with -yes to allow them\n")
+	if !strings.HasPrefix(o.stdout, "The call was not run: ") {
+		t.Errorf("got the answer %q, want one that says that nothing was run", o.stdout)
+	}
 }
 
 func TestDeclinedForm(t *testing.T) {
-	converse(t, "Book a table\n", "-yes").check(t,
-		"No table was booked: the guest did not fill in the form (decline).\n", 0,
-		"declined demo: When should the table at Chez Démo be booked?: there is no terminal to ask on; give -answer key=value for the fields date, time, people, seating, children, note")
+	const declined = "No table was booked: the guest did not fill in the form (decline).\n"
+	converse(t, "Book a table\n", "-yes").check(t, declined, 0,
+		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer key=value for the fields date, time, people, seating, children, note")
+	o := converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "tme=19:30")
+	o.check(t, declined, 1, "\n  -answer: no field \"tme\"; did you mean \"time\"?\n",
+		"\nchatbot: 1 form declined, because -answer does not fit; see above\n")
+	if strings.Contains(o.stderr, "an answer is required") {
+		t.Errorf("one mistake is reported twice:\n%s", o.stderr)
+	}
+}
+
+// What the question says need not be asked for.
+func TestBookingForSoMany(t *testing.T) {
+	converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30").check(t,
+		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, `→ demo book_table {"people":4}`)
+}
+
+func TestPipedCommands(t *testing.T) {
+	o := converse(t, "/tools\n/read demo://menu\n/etc/hosts, what is it?\n")
+	o.check(t, o.stdout, 0)
+	for _, want := range []string{"add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("got\n%swant %q in it", o.stdout, want)
+		}
+	}
+	o = converse(t, "", "-prompt", "/prompts")
+	o.check(t, "evening city=… (demo) Looks at the weather and books a table.\n", 0)
+	converse(t, "/read\n/nonsense\n").check(t, "", 1,
+		"error: usage: /read URI; /resources lists them\n", "error: no command /nonsense; /help lists them\n")
 }
 
 func TestPrompt(t *testing.T) {
@@ -144,12 +174,17 @@ func TestBadConfig(t *testing.T) {
 func TestServersThatDoNotStart(t *testing.T) {
 	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
-		"this is a demo model", "server good: 7 tools", `left out: server "broken"`, "exit status 3", "reading the settings\nno database at /var/db\n")
+		"this is a demo model", "server good: 7 tools", `left out: server "broken"`, "exit status 3", "\n  reading the settings\n  no database at /var/db\n")
 
 	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
-	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 0,
-		`left out: server "gone"`, "no-such-program-here", "there are no tools")
+	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 1,
+		"connecting to gone …", `left out: server "gone"`, "no-such-program-here", "there are no tools",
+		"\nchatbot: no server could be reached, of 1 server\n")
+
+	path = configure(t, map[string]string{"slow": "mute"})
+	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
+		`left out: server "slow": not ready within 10ms; -connect-timeout gives it longer`)
 }
 
 func TestNoisyServer(t *testing.T) {
@@ -215,6 +250,13 @@ func TestEndpointThatRefuses(t *testing.T) {
 		t.Errorf("got %q, want an error for each turn that names the endpoint", got)
 	}
 	converse(t, "", "-base-url", url, "-model", "m", "-prompt", "one").check(t, "", 1, "connection refused")
+}
+
+func TestEndpointWithoutVersion(t *testing.T) {
+	server := httptest.NewServer(demomodel.Handler())
+	defer server.Close()
+	converse(t, "", "-base-url", server.URL, "-model", "m", "-prompt", "one").check(t, "", 1,
+		"HTTP status 404", "; the address is "+server.URL+"/chat/completions: does -base-url lack /v1?\n")
 }
 
 func errorLines(stderr string) []string {

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-const help = `/tools            list the tools
+// commandList is what the program itself can be told.
+const commandList = `/tools            list the tools
 /resources        list the resources
 /read URI         show a resource
 /prompts          list the prompts
@@ -22,21 +23,41 @@ const help = `/tools            list the tools
 // errQuit says that the person wants to leave.
 var errQuit = errors.New("quit")
 
+// isCommand tells a command from a question that begins with a path.
+func isCommand(text string) bool {
+	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	return strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/")
+}
+
 // command does what the person asks of the program instead of the model.
-// Ctrl-C ends it like a turn.
+// Ctrl-C ends it like a turn. What went wrong was reported when it returns.
 func (s *session) command(ctx context.Context, text string) error {
 	ctx, done := s.signals.turn(ctx)
 	defer done()
+	err := s.obey(ctx, strings.TrimSpace(text))
+	switch {
+	case err == nil, err == errQuit, err == errReported, err == errInterrupted, isQuit(err):
+		return err
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return s.report(err)
+}
+
+func (s *session) obey(ctx context.Context, text string) error {
 	words := strings.Fields(text)
 	argument := strings.TrimSpace(strings.TrimPrefix(text, words[0]))
 	switch words[0] {
 	case "/help":
-		s.con.note(s.con.style.faint, "%s", help)
+		s.con.list(s.con.style.faint, "%s", commandList)
 	case "/tools":
 		s.listTools()
 	case "/resources":
 		return s.listResources(ctx)
 	case "/read":
+		if argument == "" {
+			return errors.New("usage: /read URI; /resources lists them")
+		}
 		return s.readResource(ctx, argument)
 	case "/prompts":
 		return s.listPrompts(ctx)
@@ -55,7 +76,7 @@ func (s *session) command(ctx context.Context, text string) error {
 
 // item shows one thing that a server offers.
 func (s *session) item(name, server, about string) {
-	s.con.note(s.con.style.tool, "%s (%s) %s", oneLine(name, 200), server, oneLine(about, 200))
+	s.con.list(s.con.style.tool, "%s (%s) %s", oneLine(name, 200), server, oneLine(about, 200))
 }
 
 func (s *session) listTools() {
@@ -99,10 +120,10 @@ func (s *session) readResource(ctx context.Context, uri string) error {
 		}
 		for _, c := range result.Contents {
 			if c.Blob != nil {
-				s.con.note(s.con.style.faint, "[%s, %d bytes]", oneLine(c.MIMEType, 80), len(c.Blob))
+				s.con.list(s.con.style.faint, "[%s, %d bytes]", oneLine(c.MIMEType, 80), len(c.Blob))
 				continue
 			}
-			s.con.note(s.con.style.tool, "%s", shown(c.Text))
+			s.con.list(s.con.style.tool, "%s", shown(c.Text))
 		}
 		return nil
 	}
@@ -128,7 +149,7 @@ func (s *session) listPrompts(ctx context.Context) error {
 // askPrompt asks the model with what a server's prompt says.
 func (s *session) askPrompt(ctx context.Context, words []string) error {
 	if len(words) == 0 {
-		return errors.New("want the name of a prompt; /prompts lists them")
+		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
 	}
 	given, err := promptArguments(words[1:])
 	if err != nil {
@@ -146,8 +167,7 @@ func (s *session) askPrompt(ctx context.Context, words []string) error {
 		}
 		question := strings.Join(texts, "\n")
 		s.con.note(s.con.style.person, "%s", question)
-		_ = s.turn(ctx, question) // which shows its failure itself
-		return nil
+		return s.turn(ctx, question)
 	}
 	return err
 }

@@ -20,12 +20,15 @@ type console struct {
 	out, err    io.Writer
 	in          *input
 	interactive bool
+	width       func() int // of the terminal; 0 when there is none
+	wraps       bool       // answers, because out is that terminal
 	style       styles
 
 	mu      sync.Mutex // guards the fields below and the screen; a dialog holds it until it is over
 	midway  bool       // an answer is being shown and its line is not ended
 	status  bool       // the last line is a progress notice, to be replaced
 	waiting bool       // the last line is the prompt, at which somebody may be typing
+	answer  wrapper    // of the answer that is being shown
 }
 
 type styles struct {
@@ -37,7 +40,7 @@ func newConsole(out, err io.Writer, interactive bool) *console {
 	r := lipgloss.NewRenderer(err)
 	color := func(c string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(c)) }
 	return &console{
-		out: out, err: err, interactive: interactive,
+		out: out, err: err, interactive: interactive, width: func() int { return 0 },
 		style: styles{
 			person: color("6").Bold(true), model: color("2").Bold(true), tool: color("4"),
 			warn: color("3"), fail: color("1").Bold(true), faint: r.NewStyle().Faint(true),
@@ -58,12 +61,12 @@ func (c *console) note(style lipgloss.Style, format string, args ...any) {
 
 func (c *console) noteLocked(style lipgloss.Style, format string, args ...any) {
 	c.endLineLocked()
-	fmt.Fprintln(c.err, render(style, fmt.Sprintf(format, args...)))
+	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
 }
 
 // render styles each line alone: lipgloss pads several to the same width.
-func render(style lipgloss.Style, text string) string {
-	lines := strings.Split(clean(text), "\n")
+func (c *console) render(style lipgloss.Style, text string) string {
+	lines := strings.Split(wrap(clean(text), c.width()), "\n")
 	for i := range lines {
 		lines[i] = style.Render(lines[i])
 	}
@@ -72,7 +75,11 @@ func render(style lipgloss.Style, text string) string {
 
 // progress shows a line that the next one replaces, on a terminal.
 func (c *console) progress(format string, args ...any) {
-	text := oneLine(fmt.Sprintf(format, args...), 76)
+	most := 76
+	if width := c.width(); width > 1 {
+		most = min(most, width-1)
+	}
+	text := oneLine(fmt.Sprintf(format, args...), most)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.interactive {
@@ -92,8 +99,12 @@ func (c *console) say(text string) {
 		c.endLineLocked()
 		fmt.Fprint(c.err, c.style.model.Render("bot ›")+" ")
 		c.midway = true
+		c.answer = wrapper{column: lipgloss.Width("bot › ")}
+		if c.wraps {
+			c.answer.width = c.width()
+		}
 	}
-	fmt.Fprint(c.out, clean(text))
+	fmt.Fprint(c.out, c.answer.add(clean(text)))
 }
 
 // prompt shows that it is the person's turn.
@@ -129,7 +140,7 @@ func (c *console) endLine() {
 func (c *console) endLineLocked() {
 	switch {
 	case c.midway:
-		fmt.Fprintln(c.out)
+		fmt.Fprintln(c.out, c.answer.flush())
 	case c.status:
 		fmt.Fprint(c.err, "\r\x1b[K")
 	case c.waiting:
@@ -138,8 +149,18 @@ func (c *console) endLineLocked() {
 	c.midway, c.status, c.waiting = false, false, false
 }
 
-// answer writes the answer of a turn, for a program to read.
-func (c *console) answer(text string) {
+// list shows a line that the person asked the program itself for. For a program
+// it is an answer.
+func (c *console) list(style lipgloss.Style, format string, args ...any) {
+	if c.interactive {
+		c.note(style, format, args...)
+		return
+	}
+	c.deliver(fmt.Sprintf(format, args...))
+}
+
+// deliver writes the answer of a turn, for a program to read.
+func (c *console) deliver(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fmt.Fprintln(c.out, clean(text))
@@ -162,7 +183,7 @@ func (c *console) dialog(ctx context.Context, f func() error) error {
 // dialog may call it.
 func (c *console) askLocked(ctx context.Context, style lipgloss.Style, question string) (string, error) {
 	for {
-		fmt.Fprint(c.err, render(style, question)+" ")
+		fmt.Fprint(c.err, c.render(style, question)+" ")
 		text, err := c.in.next(ctx)
 		if err == errLongLine {
 			c.noteLocked(c.style.warn, "%v", err)

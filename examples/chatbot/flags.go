@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 )
 
 const usage = `chatbot talks to a model that uses the tools of MCP servers.
@@ -21,12 +22,22 @@ so it runs without a key, a configuration or a network.
 
 Flags:
 %s
+Lines that begin with a slash are for the program itself, typed, piped, or as
+the text of -prompt:
+
+%s
+
 Environment: OPENAI_BASE_URL and OPENAI_MODEL stand for the flags, and
 OPENAI_API_KEY is the key of the endpoint. NO_COLOR turns colours off.
 
-Exit status: 0 at the end of the input; 1 when the program could not start or,
-on a pipe or with -prompt, a turn failed; 2 on wrong usage; 130 after Ctrl-C
-twice, or once with -prompt. The first Ctrl-C ends the turn.
+Exit status: 2 on wrong usage; 1 when the program could not start; 130 after
+Ctrl-C twice, or once while it starts or with -prompt: otherwise the first
+Ctrl-C ends the turn. On a pipe and with -prompt also 1 when
+  - a turn or a command failed,
+  - there are servers, and none of them could be reached,
+  - tool calls were denied because nobody could be asked, and none ran,
+  - a form was declined because -answer did not fit it.
+Otherwise 0.
 `
 
 // openAI is the endpoint for a model that is named without one.
@@ -42,6 +53,8 @@ type options struct {
 	yes                    bool
 	answers                answers
 	trace                  string
+	connectTimeout         time.Duration
+	demoModel, demoServer  bool // be that, and nothing else
 }
 
 // usageError is a mistake on the command line.
@@ -62,12 +75,15 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
 	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form; may be repeated")
 	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
+	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` that each server has to get ready, default 30s")
+	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
+	flags.BoolVar(&o.demoServer, demoServerFlag, false, "only be the demo server, on standard input and output")
 	err := flags.Parse(args)
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(help, usage, flagList(flags))
+		fmt.Fprintf(help, usage, flagList(flags), indent(commandList))
 		return nil, err
 	case err != nil:
 		return nil, &usageError{err.Error()}
@@ -75,6 +91,12 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		return nil, &usageError{fmt.Sprintf("unexpected argument %q; a question goes into -prompt", flags.Arg(0))}
 	case given["prompt"] && strings.TrimSpace(o.prompt) == "":
 		return nil, &usageError{"-prompt is empty"}
+	case o.connectTimeout <= 0:
+		return nil, &usageError{"-connect-timeout is not above zero"}
+	case o.demoModel && o.demoServer:
+		return nil, &usageError{"-demo-model and -demo-server are two programs"}
+	case o.demoModel || o.demoServer:
+		return o, nil
 	}
 	o.oneShot = given["prompt"]
 	o.apiKey = getenv("OPENAI_API_KEY")
@@ -105,45 +127,42 @@ func (o *options) checkModel(baseURLGiven bool) error {
 	}
 	u, err := url.Parse(o.baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return &usageError{"the base URL is not a complete http or https URL"}
+		return &usageError{fmt.Sprintf("the base URL %q is not a complete http or https URL%s", publicURL(o.baseURL), missingScheme(o.baseURL))}
 	}
 	o.baseURL = strings.TrimRight(o.baseURL, "/")
 	return nil
 }
 
-// endpoint is the base URL without what may be secret in it.
-func (o *options) endpoint() string {
-	u, err := url.Parse(o.baseURL)
-	if err != nil {
-		return "the endpoint"
+func missingScheme(base string) string {
+	if strings.Contains(base, "://") {
+		return ""
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return "; is http:// or https:// missing before it?"
+}
+
+// publicURL is a URL, or what was meant to be one, without what may be secret
+// in it.
+func publicURL(text string) string {
+	text, _, _ = strings.Cut(text, "#")
+	text, _, _ = strings.Cut(text, "?")
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "", text
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	if found {
+		rest = scheme + "://" + rest
+	}
+	return oneLine(rest, 200)
 }
 
 func flagList(flags *flag.FlagSet) string {
 	var b strings.Builder
 	flags.VisitAll(func(f *flag.Flag) {
 		name, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(&b, "  %-18s %s\n", strings.TrimSpace("-"+f.Name+" "+name), text)
+		fmt.Fprintf(&b, "  %-26s %s\n", strings.TrimSpace("-"+f.Name+" "+name), text)
 	})
 	return b.String()
-}
-
-// answers are given beforehand to the fields of forms.
-type answers map[string]string
-
-func (a answers) String() string { return "" }
-
-// Set reads key=value.
-func (a answers) Set(s string) error {
-	key, value, found := strings.Cut(s, "=")
-	if !found || key == "" {
-		return errors.New("want key=value")
-	}
-	if _, dup := a[key]; dup {
-		return fmt.Errorf("key %q is there twice", key)
-	}
-	a[key] = value
-	return nil
 }

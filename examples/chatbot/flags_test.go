@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,28 +28,32 @@ func TestFlags(t *testing.T) {
 		env  func(string) string
 		want options
 	}{
-		"nothing": {nil, env(), options{answers: answers{}}},
+		"nothing": {nil, env(), options{answers: answers{}, connectTimeout: 30 * time.Second}},
 		"all": {
-			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t"},
+			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{baseURL: "http://h/v1", model: "m", apiKey: "k", config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: answers{"a": "b=c", "d": ""}, trace: "t"},
+				answers: answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute},
 		},
 		"environment": {
 			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
-			options{baseURL: "https://h/v1", model: "m", answers: answers{}},
+			options{baseURL: "https://h/v1", model: "m", answers: answers{}, connectTimeout: 30 * time.Second},
 		},
 		"openai": {
 			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
-			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k", answers: answers{}},
+			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k", answers: answers{}, connectTimeout: 30 * time.Second},
 		},
 		"key alone": {
 			nil, env("OPENAI_API_KEY", "k"),
-			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL", answers: answers{}},
+			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL", answers: answers{}, connectTimeout: 30 * time.Second},
+		},
+		"demo server": {
+			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
+			options{model: "m", answers: answers{}, connectTimeout: 30 * time.Second, demoServer: true},
 		},
 		"endpoint alone": {
 			nil, env("OPENAI_BASE_URL", "http://h"),
-			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL", answers: answers{}},
+			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL", answers: answers{}, connectTimeout: 30 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +79,10 @@ func TestUsageErrors(t *testing.T) {
 		{"-answer x", `invalid value "x" for flag -answer: want key=value`},
 		{"-answer a=1 -answer a=2", `invalid value "a=2" for flag -answer: key "a" is there twice`},
 		{"-base-url http://h", "-base-url needs the name of a model, in -model or OPENAI_MODEL"},
-		{"-base-url h:1 -model m", "the base URL is not a complete http or https URL"},
+		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
+		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},
+		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
+		{"-demo-model -demo-server", "-demo-model and -demo-server are two programs"},
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
 	} {
 		_, err := parseFlags(strings.Fields(tt.args), env(), io.Discard)
@@ -89,16 +97,21 @@ func TestHelp(t *testing.T) {
 	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "Exit status"} {
+	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
 		}
 	}
 }
 
-func TestEndpointHidesSecrets(t *testing.T) {
-	o := options{baseURL: "https://user:pass@host/v1?key=secret#x"}
-	if got, want := o.endpoint(), "https://host/v1"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+func TestPublicURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://user:pass@host/v1?key=secret#x": "https://host/v1",
+		"user:pass@host:1/v1":                    "host:1/v1",
+		"http://host?key=secret":                 "http://host",
+	} {
+		if got := publicURL(in); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -62,12 +63,22 @@ type form struct {
 	fields  []*mcpclient.Field
 	content map[string]any
 
-	answered int     // fields that -answer filled in
-	errs     []error // of what -answer gave
+	answered int             // fields that -answer filled in
+	errs     []error         // of what -answer gave
+	faulty   map[string]bool // fields that errs are about
+	others   []string        // keys of -answer that may be for another form
 }
 
-// fillIn takes the answers that were given beforehand.
+// fillIn takes the answers that were given beforehand. A key that is almost one
+// of a field is a mistake: leaving it aside would send what nobody meant.
 func (f *form) fillIn(given answers) {
+	f.faulty = map[string]bool{}
+	near, others := given.mistakes(f.fields)
+	for _, key := range slices.Sorted(maps.Keys(near)) {
+		f.errs = append(f.errs, fmt.Errorf("-answer: no field %q; did you mean %q?", key, near[key]))
+		f.faulty[near[key]] = true
+	}
+	f.others = others
 	for _, field := range f.fields {
 		text, ok := given[field.Name]
 		if !ok {
@@ -76,6 +87,7 @@ func (f *form) fillIn(given answers) {
 		value, err := field.Parse(text)
 		if err != nil {
 			f.errs = append(f.errs, fmt.Errorf("-answer: %w", err))
+			f.faulty[field.Name] = true
 			continue
 		}
 		f.answered++
@@ -90,7 +102,7 @@ func (f *form) fillIn(given answers) {
 func (f *form) unattended() *mcpclient.ElicitResult {
 	errs := f.errs
 	for _, field := range f.fields {
-		if _, ok := f.content[field.Name]; ok {
+		if f.content[field.Name] != nil || f.faulty[field.Name] {
 			continue
 		}
 		value, err := field.Parse("")
@@ -102,19 +114,33 @@ func (f *form) unattended() *mcpclient.ElicitResult {
 		}
 	}
 	if f.answered == 0 || len(errs) > 0 {
-		var keys []string
-		for _, field := range f.fields {
-			keys = append(keys, oneLine(field.Name, 60))
-		}
-		f.con.note(f.con.style.warn, "declined %s: %s: there is no terminal to ask on; give -answer key=value for the fields %s",
-			f.server, oneLine(f.message, 200), strings.Join(keys, ", "))
-		for _, err := range errs {
-			f.con.note(f.con.style.warn, "  %v", err)
-		}
+		f.refuse(errs)
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}
 	}
 	f.con.note(f.con.style.faint, "%s asks: %s\n%s", f.server, oneLine(f.message, 200), indent(f.summary()))
 	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: f.content}
+}
+
+// refuse says why a form is declined. It is a failure of the run when -answer
+// was meant to fill it in.
+func (f *form) refuse(errs []error) {
+	f.con.note(f.con.style.warn, "declined %s: %s", f.server, oneLine(f.message, 200))
+	var names []string
+	for _, field := range f.fields {
+		names = append(names, oneLine(field.Name, 60))
+	}
+	fields := strings.Join(names, ", ")
+	if len(f.answers) == 0 {
+		f.con.note(f.con.style.warn, "  there is no terminal to ask on; give -answer key=value for the fields %s", fields)
+	} else {
+		f.lacks.declined.Add(1)
+	}
+	for _, key := range f.others {
+		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, fields))
+	}
+	for _, err := range errs {
+		f.con.note(f.con.style.warn, "  %v", err)
+	}
 }
 
 var (

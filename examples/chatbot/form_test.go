@@ -30,7 +30,9 @@ func newForm(t *testing.T, s *screen, given answers) *form {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &form{person: newPerson(s.console), server: "demo", message: "When?", fields: fields, content: map[string]any{}}
+	p := newPerson(s.console)
+	p.answers = given
+	f := &form{person: p, server: "demo", message: "When?", fields: fields, content: map[string]any{}}
 	f.fillIn(given)
 	return f
 }
@@ -120,24 +122,35 @@ func TestUnattendedForm(t *testing.T) {
 		},
 		"nothing": {
 			nil, &mcpclient.ElicitResult{Action: "decline"},
-			"give -answer key=value for the fields date, people, seating, wishes, child, note\n" +
+			"declined demo: When?\n  there is no terminal to ask on; give -answer key=value for the fields date, people, seating, wishes, child, note\n" +
 				"  field \"date\": an answer is required: a date like 2006-01-02\n" +
 				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
 		},
 		"wrong": {
 			answers{"date": "2030-05-01", "people": "many"}, &mcpclient.ElicitResult{Action: "decline"},
-			"-answer: field \"people\": want a whole number, at least 1, at most 12\n",
+			"declined demo: When?\n  -answer: field \"people\": want a whole number, at least 1, at most 12\n",
+		},
+		"mistyped": {
+			answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcpclient.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  -answer: no field \"poeple\"; did you mean \"people\"?\n" +
+				"  -answer: no field \"other\"; the fields are date, people, seating, wishes, child, note\n",
+		},
+		"mistyped though optional": {
+			answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcpclient.ElicitResult{Action: "decline"},
+			"declined demo: When?\n  -answer: no field \"seatng\"; did you mean \"seating\"?\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
 			s.interactive = false
-			got := newForm(t, s, tt.given).unattended()
+			f := newForm(t, s, tt.given)
+			got := f.unattended()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if !strings.Contains(s.buffer.String(), tt.shown) {
-				t.Errorf("got %q, want %q in it", s.buffer, tt.shown)
+			s.check(t, tt.shown)
+			if got, want := f.lacks.declined.Load() > 0, tt.want.Action == "decline" && tt.given != nil; got != want {
+				t.Errorf("got a failure of the run: %v, want %v", got, want)
 			}
 		})
 	}

@@ -24,8 +24,8 @@ func (e *quitError) Error() string { return fmt.Sprintf("ended by signal: %v", e
 const twice = 2 * time.Second
 
 // interrupts turns signals into the ends of turns and of the program: the
-// first Ctrl-C ends the turn, the second the program, and so does any other
-// signal at once.
+// first Ctrl-C ends the turn, the second the program. Any other signal ends the
+// program at once, and so does Ctrl-C until there is a conversation to go on with.
 type interrupts struct {
 	con     *console
 	quit    context.CancelCauseFunc
@@ -33,6 +33,7 @@ type interrupts struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
+	talking bool       // the end of a turn is not the end of the program
 	endTurn context.CancelCauseFunc
 	first   time.Time // of a Ctrl-C that may be followed by another
 	armed   bool      // no turn has begun since
@@ -59,10 +60,17 @@ func (i *interrupts) stop() {
 	i.quit(nil)
 }
 
+// converse says that a conversation begins.
+func (i *interrupts) converse() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.talking = true
+}
+
 func (i *interrupts) take(s os.Signal, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if s != os.Interrupt || i.armed || now.Sub(i.first) < twice {
+	if s != os.Interrupt || !i.talking || i.armed || now.Sub(i.first) < twice {
 		number, _ := s.(syscall.Signal)
 		i.quit(&quitError{number})
 		return

@@ -12,7 +12,7 @@ import (
 func newInterrupts(t *testing.T) (context.Context, *interrupts) {
 	t.Helper()
 	ctx, quit := context.WithCancelCause(t.Context())
-	return ctx, &interrupts{con: newScreen(t, "", "", "").console, quit: quit}
+	return ctx, &interrupts{con: newScreen(t, "", "", "").console, quit: quit, talking: true}
 }
 
 func TestFirstInterruptEndsTheTurn(t *testing.T) {
@@ -60,6 +60,17 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 				t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
 			}
 		})
+	}
+}
+
+// While the program starts, and with one question alone, there is nothing that
+// could go on.
+func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
+	program, i := newInterrupts(t)
+	i.talking = false
+	i.take(os.Interrupt, time.Now())
+	if quit, ok := errors.AsType[*quitError](context.Cause(program)); !ok || quit.signal != syscall.SIGINT {
+		t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
 	}
 }
 

@@ -10,7 +10,8 @@
 // servers.go and model.go find out what to talk to; session.go takes turns, and
 // input.go and interrupts.go tell it when; show.go puts on console.go what
 // happens; approve.go and form.go ask the person; commands.go is for what is
-// said to the program itself; trace.go keeps a record.
+// said to the program itself; trace.go keeps a record, and lacks.go what a
+// script must know at the end. demo.go serves the demos to other programs.
 package main
 
 import (
@@ -19,27 +20,23 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/term"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
-	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == demoServerArg {
-		if err := demoserver.Run(context.Background()); err != nil && !errors.Is(err, io.EOF) {
-			fmt.Fprintln(os.Stderr, "demo server:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	o, err := parseFlags(os.Args[1:], os.Getenv, os.Stdout)
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.demoModel, o.demoServer:
+		err = serveDemo(o)
+	default:
 		err = run(o)
 	}
 	os.Exit(status(err, o))
@@ -52,8 +49,6 @@ func status(err error, o *options) int {
 		return 0
 	case errors.Is(err, errReported):
 		return 1
-	case errors.Is(err, errInterrupted):
-		return 130
 	}
 	if quit, ok := errors.AsType[*quitError](err); ok {
 		return 128 + int(quit.signal)
@@ -73,11 +68,14 @@ func run(o *options) (err error) {
 	}
 	interactive := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
 	con := newConsole(os.Stdout, os.Stderr, interactive)
+	if interactive {
+		con.width, con.wraps = terminalWidth, term.IsTerminal(int(os.Stdout.Fd()))
+	}
 	ctx, signals := watchSignals(con)
 	defer signals.stop()
 	con.in = newInput(ctx, os.Stdin, interactive)
 
-	s := &session{con: con, in: con.in, signals: signals}
+	s := &session{con: con, in: con.in, signals: signals, lacks: &lacks{}}
 	if o.trace != "" {
 		if s.trace, err = openTrace(o.trace); err != nil {
 			return err
@@ -94,14 +92,22 @@ func run(o *options) (err error) {
 		return err
 	}
 	defer model.close()
-	p := &person{con: con, yes: o.yes, answers: o.answers, always: map[string]bool{}}
+	s.model = model
+	p := &person{con: con, yes: o.yes, answers: o.answers, lacks: s.lacks, always: map[string]bool{}}
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
 	})
 	if err != nil {
 		return err
 	}
-	if s.tools, err = openServers(ctx, servers, con, p, lent, s.trace); err != nil {
+	for i := range servers {
+		servers[i].Options = &mcpclient.Options{
+			Sampling:    agent.Sampling(lender{lent}),
+			Elicitation: agent.Elicitation(p),
+			Logger:      warnings(con, servers[i].Name),
+		}
+	}
+	if s.tools, err = s.openServers(ctx, servers, o.connectTimeout); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer s.tools.Close()
@@ -113,19 +119,22 @@ func run(o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.oneShot {
-		if err := s.turn(ctx, o.prompt); err != nil {
-			return reported(err)
+	if !o.oneShot {
+		signals.converse()
+		if err := s.converse(ctx); err != nil || interactive {
+			return err
 		}
-		return nil
-	}
-	return s.converse(ctx)
-}
-
-// reported keeps an error that ended the program; any other the turn has shown.
-func reported(err error) error {
-	if isQuit(err) || errors.Is(err, errInterrupted) {
+	} else if err := s.ask(ctx, o.prompt); isQuit(err) {
 		return err
 	}
-	return errReported
+	return s.lacks.report(con)
+}
+
+// terminalWidth is 0 when the terminal does not tell.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(asServer) != "":
 		serveBadly(os.Getenv(asServer))
-	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], demoServerArg):
+	case os.Getenv(asProgram) != "" || slices.Contains(os.Args[1:], "-"+demoServerFlag):
 		main()
 	default:
 		os.Exit(m.Run())

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
+	"net/http"
+	"strings"
+
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 )
 
@@ -10,6 +15,7 @@ import (
 type endpoint struct {
 	config openai.ClientConfig
 	model  string
+	url    string // to show; empty for the demo model
 	close  func() error
 }
 
@@ -17,10 +23,10 @@ type endpoint struct {
 // model.
 func openModel(o *options, con *console) (*endpoint, error) {
 	if o.model != "" {
-		con.note(con.style.faint, "model: %s at %s", o.model, o.endpoint())
+		con.note(con.style.faint, "model: %s at %s", o.model, publicURL(o.baseURL))
 		cfg := openai.DefaultConfig(o.apiKey)
 		cfg.BaseURL = o.baseURL
-		return &endpoint{config: cfg, model: o.model, close: func() error { return nil }}, nil
+		return &endpoint{config: cfg, model: o.model, url: publicURL(o.baseURL), close: func() error { return nil }}, nil
 	}
 	if o.modelHint != "" {
 		con.note(con.style.warn, "%s: the demo model is used", o.modelHint)
@@ -33,4 +39,18 @@ func openModel(o *options, con *console) (*endpoint, error) {
 	cfg := openai.DefaultConfig("")
 	cfg.BaseURL = demo.BaseURL
 	return &endpoint{config: cfg, model: demomodel.Name, close: demo.Close}, nil
+}
+
+// hint says what may be wrong with the base URL when the endpoint knows no such
+// address.
+func (e *endpoint) hint(err error) string {
+	failure, ok := errors.AsType[*openaimodel.Error](err)
+	if !ok || failure.Status != http.StatusNotFound || e.url == "" {
+		return ""
+	}
+	hint := "; the address is " + e.url + "/chat/completions"
+	if !strings.HasSuffix(e.url, "/v1") {
+		hint += ": does -base-url lack /v1?"
+	}
+	return hint
 }

@@ -2,20 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// demoServerArg makes this program be the demo server instead of the chatbot.
-const demoServerArg = "demo-server"
+// demoServerFlag makes this program be the demo server instead of the chatbot.
+const demoServerFlag = "demo-server"
 
 // maxWarnings bounds what is shown of a server's breaches of the protocol.
 const maxWarnings = 20
@@ -30,7 +31,7 @@ func listServers(o *options) ([]adapter.Server, error) {
 		}
 		return []adapter.Server{{
 			Name:      "demo",
-			Transport: &mcpclient.Command{Path: self, Args: []string{demoServerArg}},
+			Transport: &mcpclient.Command{Path: self, Args: []string{"-" + demoServerFlag}},
 		}}, nil
 	}
 	cfg, err := config.Load(o.config)
@@ -48,33 +49,47 @@ func listServers(o *options) ([]adapter.Server, error) {
 
 // openServers connects to the servers that can be reached and reports the
 // others.
-func openServers(ctx context.Context, servers []adapter.Server, con *console, p *person, lent mcpclient.SamplingHandler, t *trace) (*adapter.Toolset, error) {
-	for i := range servers {
-		servers[i].Options = &mcpclient.Options{
-			Sampling:    agent.Sampling(lent),
-			Elicitation: agent.Elicitation(p),
-			Logger:      warnings(con, servers[i].Name),
-		}
+func (s *session) openServers(ctx context.Context, servers []adapter.Server, timeout time.Duration) (*adapter.Toolset, error) {
+	var names []string
+	for _, server := range servers {
+		names = append(names, server.Name)
 	}
-	toolset, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable})
+	if len(names) > 0 {
+		s.con.progress("connecting to %s …", strings.Join(names, ", "))
+	}
+	toolset, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: timeout})
 	if err != nil {
+		s.con.endLine()
 		return nil, err
 	}
-	for _, s := range toolset.Servers() {
-		t.write(record{Event: "server", Server: s.Name, Error: errorText(s.Err)})
-		if s.Err != nil {
-			con.note(con.style.fail, "left out: %v", s.Err)
-			continue
-		}
-		con.note(con.style.faint, "server %s: %d tools, protocol revision %s", s.Name, len(s.Tools), s.Client.Server().Revision)
-		for _, tool := range s.Skipped {
-			con.note(con.style.warn, "left out: tool %s of server %s: %v", oneLine(tool.Name, 100), s.Name, tool.Err)
-		}
-	}
+	s.reportServers(toolset.Servers(), timeout)
 	if len(toolset.Tools()) == 0 {
-		con.note(con.style.warn, "there are no tools; the model answers alone")
+		s.con.note(s.con.style.warn, "there are no tools; the model answers alone")
 	}
 	return toolset, nil
+}
+
+func (s *session) reportServers(servers []adapter.ServerStatus, timeout time.Duration) {
+	con, reached := s.con, 0
+	for _, server := range servers {
+		s.trace.write(record{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		switch {
+		case errors.Is(server.Err, context.DeadlineExceeded):
+			con.note(con.style.fail, "left out: server %q: not ready within %v; -connect-timeout gives it longer", server.Name, timeout)
+			continue
+		case server.Err != nil:
+			con.note(con.style.fail, "left out: %s", strings.ReplaceAll(server.Err.Error(), "\n", "\n  "))
+			continue
+		}
+		reached++
+		con.note(con.style.faint, "server %s: %s, protocol revision %s", server.Name, plural(len(server.Tools), "tool"), server.Client.Server().Revision)
+		for _, tool := range server.Skipped {
+			con.note(con.style.warn, "left out: tool %s of server %s: %v", oneLine(tool.Name, 100), server.Name, tool.Err)
+		}
+	}
+	if reached == 0 {
+		s.lacks.unreachable.Store(int64(len(servers)))
+	}
 }
 
 // instructions tells the model how the servers want to be used. They are the

@@ -19,6 +19,8 @@ type session struct {
 	in      *input
 	trace   *trace
 	signals *interrupts
+	lacks   *lacks
+	model   *endpoint
 	tools   *adapter.Toolset
 	agent   *agent.Agent
 
@@ -29,10 +31,9 @@ type session struct {
 // errReported stands for an error that was shown when it happened.
 var errReported = errors.New("reported already")
 
-// converse takes turns until the input or the program ends. On a pipe, where
-// nobody sees a turn fail, it goes on and fails at the end.
+// converse takes turns until the input or the program ends. It goes on after
+// one that failed.
 func (s *session) converse(ctx context.Context) error {
-	failed := false
 	if s.con.interactive {
 		s.con.note(s.con.style.faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
 	}
@@ -41,31 +42,27 @@ func (s *session) converse(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errLongLine):
 			s.fail(err)
-			failed = true
 			continue
 		case errors.Is(err, io.EOF):
-			if failed && !s.con.interactive {
-				return errReported
-			}
 			return nil
 		case err != nil:
 			return err
 		case question == "":
 			continue
 		}
-		if s.con.interactive && strings.HasPrefix(question, "/") {
-			switch err := s.command(ctx, question); {
-			case errors.Is(err, errQuit):
-				return nil
-			case err != nil:
-				s.fail(err)
-			}
-			continue
-		}
-		if err := s.turn(ctx, question); err != nil && !errors.Is(err, errInterrupted) {
-			failed = true
+		if err := s.ask(ctx, question); errors.Is(err, errQuit) {
+			return nil
 		}
 	}
+}
+
+// ask does what a line says: a command, or a question to the agent. What went
+// wrong was reported when it returns.
+func (s *session) ask(ctx context.Context, text string) error {
+	if isCommand(text) {
+		return s.command(ctx, text)
+	}
+	return s.turn(ctx, text)
 }
 
 // question waits for what the person says.
@@ -78,8 +75,8 @@ func (s *session) question(ctx context.Context) (string, error) {
 	return strings.TrimSpace(text), err
 }
 
-// turn puts one question to the agent. A failure is reported before it is
-// returned; after one that ended the program there is nothing to say.
+// turn puts one question to the agent. A failure is reported before errReported
+// is returned; after one that ended the program there is nothing to say.
 func (s *session) turn(ctx context.Context, question string) error {
 	s.turns++
 	s.trace.write(record{Event: "question", Turn: s.turns, Text: question})
@@ -94,7 +91,10 @@ func (s *session) turn(ctx context.Context, question string) error {
 		}
 		s.trace.event(s.turns, e)
 		s.con.show(e)
-		if e, ok := e.(*agent.TurnEnd); ok {
+		switch e := e.(type) {
+		case *agent.ToolStart:
+			s.lacks.ran.Add(1)
+		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
 		}
 	}
@@ -110,21 +110,31 @@ func (s *session) broken(turn context.Context, messages []llms.MessageContent, e
 	}
 	s.trace.write(record{Event: "error", Turn: s.turns, Error: err.Error()})
 	note := "(no answer: the turn failed)"
-	switch {
-	case errors.Is(err, errInterrupted):
+	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
-		s.con.note(s.con.style.warn, "interrupted; Ctrl-C again leaves")
-	case isQuit(err):
-	default:
-		s.fail(err)
 	}
 	s.history = append(messages, llms.TextParts(llms.ChatMessageTypeAI, note))
-	return err
+	return s.report(err)
+}
+
+// report shows what ended a turn or a command, and returns what is left to do
+// about it.
+func (s *session) report(err error) error {
+	switch {
+	case errors.Is(err, errInterrupted):
+		s.con.note(s.con.style.warn, "interrupted; Ctrl-C again leaves")
+		return errInterrupted
+	case isQuit(err):
+		return err
+	}
+	s.fail(err)
+	return errReported
 }
 
 // fail shows an error on one line.
 func (s *session) fail(err error) {
-	s.con.note(s.con.style.fail, "error: %s", oneLine(err.Error(), 2000))
+	s.lacks.failed.Add(1)
+	s.con.note(s.con.style.fail, "error: %s", oneLine(err.Error()+s.model.hint(err), 2000))
 }
 
 func isQuit(err error) bool {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -31,12 +33,11 @@ func (c *console) show(e agent.Event) {
 	case *agent.ToolEnd:
 		c.showResult(e)
 	case *agent.SamplingEnd:
-		c.note(c.style.faint, "  %s asked the model: %s", e.Server, oneLine(messagesText(e.Params.Messages), 200))
 		if e.Err != nil {
-			c.note(c.style.warn, "  it got no answer: %v", e.Err)
+			c.note(c.style.warn, "  %s got no answer of the model: %v", e.Server, e.Err)
 			return
 		}
-		c.note(c.style.faint, "  the model answered: %s", oneLine(contentText(e.Result.Content), 200))
+		c.note(c.style.faint, "  the model answered %s: %s", e.Server, oneLine(contentText(e.Result.Content), maxResult))
 	case *agent.ElicitationEnd:
 		if e.Err != nil {
 			c.note(c.style.warn, "  %s got no answer: %v", e.Server, e.Err)
@@ -50,23 +51,40 @@ func (c *console) show(e agent.Event) {
 			c.note(c.style.warn, "the model was stopped by the limit %s", e.StopReason)
 		}
 		if !c.interactive {
-			c.answer(e.Text)
+			c.deliver(e.Text)
 		}
 	}
 }
 
+// Bounds of what is shown of a tool's result and of why it has none, in
+// characters. The answer says what matters of a result, and the trace has all.
+const (
+	maxResult  = 120
+	maxFailure = 400
+)
+
 // showResult shows what became of a tool call. The model is told less about
 // some errors than the person is.
 func (c *console) showResult(e *agent.ToolEnd) {
-	style, mark := c.style.tool, "←"
+	style, mark, text := c.style.tool, "←", oneLine(e.Result.Text, maxResult)
 	if e.Result.IsError {
-		style, mark = c.style.warn, "✗"
+		style, mark, text = c.style.warn, "✗", oneLine(e.Result.Text, maxFailure)
 	}
-	text := e.Result.Text
-	if e.Result.Err != nil {
-		text = e.Result.Err.Error()
+	switch {
+	case errors.Is(e.Result.Err, context.Canceled):
+		text = "stopped"
+	case e.Result.Err != nil:
+		text = oneLine(e.Result.Err.Error(), maxFailure)
 	}
-	c.note(style, "%s %s %s: %s", mark, e.Server, callName(&e.Call), oneLine(text, 400))
+	c.note(style, "%s %s %s: %s", mark, e.Server, callName(&e.Call), text)
+}
+
+// plural counts things, in English.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // callName is the name of the tool as its server knows it, or as the model

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -52,7 +53,15 @@ func (p *program) ended(want, pid int) {
 func TestInterruptEndsTheTurn(t *testing.T) {
 	p, pid := startCounting(t, "good")
 	p.signal(os.Interrupt)
-	p.await(p.stderr, "interrupted; Ctrl-C again leaves")
+	for {
+		line := p.await(p.stderr, "")
+		if strings.Contains(line, "cancel") {
+			t.Errorf("got %q, want the words of a person", line)
+		}
+		if line == "interrupted; Ctrl-C again leaves" {
+			break
+		}
+	}
 	p.say("What is 1 plus 2?")
 	p.await(p.stdout, "The result: 1 + 2 = 3.")
 	if err := p.stdin.Close(); err != nil {
@@ -87,8 +96,29 @@ func TestInterruptOfPrompt(t *testing.T) {
 	p := start(t, "-yes", "-prompt", "Count to 1000")
 	p.await(p.stderr, "count 1/1000")
 	p.signal(os.Interrupt)
+	for line := range p.stderr {
+		if strings.Contains(line, "again") {
+			t.Errorf("got %q, although one Ctrl-C was enough", line)
+		}
+	}
 	if got := p.wait(); got != 130 {
 		t.Errorf("status: got %d, want 130", got)
+	}
+}
+
+// The demo model serves other programs until it is interrupted.
+func TestDemoModel(t *testing.T) {
+	p := start(t, "-demo-model")
+	exported := p.await(p.stdout, "export OPENAI_BASE_URL=")
+	fields := strings.Fields(exported)
+	if len(fields) != 4 || fields[2] != "OPENAI_MODEL=demo" {
+		t.Fatalf("got %q, want three variables", exported)
+	}
+	url := strings.TrimPrefix(fields[1], "OPENAI_BASE_URL=")
+	converse(t, "What is 1 plus 2?\n", "-yes", "-base-url", url, "-model", "demo").check(t, "The result: 1 + 2 = 3.\n", 0)
+	p.signal(os.Interrupt)
+	if got := p.wait(); got != 0 {
+		t.Errorf("status: got %d, want 0", got)
 	}
 }
 

@@ -118,23 +118,22 @@ func TestTerminal(t *testing.T) {
 	m := openTerminal(t, "-trace", path)
 	m.enter("you › ", "What is 17 plus 25?\n")
 	m.enter("Allow it? [y]es, [n]o, [a]lways: ", "n\n")
-	m.await("bot › The result: The call was not run: the user denied it.")
+	m.await("bot › The call was not run: ")
 
 	m.enter("you › ", "Summarize: Go is small. It is fun.\n")
 	m.await(`wants to run summarize on the server demo`)
 	m.enter("[a]lways: ", "y\n")
 	m.await("The server demo wants to put this to the model demo")
 	m.enter("[a]lways for this server: ", "y\n")
-	m.await("The server demo would get this reply of the model:")
-	m.enter("[a]lways for this server: ", "a\n")
+	m.await("the model answered demo: Go is small.")
 	m.await("bot › Summary: Go is small.")
 
-	m.enter("you › ", "Book a table\n")
+	m.enter("you › ", "Book a table for 4\n")
 	m.enter("[a]lways: ", "a\n")
 	m.await("The server demo asks:")
 	m.enter("Date (year-month-day): ", "2030-05-01\n")
 	m.enter("19:30): ", "20:00\n")
-	m.enter("Number of people: ", "3\n")
+	m.enter("Number of people [4]: ", "3\n")
 	m.enter("[Inside]: ", "3\n")
 	m.enter("[no]: ", "\n")
 	m.enter("[nothing]: ", "\n")
@@ -146,6 +145,8 @@ func TestTerminal(t *testing.T) {
 	m.enter("you › ", "/prompt evening city=Oslo\n")
 	m.enter("wants to run weather on the server demo", ctrlC)
 	m.await("interrupted; Ctrl-C again leaves")
+	m.enter("you › ", "/read\n")
+	m.await("error: usage: /read URI")
 	m.enter("you › ", ctrlD)
 	m.ended(0)
 
@@ -187,4 +188,14 @@ func TestInterruptsOnATerminal(t *testing.T) {
 	m.enter("you › ", ctrlC)
 	m.enter("press Ctrl-C again, or Ctrl-D, to leave", ctrlC)
 	m.ended(130)
+}
+
+// One Ctrl-C is enough while there is no conversation yet.
+func TestInterruptWhileConnecting(t *testing.T) {
+	m := openTerminal(t, "-config", configure(t, map[string]string{"slow": "mute"}))
+	m.enter("connecting to slow …", ctrlC)
+	m.ended(130)
+	if strings.Contains(m.screen, "again") {
+		t.Errorf("it is said that Ctrl-C must be repeated: %q", m.screen)
+	}
 }

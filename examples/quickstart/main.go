@@ -22,6 +22,7 @@ import (
 )
 
 func main() {
+	checkUsage()
 	ctx := context.Background()
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
 	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
@@ -37,9 +38,22 @@ func main() {
 	fmt.Println(result.Answer)
 }
 
+// must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
 	return v
+}
+
+func checkUsage() {
+	log.SetFlags(0)
+	switch {
+	case len(os.Args) < 2:
+		log.Fatal("usage: quickstart COMMAND [ARGUMENT …], where the command starts an MCP server")
+	case os.Getenv("OPENAI_MODEL") == "":
+		log.Fatal("OPENAI_MODEL is not set: it names the model")
+	case os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "":
+		log.Fatal("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another host")
+	}
 }

@@ -45,3 +45,26 @@ func TestQuickstart(t *testing.T) {
 		t.Errorf("got %v and %q, want an answer with 42", err, out)
 	}
 }
+
+// Without what it needs, the program says what that is.
+func TestUsage(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args, env []string
+		want      string
+	}{
+		{nil, nil, "usage: quickstart COMMAND [ARGUMENT …], where the command starts an MCP server\n"},
+		{[]string{"x"}, nil, "OPENAI_MODEL is not set: it names the model\n"},
+		{[]string{"x"}, []string{"OPENAI_MODEL=m"}, "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another host\n"},
+	} {
+		cmd := exec.CommandContext(t.Context(), program, tt.args...)
+		cmd.Env = append(tt.env, programVariable+"=1")
+		out, err := cmd.CombinedOutput()
+		if err == nil || string(out) != tt.want {
+			t.Errorf("%v %v: got %v and %q, want %q", tt.args, tt.env, err, out, tt.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package demomodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -25,6 +26,14 @@ type rule struct {
 	example string
 }
 
+// What a booking may say after the word table, in any order.
+const (
+	where = `(?:[^.?!]*?\bat\s+(\p{Lu}[\p{L}'’-]*(?:\s+\p{Lu}[\p{L}'’-]*)*))`
+	party = `(?i:[^.?!]*?\bfor\s+(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)`
+)
+
+var numerals = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+
 // rules has summarize first, because its text may look like other questions.
 var rules = []rule{
 	{"summarize", regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:give (?:me )?a )?summar(?:ize|ise|y)(?:\s+of)?` +
@@ -35,7 +44,7 @@ var rules = []rule{
 	{"weather", regexp.MustCompile(`(?i:\bweather\s+(?:in|for|at))\s+` +
 		`(\p{L}[\p{L}'-]*(?:\s+and\s+\p{Lu}[\p{L}'-]*|\s+\p{Lu}[\p{L}'-]*)*)`), places, "How is the weather in Berlin?"},
 	{"book_table", regexp.MustCompile(`(?i:\b(?:book|reserve)\b[^.?!]*\btable\b)` +
-		`(?:[^.?!]*?\bat\s+(\p{Lu}[\p{L}'’-]*(?:\s+\p{Lu}[\p{L}'’-]*)*))?`), restaurant, "Book a table at Luigi"},
+		`(?:` + where + party + `|` + party + where + `|` + where + `|` + party + `)?`), booking, "Book a table for 4 at Luigi"},
 	{"count", regexp.MustCompile(`(?i)\bcount\s+(?:up\s+)?to\s+(\d{1,6})`), goal, "Count to 5"},
 	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), nothing, "Show me a picture"},
 }
@@ -133,11 +142,19 @@ func places(m []string) []map[string]any {
 
 func passage(m []string) []map[string]any { return []map[string]any{{"text": m[1]}} }
 
-func restaurant(m []string) []map[string]any {
-	if m[1] == "" {
-		return nothing(m)
+func booking(m []string) []map[string]any {
+	args := map[string]any{}
+	if restaurant := cmp.Or(m[1], m[4], m[5]); restaurant != "" {
+		args["restaurant"] = restaurant
 	}
-	return []map[string]any{{"restaurant": m[1]}}
+	if people := strings.ToLower(cmp.Or(m[2], m[3], m[6])); people != "" {
+		n, err := strconv.Atoi(people)
+		if err != nil {
+			n = slices.Index(numerals, people) + 1
+		}
+		args["people"] = n
+	}
+	return []map[string]any{args}
 }
 
 func goal(m []string) []map[string]any {

@@ -31,7 +31,11 @@ func TestRules(t *testing.T) {
 		{"Summarize: One plus one. 1 plus 1.", []string{`summarize {"text":"One plus one. 1 plus 1."}`}},
 		{"Please give me a summary of this text: abc", []string{`summarize {"text":"abc"}`}},
 		{"Book a table", []string{`book_table {}`}},
-		{"Please book a nice table for two at Da Luigi at eight.", []string{`book_table {"restaurant":"Da Luigi"}`}},
+		{"Please book a nice table for two at Da Luigi at eight.", []string{`book_table {"people":2,"restaurant":"Da Luigi"}`}},
+		{"Book a table for 4", []string{`book_table {"people":4}`}},
+		{"Reserve a table at Luigi for Twelve people", []string{`book_table {"people":12,"restaurant":"Luigi"}`}},
+		{"Book a table tonight for 3 at Luigi", []string{`book_table {"people":3,"restaurant":"Luigi"}`}},
+		{"Book a table for my birthday", []string{`book_table {}`}},
 		{"Count to 12", []string{`count {"to":12}`}},
 		{"Show me a picture!", []string{`picture {}`}},
 		{"call other.tool {\"x\": [1]}", []string{`other.tool {"x": [1]}`}},
@@ -73,7 +77,7 @@ func TestAnswers(t *testing.T) {
 		"picture":  {messages: []openai.ChatCompletionMessage{user("?"), called("picture"), result("a sunset\n[image]"), picture}, want: "Here is the picture: a sunset."},
 		"earlier":  {messages: []openai.ChatCompletionMessage{user("Who are you?"), user("What did I ask before?")}, want: "Before that you asked: Who are you?"},
 		"help": {messages: []openai.ChatCompletionMessage{user("Hello")}, want: "I am a demo model that follows fixed rules. Try one of these:\n" +
-			"- Summarize: <a text>\n- What is 17 plus 25?\n- What is 6 times 7?\n- How is the weather in Berlin?\n- Book a table at Luigi\n- Count to 5\n- Show me a picture\n" +
+			"- Summarize: <a text>\n- What is 17 plus 25?\n- What is 6 times 7?\n- How is the weather in Berlin?\n- Book a table for 4 at Luigi\n- Count to 5\n- Show me a picture\n" +
 			`- call TOOL {"argument": "value"}, with one of the tools demo_add, multiply, weather, summarize, book_table, count, picture`},
 		"no tools": {messages: []openai.ChatCompletionMessage{user("1 plus 1")}, noTools: true,
 			want: "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."},

@@ -84,6 +84,8 @@ func sayResults(results []result) string {
 	for _, r := range results {
 		text := cut(r.text, maxResult)
 		switch {
+		case strings.HasPrefix(text, "The call was not run"): // the host's word, which tells why
+			lines = append(lines, text)
 		case find([]string{r.tool}, "add") != "" || find([]string{r.tool}, "multiply") != "":
 			lines = append(lines, "The result: "+text+".")
 		case find([]string{r.tool}, "picture") != "":

@@ -23,7 +23,8 @@ func addAskingTools(s *mcp.Server) {
 	}, summarize)
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "book_table", Title: "Book a table",
-		Description: "Books a table at a restaurant. It asks the guest for date, time and number of people itself.",
+		Description: "Books a table at a restaurant. It asks the guest for date, time and number of people itself; " +
+			"what is known of that already goes into its arguments.",
 	}, bookTable)
 }
 
@@ -69,12 +70,13 @@ func summarize(_ context.Context, req *mcp.CallToolRequest, in passage) (*mcp.Ca
 }
 
 // bookingForm is raw JSON because the order of its fields is that of the form.
+// The default of people goes into it.
 const bookingForm = `{
 	"type": "object",
 	"properties": {
 		"date":     {"type": "string", "title": "Date", "format": "date", "description": "year-month-day"},
 		"time":     {"type": "string", "title": "Time", "minLength": 5, "maxLength": 5, "description": "hours:minutes, such as 19:30"},
-		"people":   {"type": "integer", "title": "Number of people", "minimum": 1, "maximum": 12},
+		"people":   {"type": "integer", "title": "Number of people", "minimum": 1, "maximum": 12%s},
 		"seating":  {"type": "string", "title": "Where to sit", "default": "inside", "oneOf": [
 			{"const": "inside", "title": "Inside"},
 			{"const": "terrace", "title": "On the terrace"},
@@ -85,14 +87,27 @@ const bookingForm = `{
 	"required": ["date", "time", "people"]
 }`
 
-type restaurant struct {
+type booking struct {
 	Restaurant string `json:"restaurant,omitempty" jsonschema:"the name of the restaurant; default: the demo's own"`
+	People     int    `json:"people,omitempty" jsonschema:"the number of people, from 1 to 12; default: the guest is asked"`
 }
 
-func bookTable(_ context.Context, req *mcp.CallToolRequest, in restaurant) (*mcp.CallToolResult, any, error) {
+// form is the question to the guest, with what is known already.
+func (b booking) form() json.RawMessage {
+	people := ""
+	if b.People != 0 {
+		people = fmt.Sprintf(`, "default": %d`, b.People)
+	}
+	return json.RawMessage(fmt.Sprintf(bookingForm, people))
+}
+
+func bookTable(_ context.Context, req *mcp.CallToolRequest, in booking) (*mcp.CallToolResult, any, error) {
 	name := strings.TrimSpace(in.Restaurant)
 	if name == "" {
 		name = "Chez Démo"
+	}
+	if in.People < 0 || in.People > 12 {
+		return nil, nil, fmt.Errorf("no table for %d; there are tables for 1 to 12 people", in.People)
 	}
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, nil, errors.New("this tool needs a client that shows forms (elicitation), which yours does not")
@@ -102,7 +117,7 @@ func bookTable(_ context.Context, req *mcp.CallToolRequest, in restaurant) (*mcp
 		return ask("booking", &mcp.ElicitParams{
 			Mode:            "form",
 			Message:         fmt.Sprintf("When should the table at %.60s be booked?", name),
-			RequestedSchema: json.RawMessage(bookingForm),
+			RequestedSchema: in.form(),
 		}), nil, nil
 	}
 	form, ok := answer.(*mcp.ElicitResult)

@@ -5,8 +5,10 @@ package demoserver_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +60,19 @@ func connect(t *testing.T, a *answers, progress func(*mcp.ProgressNotificationPa
 	return session
 }
 
+// serve runs the server for our own client. The test waits for its end.
+func serve(t *testing.T) mcpclient.Transport {
+	t.Helper()
+	fromServer, toClient := io.Pipe()
+	fromClient, toServer := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- demoserver.New().Run(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient})
+	}()
+	t.Cleanup(func() { <-served })
+	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+}
+
 // call returns the text of a tool's result, with "error: " before it when the
 // tool failed.
 func call(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) string {
@@ -99,6 +114,7 @@ func TestTools(t *testing.T) {
 		{"summarize", map[string]any{"text": "long"}, "Summary: short"},
 		{"summarize", map[string]any{"text": " "}, "error: there is no text to summarize"},
 		{"summarize", map[string]any{"text": strings.Repeat("x", 65537)}, "error: the text has 65537 bytes, more than 65536"},
+		{"book_table", map[string]any{"people": 13}, "error: no table for 13; there are tables for 1 to 12 people"},
 		{"book_table", nil, "Booked: a table for 4 at the bar at Chez Démo on 2030-05-01 at 19:30, with children; note: no salt."},
 	} {
 		if got := call(t, s, tt.tool, tt.args); got != tt.want {
@@ -135,6 +151,35 @@ func TestBooking(t *testing.T) {
 	}
 }
 
+// What the call says already is the default of the form.
+func TestBookingForSoMany(t *testing.T) {
+	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
+		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
+			Elicitation: mcpclient.ElicitationFunc(func(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+				fields, err := p.Fields()
+				if err != nil {
+					return nil, err
+				}
+				i := slices.IndexFunc(fields, func(f *mcpclient.Field) bool { return f.Name == "people" })
+				if got := fmt.Sprintf("default: %v", fields[i].Default); got != want {
+					t.Errorf("people: %d: got %s, want %s", people, got, want)
+				}
+				return &mcpclient.ElicitResult{Action: "decline"}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.CallTool(t.Context(), "book_table", map[string]any{"people": people})
+		if err != nil || !strings.Contains(res.Text(), "(decline)") {
+			t.Errorf("got %+v, %v; want a form that was declined", res, err)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A server must not ask for what the client did not declare.
 func TestPlainClient(t *testing.T) {
 	s := connect(t, nil, nil)
@@ -148,13 +193,7 @@ func TestPlainClient(t *testing.T) {
 
 // Clients of older revisions are asked by requests of the server's own.
 func TestLegacyClient(t *testing.T) {
-	fromServer, toClient := io.Pipe()
-	fromClient, toServer := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		served <- demoserver.New().Run(t.Context(), &mcp.IOTransport{Reader: fromClient, Writer: toClient})
-	}()
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &mcpclient.Options{
+	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 		Revision: "2025-06-18",
 		Sampling: mcpclient.SamplingFunc(func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 			return &mcpclient.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
@@ -182,7 +221,6 @@ func TestLegacyClient(t *testing.T) {
 	if err := client.Close(); err != nil {
 		t.Error(err)
 	}
-	<-served
 }
 
 func TestProgress(t *testing.T) {

@@ -1,0 +1,160 @@
+// Agent shows the parts of an agent together: servers of an mcp.json, one
+// toolset, a model that is lent to the servers, a person who fills in their forms
+// and allows their tools, and a conversation.
+//
+//	go run ./examples/agent mcp.json "Book a table for 4"
+//
+// The model is the one of OPENAI_API_KEY and OPENAI_MODEL; OPENAI_BASE_URL
+// names another host than OpenAI.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 3 || os.Getenv("OPENAI_MODEL") == "" {
+		log.Fatal("usage: agent MCP.JSON QUESTION, with the model in OPENAI_MODEL, and its key in OPENAI_API_KEY")
+	}
+	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
+	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
+		host.BaseURL = url
+	}
+	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
+	answer, err := ask(context.Background(), os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer)
+}
+
+// ask puts one question to a model that has the servers of the file.
+func ask(ctx context.Context, file string, host openai.ClientConfig, model string, you *person, question string) (string, error) {
+	cfg, err := config.Load(file)
+	if err != nil {
+		return "", err
+	}
+	var servers []adapter.Server
+	for _, s := range cfg.Servers {
+		if !s.Disabled {
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+		}
+	}
+
+	// Servers may use the model, and ask the person: through these handlers the
+	// questions get into the agent's run, and to OnElicit below.
+	lent, err := sampling.New(host, model, &sampling.Options{Review: sampling.ReviewFuncs{Request: you.lend}})
+	if err != nil {
+		return "", err
+	}
+	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
+		Client: &mcpclient.Options{Sampling: agent.Sampling(lent), Elicitation: agent.Elicitation(nil)},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer toolset.Close()
+
+	llm, err := openaimodel.New(host, model, nil)
+	if err != nil {
+		return "", err
+	}
+	assistant, err := agent.New(llm, toolset, &agent.Options{Approve: you.approve, OnElicit: you.fillIn})
+	if err != nil {
+		return "", err
+	}
+	result, err := assistant.Run(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
+	return result.Answer, err
+}
+
+// person is asked one thing at a time. The end of the input is a no.
+type person struct {
+	mu  sync.Mutex // guards the fields below
+	in  *bufio.Reader
+	out io.Writer
+}
+
+// askLocked shows what servers and models wrote quoted, so that it cannot
+// disguise itself.
+func (p *person) askLocked(format string, args ...any) string {
+	fmt.Fprintf(p.out, format+" ", args...)
+	line, _ := p.in.ReadString('\n') // the end of the input says nothing
+	return strings.TrimSpace(line)
+}
+
+func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.askLocked("Run %s on %s with %q? y/n:", a.Tool, a.Server, a.Arguments) != "y" {
+		return agent.Deny("the user said no"), nil
+	}
+	return agent.Allow(), nil
+}
+
+func (p *person) lend(ctx context.Context, r *sampling.Request) error {
+	source, _ := adapter.SourceFrom(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range r.Params.Messages {
+		for _, c := range m.Content {
+			fmt.Fprintf(p.out, "%s asks the model: %q\n", source.Server, text(c))
+		}
+	}
+	if p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens) != "y" {
+		return mcpclient.ErrRejected
+	}
+	return nil
+}
+
+func text(c mcpclient.Content) string {
+	if c, ok := c.(*mcpclient.TextContent); ok {
+		return c.Text
+	}
+	return fmt.Sprintf("%T", c)
+}
+
+// fillIn asks for each field of a form. Empty takes the default, or declines
+// the form when there is none and the field must be answered.
+func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+	fields, err := q.Params.Fields()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "%s asks: %q\n", q.Server, q.Params.Message)
+	content := map[string]any{}
+	for _, field := range fields {
+		label := fmt.Sprintf("  %q", field.Title)
+		if field.Default != nil {
+			label += fmt.Sprintf(" [%v]", field.Default)
+		}
+		value, err := field.Parse(p.askLocked("%s:", label))
+		if err != nil {
+			fmt.Fprintf(p.out, "declined: %v\n", err)
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		}
+		if value != nil {
+			content[field.Name] = value
+		}
+	}
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}

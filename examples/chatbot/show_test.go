@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+func TestShowResult(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for name, tt := range map[string]struct {
+		result *adapter.Result
+		want   string
+	}{
+		"short":   {&adapter.Result{Text: "a\nb"}, "← demo add: a b\n"},
+		"long":    {&adapter.Result{Text: long}, "← demo add: " + long[:maxResult-1] + "…\n"},
+		"failure": {&adapter.Result{Text: long, IsError: true}, "✗ demo add: " + long[:maxFailure-1] + "…\n"},
+		"error":   {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("gone")}, "✗ demo add: gone\n"},
+		"stopped": {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("call: %w", context.Canceled)}, "✗ demo add: stopped\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t)
+			s.showResult(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: tt.result})
+			s.check(t, tt.want)
+		})
+	}
+}
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 tools", 1: "1 tool", 2: "2 tools"} {
+		if got := plural(n, "tool"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWrap(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, want string
+	}{
+		"short":       {"one two", "one two"},
+		"words":       {"the quick brown fox", "the quick\nbrown fox"},
+		"lines":       {"one\n\ntwo three four five\n", "one\n\ntwo three\nfour five\n"},
+		"indented":    {"  - one two three", "  - one\n  two\n  three"},
+		"wide":        {"größe 漢字 漢字", "größe 漢字\n漢字"},
+		"long word":   {"a " + strings.Repeat("x", 25) + " b", "a\n" + strings.Repeat("x", 25) + " b"},
+		"longer word": {"  " + strings.Repeat("x", 205) + " b", "  " + strings.Repeat("x", 205) + "\n  b"},
+		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
+	} {
+		if got := wrap(tt.text, 11); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+		if got := wrap(tt.text, 0); got != tt.text {
+			t.Errorf("%s without a width: got %q, want %q", name, got, tt.text)
+		}
+	}
+}
+
+// An answer that comes in pieces is wrapped like a whole one.
+func TestWrapAnswer(t *testing.T) {
+	s := newScreen(t)
+	s.width, s.wraps = func() int { return 20 }, true
+	for _, piece := range []string{"The qu", "ick ", "brown", " fox jumps over", " the lazy dog", "."} {
+		s.say(piece)
+	}
+	s.endLine()
+	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
+}
+
+func TestWrapNote(t *testing.T) {
+	s := newScreen(t)
+	s.width = func() int { return 20 }
+	s.note(s.style.tool, "%s", indent("a list that is too long"))
+	s.progress("%s", strings.Repeat("x", 30))
+	s.check(t, "  a list that is\n  too long\n"+strings.Repeat("x", 18)+"…")
+}
