@@ -79,9 +79,9 @@ func (r *run) admit(j *job) error {
 	case err != nil:
 		return err
 	case !decision.Allow && decision.Reason == "":
-		j.refuse("The call was not run: the user denied it.", nil)
+		j.refuse("The call was not run: it was not approved.", nil)
 	case !decision.Allow:
-		j.refuse("The call was not run: the user denied it. Reason: "+decision.Reason, nil)
+		j.refuse("The call was not run: it was not approved: "+decision.Reason, nil)
 	case decision.Arguments != nil:
 		j.about.Arguments, j.edited = string(decision.Arguments), true
 	}

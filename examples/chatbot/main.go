@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -96,6 +97,10 @@ func run(o *options) (err error) {
 	p := &person{con: con, yes: o.yes, answers: o.answers, lacks: s.lacks, always: map[string]bool{}}
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
+		Source: func(ctx context.Context) sampling.Source {
+			from, _ := adapter.SourceFrom(ctx)
+			return sampling.Source{Server: from.Server, Call: from.Call.ID}
+		},
 	})
 	if err != nil {
 		return err
