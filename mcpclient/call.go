@@ -33,7 +33,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	if err != nil {
 		return err
 	}
-	if need := requirement(r.method); need != "" && !c.server.Load().Capabilities.offers(need) {
+	if need := requirement(r.method); need != "" && !c.offered(need) {
 		return &CapabilityError{Method: r.method, Capability: need}
 	}
 	if o.timeout > 0 {

@@ -58,7 +58,16 @@ type era interface {
 	pingMethod() string
 	answers() bool       // the server sends requests, which are answered
 	severalBlocks() bool // a sampling result may have several blocks
+	has(feature) bool
 }
+
+// feature is something that some revisions have and others do not.
+type feature int
+
+const (
+	completionCapability feature = iota // a server declares completions
+	completionContext                   // the other arguments go with a completion
+)
 
 // offers is what the installed handlers can do, as they said when the client
 // connected. Nil is not offered.

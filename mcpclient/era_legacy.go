@@ -121,4 +121,14 @@ func (e *legacyEra) answers() bool { return true }
 
 func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125 }
 
+func (e *legacyEra) has(f feature) bool {
+	switch f {
+	case completionCapability:
+		return e.revision >= Revision20250326
+	case completionContext:
+		return e.revision >= Revision20250618
+	}
+	return false
+}
+
 func appendInt(b []byte, i int64) []byte { return strconv.AppendInt(b, i, 10) }

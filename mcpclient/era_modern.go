@@ -206,6 +206,14 @@ func (e *modernEra) answers() bool { return false }
 
 func (e *modernEra) severalBlocks() bool { return true }
 
+func (e *modernEra) has(f feature) bool {
+	switch f {
+	case completionCapability, completionContext:
+		return true
+	}
+	return false
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,7 +17,7 @@ type ServerCapabilities struct {
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Prompts      *ListCapability            `json:"prompts,omitempty"`
 	Resources    *ResourceCapability        `json:"resources,omitempty"`
-	Completions  *struct{}                  `json:"completions,omitempty"`
+	Completions  *struct{}                  `json:"completions,omitempty"` // since revision 2025-03-26
 	Logging      *struct{}                  `json:"logging,omitempty"`
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
@@ -47,8 +47,19 @@ func requirement(method string) string {
 		return "prompts"
 	case "logging/setLevel":
 		return "logging"
+	case "completion/complete":
+		return "completions"
 	}
 	return ""
+}
+
+// offered reports whether the server declared a capability that [requirement]
+// names, or could not have: its revision has no way to declare it.
+func (c *Client) offered(capability string) bool {
+	if capability == "completions" && !c.current().has(completionCapability) {
+		return true
+	}
+	return c.server.Load().Capabilities.offers(capability)
 }
 
 // offers reports whether the server declared a capability that [requirement]
@@ -65,6 +76,8 @@ func (s *ServerCapabilities) offers(capability string) bool {
 		return s.Prompts != nil
 	case "logging":
 		return s.Logging != nil
+	case "completions":
+		return s.Completions != nil
 	}
 	return true
 }

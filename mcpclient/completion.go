@@ -1,0 +1,122 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// CompletionRef names what an argument belongs to: see [PromptRef] and
+// [TemplateRef].
+type CompletionRef struct {
+	kind string
+	name string
+}
+
+// PromptRef refers to the prompt called name.
+func PromptRef(name string) CompletionRef { return CompletionRef{"ref/prompt", name} }
+
+// TemplateRef refers to a resource template, by [ResourceTemplate.URITemplate].
+func TemplateRef(uriTemplate string) CompletionRef {
+	return CompletionRef{"ref/resource", uriTemplate}
+}
+
+// String is the name of the prompt, or the template.
+func (r CompletionRef) String() string { return r.name }
+
+func (r CompletionRef) wire() any {
+	type ref struct {
+		Type string `json:"type"`
+		Name string `json:"name,omitempty"`
+		URI  string `json:"uri,omitempty"`
+	}
+	if r.kind == "ref/prompt" {
+		return ref{Type: r.kind, Name: r.name}
+	}
+	return ref{Type: r.kind, URI: r.name}
+}
+
+// CompleteParams asks how an argument can go on.
+type CompleteParams struct {
+	Ref      CompletionRef
+	Argument string // the name of the argument
+	Value    string // what was typed of it so far
+
+	// Filled holds the arguments that are known already. It is sent since
+	// revision 2025-06-18; earlier servers complete without it.
+	Filled map[string]string
+}
+
+// Completion is a server's proposals for the value of an argument.
+type Completion struct {
+	Values  []string // the best first, at most 100
+	Total   *int     // of all that there are; nil when the server does not say
+	HasMore bool     // there are more than Values
+}
+
+// maxCompletions is the protocol's bound: "Maximum 100 items per response".
+const maxCompletions = 100
+
+// Complete asks the server for proposals for the value of an argument of a
+// prompt or a resource template. Of more than 100 values the first 100 are
+// returned, with HasMore set.
+//
+// Every keystroke need not become a request: wait until the person pauses, and
+// cancel the context of a call that has become pointless.
+func (c *Client) Complete(ctx context.Context, p *CompleteParams, opts ...CallOption) (*Completion, error) {
+	out, err := c.complete(ctx, p, opts)
+	if err != nil {
+		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, p.Ref, err)
+	}
+	return out, nil
+}
+
+func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOption) (*Completion, error) {
+	if p.Ref.kind == "" {
+		return nil, errors.New("CompleteParams.Ref: want a PromptRef or a TemplateRef")
+	}
+	type argument struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	type filled struct {
+		Arguments map[string]string `json:"arguments"`
+	}
+	wire := struct {
+		Ref      any      `json:"ref"`
+		Argument argument `json:"argument"`
+		Context  *filled  `json:"context,omitempty"`
+	}{Ref: p.Ref.wire(), Argument: argument{p.Argument, p.Value}}
+	if len(p.Filled) > 0 && c.current().has(completionContext) {
+		wire.Context = &filled{maps.Clone(p.Filled)}
+	}
+	params, err := encodeParams(wire)
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Completion *struct {
+			Values  []string    `json:"values"`
+			Total   json.Number `json:"total"`
+			HasMore bool        `json:"hasMore"`
+		} `json:"completion"`
+	}
+	if err := c.call(ctx, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
+		return nil, err
+	}
+	if result.Completion == nil {
+		return nil, fmt.Errorf("%w: no member %q", ErrInvalidResult, "completion")
+	}
+	out := &Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
+	if n, err := result.Completion.Total.Int64(); err == nil && n >= 0 {
+		total := int(n)
+		out.Total = &total
+	}
+	if len(out.Values) > maxCompletions {
+		c.log.Warn("the server completes with more values than are allowed", "got", len(out.Values), "want", maxCompletions)
+		out.Values, out.HasMore = out.Values[:maxCompletions], true
+	}
+	return out, nil
+}
