@@ -24,6 +24,8 @@ type request struct {
 type inFlight struct {
 	ctx  context.Context // the caller's
 	info CallInfo
+
+	listening *listening // of subscriptions/listen only
 }
 
 // call sends a request, answers what the server asks in between, and decodes

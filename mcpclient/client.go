@@ -32,6 +32,7 @@ type Client struct {
 	serving chan struct{} // a slot for each server request that is being answered
 	teller  teller
 	notices notifier
+	subs    subscriptions
 
 	mu      sync.Mutex
 	roots   []Root
@@ -190,6 +191,14 @@ func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+// ended is why nothing goes on any more, once the client is closing.
+func (c *Client) ended() error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	return ErrClosed
 }
 
 // Server tells what is known of the server. What it points to is shared and

@@ -51,6 +51,11 @@
 // to the server exactly when they are installed. They are called alike in both
 // eras; [OriginFrom] tells a handler which server asks, and for which call.
 //
+// # Changes
+//
+// [Client.Subscribe] tells of lists and resources that changed, alike in both
+// eras; [Options.OnNotification] gets the same notifications as they come.
+//
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an
@@ -81,7 +86,8 @@
 //     due, answered with an error. It ends nothing else.
 //
 // The client owns its goroutines: one reader for each connection that is shared,
-// one for each handler, one for notifications while there are any, and up to 16
+// one for each handler, one for each [Subscription], one for notifications while
+// there are any, and up to 16
 // that send what nobody waits for. Over HTTP there is no reader; there is one
 // goroutine for the server's standalone stream, and one for a response while
 // its rest is being drained. [Client.Close] ends and awaits all of them.
@@ -99,6 +105,10 @@
 //	notifications that wait                 1,024      Options.MaxNotifications
 //	… and their size together               32 MiB
 //	progress notices that wait for a call   1,024      Options.MaxNotifications
+//	changes that wait for a reader          1,024      Options.MaxNotifications
+//	… and the URI of one                    8 KiB
+//	acknowledgement of a subscription       30 s       WithTimeout, Options.CallTimeout
+//	streams of a subscription that breaks   1 to 30 s apart
 //	… and the size of one                   16 KiB
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB

@@ -55,6 +55,16 @@ type era interface {
 	// cancel tells the server that nobody waits for a request any more.
 	cancel(c *Client, l *link, id int64, reason string)
 
+	// subscribe has the server tell s of changes, and returns when it agreed.
+	subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error
+
+	// unsubscribe ends that, without waiting for the server.
+	unsubscribe(c *Client, s *Subscription)
+
+	// noticed brings a notification to the subscriptions that it is about. from
+	// is the call in whose response it came, nil on a shared connection.
+	noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call)
+
 	pingMethod() string
 	answers() bool       // the server sends requests, which are answered
 	severalBlocks() bool // a sampling result may have several blocks

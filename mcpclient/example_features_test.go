@@ -59,3 +59,28 @@ func ExampleClient_Complete() {
 	fmt.Println(completion.Values, completion.HasMore)
 	// Output: [python pytorch] true
 }
+
+// news is a modern server that tells of two changes and then has enough.
+func news() mcpclient.Transport {
+	const about = `"_meta":{"io.modelcontextprotocol/subscriptionId":2}`
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		for _, answers := range [][]string{
+			{`"id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}`},
+			{
+				`"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["news://today"]},` + about + `}`,
+				`"method":"notifications/resources/updated","params":{"uri":"news://today",` + about + `}`,
+				`"method":"notifications/tools/list_changed","params":{` + about + `}`,
+				`"id":2,"result":{"resultType":"complete"}`,
+			},
+		} {
+			if _, err := conn.Recv(); err != nil {
+				return
+			}
+			for _, answer := range answers {
+				_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0",`+answer+`}`))
+			}
+		}
+	}()
+	return transport
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -26,7 +27,7 @@ func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bo
 	case m.IsRequest():
 		l.serve(c, m, from)
 	default:
-		l.notified(c, m, len(data))
+		l.notified(c, m, from, len(data))
 	}
 	return false
 }
@@ -75,7 +76,8 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 	if isObject(bad.Prefix) && json.Valid(bad.Prefix) {
 		return
 	}
-	if pending := l.calls.Pending(); len(pending) == 1 {
+	pending := slices.DeleteFunc(l.calls.Pending(), func(call *jsonrpc.Call) bool { return call.Value.(*inFlight).listening != nil })
+	if len(pending) == 1 {
 		l.calls.Fail(pending[0].ID, bad.Err)
 	}
 }
@@ -109,14 +111,16 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
 	return true
 }
 
-// notified brings a notification to the call it speaks of and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, size int) {
+// notified brings a notification to the call or the subscription that it speaks
+// of, and to the observer.
+func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size int) {
 	switch m.Method {
 	case "notifications/progress":
 		l.progressed(c, m.Params)
 	case "notifications/cancelled":
 		l.cancelled(m.Params)
 	}
+	c.current().noticed(c, l, m, from)
 	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params}, size)
 }
 

@@ -1,0 +1,169 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// subscribe asks the server to watch the resources; lists it watches unasked.
+func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer within %v", o.timeout))
+	defer cancel()
+	if err := c.watch(ctx, s.asked.Resources, o); err != nil {
+		return err
+	}
+	s.agree(s.asked)
+	if !c.start(&c.own, func() { s.lasts(c) }) {
+		return ErrClosed
+	}
+	return nil
+}
+
+// lasts ends the subscription with the client.
+func (s *Subscription) lasts(c *Client) {
+	select {
+	case <-s.ctx.Done():
+	case <-c.ctx.Done():
+		s.end(c.ended())
+	}
+}
+
+func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
+	if len(s.asked.Resources) == 0 {
+		return
+	}
+	c.start(&c.own, func() {
+		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		defer cancel()
+		if err := c.watch(ctx, nil, &callOptions{}); err != nil && c.ctx.Err() == nil {
+			c.log.Warn("the server goes on watching resources", "error", err)
+		}
+	})
+}
+
+// watch has the server watch the resources uris too, and none that no
+// subscription is about any more. One watch talks to the server at a time, so
+// that what it is told last is what holds.
+func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error {
+	leave, err := c.subs.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	told, wanted := c.subs.watched()
+	for _, uri := range uris {
+		if told[uri] {
+			continue
+		}
+		c.subs.tell(uri, true) // also when the answer does not come
+		if err := c.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
+			if _, refused := errors.AsType[*RPCError](err); refused {
+				c.subs.tell(uri, false)
+			}
+			return fmt.Errorf("resource %q: %w", cut(uri), err)
+		}
+	}
+	for _, uri := range slices.Sorted(maps.Keys(told)) {
+		if wanted[uri] {
+			continue
+		}
+		c.subs.tell(uri, false)
+		if err := c.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
+			return fmt.Errorf("resource %q: %w", cut(uri), err)
+		}
+	}
+	return nil
+}
+
+func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
+	params, err := encodeParams(map[string]string{"uri": uri})
+	if err != nil {
+		return err
+	}
+	_, err = c.link.Load().roundTrip(ctx, c, &request{method: method, target: uri, params: params}, o)
+	return err
+}
+
+// rewatch tells a server that has forgotten everything, as after the loss of a
+// session, what to watch.
+func (c *Client) rewatch(ctx context.Context) error {
+	leave, err := c.subs.enter(ctx)
+	if err != nil {
+		return err
+	}
+	_, wanted := c.subs.watched()
+	c.subs.mu.Lock()
+	c.subs.told = nil
+	c.subs.mu.Unlock()
+	leave()
+	err = c.watch(ctx, slices.Sorted(maps.Keys(wanted)), &callOptions{})
+	for _, s := range c.subs.list() {
+		s.push(Change{Kind: Stale})
+	}
+	return err
+}
+
+// enter waits until nobody else tells the server what to watch.
+func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
+	l.mu.Lock()
+	if l.turn == nil {
+		l.turn = make(chan struct{}, 1)
+	}
+	turn := l.turn
+	l.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ended(ctx)
+	}
+}
+
+// watched returns the resources that the server was asked to watch, and those
+// that the subscriptions are about.
+func (l *subscriptions) watched() (told, wanted map[string]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wanted = map[string]bool{}
+	for _, s := range l.all {
+		for _, uri := range s.asked.Resources {
+			wanted[uri] = true
+		}
+	}
+	return maps.Clone(l.told), wanted
+}
+
+func (l *subscriptions) tell(uri string, watch bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !watch {
+		delete(l.told, uri)
+		return
+	}
+	if l.told == nil {
+		l.told = map[string]bool{}
+	}
+	l.told[uri] = true
+}
+
+// noticed brings a change to the subscriptions that it may be about. A resource
+// that none is about by its URI is part of one that some subscription is about:
+// "the URI ... might be a sub-resource of the one that the client subscribed to".
+func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
+	change, ok := changeOf(m)
+	if !ok {
+		return
+	}
+	all := c.subs.list()
+	exact := slices.ContainsFunc(all, func(s *Subscription) bool { return slices.Contains(s.asked.Resources, change.URI) })
+	for _, s := range all {
+		if s.asked.takes(change.Kind) && (!exact || slices.Contains(s.asked.Resources, change.URI)) {
+			s.push(change)
+		}
+	}
+}

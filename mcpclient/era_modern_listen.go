@@ -1,0 +1,196 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
+
+// relisten is how long to wait before a broken stream is opened again. One that
+// held for as long as the longest wait was a good one.
+var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
+
+var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
+
+// listening is one subscriptions/listen under way. A subscription has one after
+// the other.
+type listening struct {
+	sub    *Subscription
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // ends a wait for the acknowledgement
+}
+
+// subscribe opens the stream and waits for the acknowledgement.
+func (e *modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
+	if !c.start(&c.own, func() { s.keep(c, o) }) {
+		return ErrClosed
+	}
+	select {
+	case <-s.ready:
+		return nil
+	case <-s.over:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.err
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}
+
+// unsubscribe has nothing to add: the stream ends with its context.
+func (e *modernEra) unsubscribe(*Client, *Subscription) {}
+
+// keep listens until the subscription is closed or the server will not have it.
+// A stream that was never acknowledged is not opened again.
+func (s *Subscription) keep(c *Client, o *callOptions) {
+	stop := context.AfterFunc(c.ctx, s.cancel)
+	defer stop()
+	for failures := 0; ; failures++ {
+		began := time.Now()
+		err := s.listen(c, o)
+		if s.ctx.Err() == nil && s.agreed() && broken(err) {
+			if time.Since(began) > relisten.Max {
+				failures = 0
+			}
+			c.log.Debug("the stream of a subscription broke", "error", err)
+			if backoff.Sleep(s.ctx, relisten.Delay(failures)) == nil {
+				continue
+			}
+		}
+		if c.ctx.Err() != nil {
+			err = c.ended()
+		}
+		s.end(err)
+		return
+	}
+}
+
+func (s *Subscription) agreed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.granted != nil
+}
+
+// broken reports whether a stream ended for a reason that may pass. An answer of
+// the server does not.
+func broken(err error) bool {
+	if status, ok := errors.AsType[*HTTPError](err); ok {
+		return status.transient()
+	}
+	_, answered := errors.AsType[*RPCError](err)
+	return !answered && !errors.Is(err, ErrSubscriptionEnded)
+}
+
+// listen issues one subscriptions/listen and returns why it ended.
+func (s *Subscription) listen(c *Client, o *callOptions) error {
+	params, err := encodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
+	if err != nil {
+		return err
+	}
+	l, e := c.link.Load(), c.current()
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	a := &listening{sub: s, cancel: cancel}
+	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
+	defer a.timer.Stop()
+	r := &request{method: "subscriptions/listen", params: params}
+	call, err := l.calls.Start(&inFlight{ctx: ctx, info: CallInfo{Method: r.method}, listening: a}, 0)
+	if err != nil {
+		return err
+	}
+	defer l.calls.Forget(call)
+	out := &outgoing{body: e.encode(call.ID, r, o)}
+	if l.exchange != nil {
+		out.header = e.header(r)
+	}
+	sent, m, err := l.send(ctx, c, call, out, o)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrSubscriptionEnded):
+		return cause
+	case cause != nil:
+		if sent {
+			e.cancel(c, l, call.ID, "")
+		}
+		return cause
+	case err != nil:
+		return err
+	case m.Error != nil:
+		return rpcError(m.Error)
+	}
+	return ErrSubscriptionEnded
+}
+
+// noticed brings a notification to the subscription that it names. On a stream
+// of its own it may do without the name.
+func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call) {
+	if m.Method == "notifications/cancelled" {
+		l.listenCancelled(m.Params)
+		return
+	}
+	change, changed := changeOf(m)
+	if !changed && m.Method != "notifications/subscriptions/acknowledged" {
+		return
+	}
+	var p struct {
+		Notifications SubscriptionFilter `json:"notifications"`
+		Meta          struct {
+			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
+		} `json:"_meta"`
+	}
+	if len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
+		return
+	}
+	a := l.listeningTo(p.Meta.Subscription, from)
+	switch {
+	case a == nil:
+		c.log.Warn("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", quote(p.Meta.Subscription))
+	case changed:
+		a.sub.push(change)
+	default:
+		a.timer.Stop()
+		if a.sub.agree(p.Notifications) {
+			a.sub.push(Change{Kind: Stale}) // what happened meanwhile is not told again
+		}
+	}
+}
+
+// listeningTo finds what a notification with this subscription id belongs to.
+// The id is the request's, of the same JSON type.
+func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
+	call := from
+	if raw != nil {
+		m := jsonrpc.Message{ID: raw}
+		id, quoted, ok := m.IntID()
+		if !ok || quoted || from != nil && from.ID != id {
+			return nil
+		}
+		if call, ok = l.calls.Find(id); !ok {
+			return nil
+		}
+	}
+	if call == nil {
+		return nil
+	}
+	return call.Value.(*inFlight).listening
+}
+
+// listenCancelled ends the subscription that the server gives up this way, which
+// some do instead of answering, or before it.
+func (l *link) listenCancelled(params json.RawMessage) {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil || p.RequestID == nil {
+		return
+	}
+	if a := l.listeningTo(p.RequestID, nil); a != nil {
+		a.cancel(ErrSubscriptionEnded)
+	}
+}

@@ -1,0 +1,333 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// ErrSubscriptionEnded is why the changes of a [Subscription] end when it is
+// the server that ended it.
+var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
+
+// SubscriptionFilter says what a [Subscription] is about.
+type SubscriptionFilter struct {
+	ToolsListChanged     bool     `json:"toolsListChanged,omitempty"`
+	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
+	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // of resources and templates
+	Resources            []string `json:"resourceSubscriptions,omitempty"`
+}
+
+func (f *SubscriptionFilter) empty() bool {
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0
+}
+
+// takes reports whether a change is one that f asks for.
+func (f *SubscriptionFilter) takes(kind ChangeKind) bool {
+	switch kind {
+	case ToolsChanged:
+		return f.ToolsListChanged
+	case PromptsChanged:
+		return f.PromptsListChanged
+	case ResourcesChanged:
+		return f.ResourcesListChanged
+	}
+	return len(f.Resources) > 0
+}
+
+// ChangeKind says what a [Change] is about.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ToolsChanged     ChangeKind = "tools"     // the list of tools
+	PromptsChanged   ChangeKind = "prompts"   // the list of prompts
+	ResourcesChanged ChangeKind = "resources" // the lists of resources and of templates
+	ResourceUpdated  ChangeKind = "resource"  // the resource at URI
+
+	// Stale says that anything subscribed to may have changed: the server could
+	// not be heard for a while, or more changed than is kept for a slow reader.
+	Stale ChangeKind = "stale"
+)
+
+// Change says that something is not as it was any more.
+type Change struct {
+	Kind ChangeKind
+	URI  string // of ResourceUpdated: the resource subscribed to, or one that is part of it
+}
+
+// maxChangeURI bounds the URI that a change keeps; a longer one is Stale.
+const maxChangeURI = 8 << 10
+
+// changeOf reads a notification that is about a change.
+func changeOf(m jsonrpc.Message) (change Change, ok bool) {
+	switch m.Method {
+	case "notifications/tools/list_changed":
+		return Change{Kind: ToolsChanged}, true
+	case "notifications/prompts/list_changed":
+		return Change{Kind: PromptsChanged}, true
+	case "notifications/resources/list_changed":
+		return Change{Kind: ResourcesChanged}, true
+	case "notifications/resources/updated":
+		var p struct {
+			URI string `json:"uri"`
+		}
+		if json.Unmarshal(m.Params, &p) != nil || p.URI == "" {
+			return Change{}, false
+		}
+		if len(p.URI) > maxChangeURI {
+			return Change{Kind: Stale}, true
+		}
+		return Change{Kind: ResourceUpdated, URI: p.URI}, true
+	}
+	return Change{}, false
+}
+
+// Subscription tells of changes on the server until it is closed.
+type Subscription struct {
+	client *Client
+	asked  SubscriptionFilter
+
+	// ctx ends when the subscription is closed or the client is. It has the
+	// values of the context that it was made with.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	granted *SubscriptionFilter // nil until the server has answered
+	queue   []Change
+	err     error
+
+	wake  chan struct{} // holds one token when there is something to see
+	ready chan struct{} // closed when the server has answered
+	over  chan struct{} // closed when nothing comes any more
+}
+
+// Subscribe asks to be told of changes. It returns when the server has agreed,
+// for which it waits 30 s unless [WithTimeout] or [Options.CallTimeout] says
+// otherwise; ctx bounds that wait only, and the subscription lasts until it is
+// closed.
+//
+// What the server does not declare to notify of is left out, and a server may
+// agree to less than it was asked: [Subscription.Filter] has what is in force.
+// Where nothing is left the error is a [*CapabilityError]; then lists have to
+// be asked for again now and then.
+//
+// In the modern era a subscription is one subscriptions/listen, which is issued
+// again, ever more slowly, when its stream breaks; the changes that were missed
+// become one [Stale]. In the legacy era it is resources/subscribe for each
+// resource, and the notices of lists that come unasked; two subscriptions to
+// the same resource share one.
+func (c *Client) Subscribe(ctx context.Context, filter SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
+	s, err := c.subscribe(ctx, filter, opts)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	return s, nil
+}
+
+func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts []CallOption) (*Subscription, error) {
+	if filter.empty() {
+		return nil, errors.New("the filter asks for nothing")
+	}
+	o, err := c.callOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	asked := c.server.Load().Capabilities.notified(filter)
+	if asked.empty() {
+		return nil, &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
+	}
+	s := &Subscription{
+		client: c,
+		asked:  asked,
+		wake:   make(chan struct{}, 1),
+		ready:  make(chan struct{}),
+		over:   make(chan struct{}),
+	}
+	setDefault(&o.timeout, agreeTimeout)
+	o.progress, o.logLevel = nil, "" // a subscription has neither
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.subs.add(s)
+	if err := c.current().subscribe(ctx, c, s, o); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// notified is the part of a filter that the server declares to notify of.
+func (s *ServerCapabilities) notified(f SubscriptionFilter) SubscriptionFilter {
+	out := SubscriptionFilter{
+		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,
+		PromptsListChanged: f.PromptsListChanged && s.Prompts != nil && s.Prompts.ListChanged,
+	}
+	if s.Resources != nil {
+		out.ResourcesListChanged = f.ResourcesListChanged && s.Resources.ListChanged
+		if s.Resources.Subscribe {
+			out.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
+		}
+	}
+	return out
+}
+
+// Filter is what the server agreed to tell of.
+func (s *Subscription) Filter() SubscriptionFilter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := *s.granted
+	f.Resources = slices.Clone(f.Resources)
+	return f
+}
+
+// Changes waits for changes and yields them in the order in which they came. It
+// ends without an error when the subscription is closed. An error is the last
+// pair: that ctx ended, [ErrSubscriptionEnded], [ErrClosed], or why the server
+// could not be asked again.
+//
+// A change that is waiting already is not kept twice, and of more than
+// [Options.MaxNotifications] nothing is kept but [Stale]. One goroutine should
+// range at a time; what it did not take waits for the next range.
+func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for {
+			change, err, ok := s.next(ctx)
+			switch {
+			case err != nil:
+				yield(Change{}, err)
+				return
+			case !ok || !yield(change, nil):
+				return
+			}
+		}
+	}
+}
+
+// next waits for a change; ok is false when the subscription was closed.
+func (s *Subscription) next(ctx context.Context) (change Change, err error, ok bool) {
+	for {
+		if change, ok := s.take(); ok {
+			return change, nil, true
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return Change{}, ended(ctx), false
+		case <-s.over:
+			if change, ok := s.take(); ok {
+				return change, nil, true
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return Change{}, s.err, false
+		}
+	}
+}
+
+func (s *Subscription) take() (change Change, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return Change{}, false
+	}
+	change = s.queue[0]
+	if s.queue = s.queue[1:]; len(s.queue) == 0 {
+		s.queue = nil
+	}
+	return change, true
+}
+
+// push keeps a change for the reader.
+func (s *Subscription) push(change Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == Stale:
+		return
+	case change.Kind == Stale, len(s.queue) >= s.client.opts.MaxNotifications:
+		s.queue = []Change{{Kind: Stale}}
+	default:
+		s.queue = append(s.queue, change)
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Subscription) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// agree records what the server agreed to, and reports whether it had done so
+// before.
+func (s *Subscription) agree(f SubscriptionFilter) (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again = s.granted != nil
+	s.granted = &f
+	if !again {
+		close(s.ready)
+	}
+	return again
+}
+
+// end lets nothing come any more, for the reason err; nil is Close.
+func (s *Subscription) end(err error) {
+	s.client.subs.remove(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isOver() {
+		return
+	}
+	if s.err = err; err == nil {
+		s.queue = nil
+	}
+	close(s.over)
+}
+
+// Close ends the subscription. It returns at once; the server is told
+// elsewhere, within 5 s. Close may be called more than once.
+func (s *Subscription) Close() error {
+	s.end(nil)
+	s.cancel()
+	s.client.current().unsubscribe(s.client, s)
+	return nil
+}
+
+// subscriptions are those of a client that are not over.
+type subscriptions struct {
+	mu   sync.Mutex
+	all  []*Subscription
+	turn chan struct{}   // held while the server is told which resources matter
+	told map[string]bool // resources that a legacy server was asked to watch
+}
+
+func (l *subscriptions) add(s *Subscription) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, s)
+}
+
+func (l *subscriptions) remove(s *Subscription) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(o *Subscription) bool { return o == s })
+}
+
+func (l *subscriptions) list() []*Subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
+}

@@ -1,0 +1,239 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// subscribed makes a subscription that must succeed.
+func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcpclient.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
+	t.Helper()
+	s, err := c.Subscribe(ctx, f, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantChanges takes as many changes as it wants.
+func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcpclient.Change) {
+	t.Helper()
+	var got []mcpclient.Change
+	for change, err := range s.Changes(t.Context()) {
+		if err != nil {
+			t.Fatalf("after %v: %v", got, err)
+		}
+		if got = append(got, change); len(got) == len(want) {
+			break
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes: got +, want -:\n%s", diff)
+	}
+}
+
+// wantNoChange checks that nothing waits in a subscription that goes on.
+func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for change, err := range s.Changes(ctx) {
+		if err == nil {
+			t.Errorf("got %v, %v, want nothing", change, err)
+		}
+	}
+}
+
+// end ranges over what is left and returns the last error.
+func end(s *mcpclient.Subscription) (last error) {
+	for _, err := range s.Changes(context.Background()) {
+		last = err
+	}
+	return last
+}
+
+func updated(uri string) mcpclient.Change {
+	return mcpclient.Change{Kind: mcpclient.ResourceUpdated, URI: uri}
+}
+
+var (
+	toolsChanged = mcpclient.Change{Kind: mcpclient.ToolsChanged}
+	stale        = mcpclient.Change{Kind: mcpclient.Stale}
+	onTools      = mcpclient.SubscriptionFilter{ToolsListChanged: true}
+)
+
+func onResources(uris ...string) mcpclient.SubscriptionFilter {
+	return mcpclient.SubscriptionFilter{Resources: uris}
+}
+
+func TestSubscribeModern(t *testing.T) {
+	var mu sync.Mutex
+	var observed []string
+	opts := modern()
+	opts.CallTimeout = time.Second // which does not concern the stream
+	opts.OnNotification = func(n *mcpclient.Notification) {
+		mu.Lock()
+		defer mu.Unlock()
+		observed = append(observed, n.Method)
+	}
+	playAll(t, []conversation{{name: "subscribe_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		observed = nil
+		s := subscribed(t, ctx, c, mcpclient.SubscriptionFilter{
+			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
+		})
+		want := mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
+		if diff := cmp.Diff(want, s.Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+		synctest.Wait()
+		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
+		if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+			t.Errorf("got %v, want ErrSubscriptionEnded", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(observed) != 6 || observed[1] != "notifications/tools/list_changed" {
+			t.Errorf("OnNotification: got %v, want all six", observed)
+		}
+		ping(t, ctx, c)
+	}}})
+}
+
+// On a shared connection a notification is for the subscription that it names.
+func TestSubscriptionsShareAConnection(t *testing.T) {
+	playAll(t, []conversation{{name: "subscribe_shared_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		one := subscribed(t, ctx, c, onTools)
+		two := subscribed(t, ctx, c, onResources("file:///a"))
+		wantChanges(t, one, toolsChanged)
+		wantChanges(t, two, updated("file:///a"))
+		wantNoChange(t, one)
+		_ = one.Close()
+		_ = one.Close()
+		synctest.Wait()
+		if err := end(one); err != nil {
+			t.Errorf("closed: got %v, want no error", err)
+		}
+		ping(t, ctx, c)
+		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
+		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded", err)
+		}
+		ping(t, ctx, c)
+	}}})
+}
+
+func TestSubscribeRefused(t *testing.T) {
+	undeclared := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
+		wantError[*mcpclient.CapabilityError](t, err)
+		if _, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{}); err == nil {
+			t.Error("empty filter: got no error")
+		}
+	}
+	playAll(t, bothEras(conversation{name: "subscribe_undeclared", play: undeclared}))
+	playAll(t, []conversation{
+		{name: "subscribe_refused_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			_, err := c.Subscribe(ctx, onTools)
+			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound {
+				t.Errorf("got %v", err)
+			}
+			if _, err := c.Subscribe(ctx, onTools); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+				t.Errorf("ended before it began: got %v, want ErrSubscriptionEnded", err)
+			}
+		}},
+		{name: "subscribe_silent_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			start := time.Now()
+			if _, err := c.Subscribe(ctx, onTools); err == nil || time.Since(start) != 30*time.Second {
+				t.Errorf("got %v after %v, want an error after 30 s", err, time.Since(start))
+			}
+			synctest.Wait()
+			start = time.Now()
+			if _, err := c.Subscribe(ctx, onTools, mcpclient.WithTimeout(time.Second)); err == nil || time.Since(start) != time.Second {
+				t.Errorf("got %v after %v, want an error after 1 s", err, time.Since(start))
+			}
+		}},
+		{name: "subscribe_refused_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			_, err := c.Subscribe(ctx, onResources("file:///a", "file:///b"))
+			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeResourceNotFound {
+				t.Errorf("got %v", err)
+			}
+			synctest.Wait()
+			if _, err := c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("silent server: got %v, want the deadline", err)
+			}
+		}},
+	})
+}
+
+// What a slow reader leaves is bounded.
+func TestSubscriptionBounds(t *testing.T) {
+	opts := modern()
+	opts.MaxNotifications = 2
+	playAll(t, []conversation{{name: "subscribe_flood_modern", opts: opts, way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		s := subscribed(t, ctx, c, onResources("file:///a"))
+		ping(t, ctx, c)
+		wantChanges(t, s, stale)
+		wantNoChange(t, s)
+		wantChanges(t, s, stale, updated("file:///a/4"))
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := end(s); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("client closed: got %v, want ErrClosed", err)
+		}
+	}}})
+}
+
+func TestSubscribeLegacy(t *testing.T) {
+	playAll(t, []conversation{{name: "subscribe_legacy", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		f := mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///a", "file:///b"}}
+		one := subscribed(t, ctx, c, f)
+		f.PromptsListChanged = false
+		if diff := cmp.Diff(f, one.Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+		two := subscribed(t, ctx, c, mcpclient.SubscriptionFilter{ResourcesListChanged: true, Resources: []string{"file:///c", "file:///a"}})
+		ping(t, ctx, c)
+		wantChanges(t, one, updated("file:///a"), toolsChanged, updated("file:///c/part"))
+		wantChanges(t, two, updated("file:///a"), updated("file:///c"), updated("file:///c/part"), mcpclient.Change{Kind: mcpclient.ResourcesChanged})
+		_ = one.Close()
+		synctest.Wait()
+		ping(t, ctx, c)
+		wantChanges(t, two, updated("file:///a"))
+		wantNoChange(t, one)
+		_ = two.Close()
+	}}})
+}
+
+// A stream that breaks is opened again, and what was missed is told.
+func TestSubscriptionReopened(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "http_subscribe_cut_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			s := subscribed(t, ctx, c, onTools)
+			wantChanges(t, s, toolsChanged)
+			start := time.Now()
+			wantChanges(t, s, stale)
+			if waited := time.Since(start); waited < 1500*time.Millisecond || waited > 3*time.Second {
+				t.Errorf("got two waits of %v together, want one of about 1 s and one of about 2 s", waited)
+			}
+			wantChanges(t, s, toolsChanged, stale)
+			_, err := s.Filter(), end(s)
+			if e := wantError[*mcpclient.HTTPError](t, err); e.Status != 404 {
+				t.Errorf("got %v, want status 404", err)
+			}
+		}},
+		{name: "http_subscribe_closed_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			if err := subscribed(t, ctx, c, onTools).Close(); err != nil {
+				t.Error(err)
+			}
+		}},
+	})
+}
