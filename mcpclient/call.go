@@ -18,6 +18,8 @@ type request struct {
 	params []byte // a JSON object without _meta, or nil
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
+
+	lasting bool // the result may be one that was kept
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -44,7 +46,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, cause)
 		defer cancel()
 	}
-	raw, err := c.settled(ctx, r, o)
+	raw, err := c.answer(ctx, r, o)
 	if err != nil {
 		return err
 	}
@@ -62,6 +64,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, quote(raw))
 		}
 		if err := decodeResult(raw, result); err != nil {
+			c.cache.forget(r)
 			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
 		}
 		return nil
@@ -77,16 +80,38 @@ func decodeResult(raw json.RawMessage, result any) error {
 	return json.Unmarshal(raw, result)
 }
 
+// answer gets the result of a request, from the cache where that may be.
+func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+	if !c.cacheable(r, o) {
+		raw, _, err := c.settled(ctx, r, o)
+		return raw, err
+	}
+	var generation int
+	if o.noCache || ctx.Err() != nil || c.ctx.Err() != nil {
+		generation = c.cache.generation()
+	} else {
+		var raw json.RawMessage
+		if raw, generation = c.cache.get(r); raw != nil {
+			return raw, nil
+		}
+	}
+	raw, rounds, err := c.settled(ctx, r, o)
+	if err == nil && rounds == 0 {
+		c.cache.put(r, raw, generation, c.opts.MaxCache)
+	}
+	return raw, err
+}
+
 // settled repeats a request until the server has all the input it asks for.
-func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ json.RawMessage, rounds int, _ error) {
 	for {
 		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
 		if err != nil {
-			return nil, err
+			return nil, r.rounds, err
 		}
 		again, err := c.current().settle(ctx, c, r, raw)
 		if err != nil || again == nil {
-			return raw, err
+			return raw, r.rounds, err
 		}
 		r = again
 	}

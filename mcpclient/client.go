@@ -33,6 +33,7 @@ type Client struct {
 	teller  teller
 	notices notifier
 	subs    subscriptions
+	cache   cache
 
 	mu      sync.Mutex
 	roots   []Root
@@ -155,6 +156,7 @@ func (c *Client) shut() (err error) {
 		err = l.end()
 	}
 	c.own.Wait()
+	c.cache.clear()
 	if first {
 		close(c.done)
 	}

@@ -56,6 +56,10 @@
 // [Client.Subscribe] tells of lists and resources that changed, alike in both
 // eras; [Options.OnNotification] gets the same notifications as they come.
 //
+// A list or a resource for which a modern server gave a time (ttlMs) is not asked
+// for again within that time, unless the server tells of a change:
+// [Options.MaxCache], [WithoutCache].
+//
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an
@@ -112,6 +116,9 @@
 //	… and the size of one                   16 KiB
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
+//	lists and resources that are kept       4 MiB      Options.MaxCache
+//	… and their number                      1,024
+//	… and their time                        24 h
 //	resumptions of a stream without event   5, 1 to 30 s apart
 //	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
 //	body of a response that failed          64 KiB

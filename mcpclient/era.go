@@ -77,6 +77,7 @@ type feature int
 const (
 	completionCapability feature = iota // a server declares completions
 	completionContext                   // the other arguments go with a completion
+	cacheHints                          // results say how long they hold
 )
 
 // offers is what the installed handlers can do, as they said when the client

@@ -208,7 +208,7 @@ func (e *modernEra) severalBlocks() bool { return true }
 
 func (e *modernEra) has(f feature) bool {
 	switch f {
-	case completionCapability, completionContext:
+	case completionCapability, completionContext, cacheHints:
 		return true
 	}
 	return false

@@ -156,7 +156,8 @@ func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc
 	default:
 		a.timer.Stop()
 		if a.sub.agree(p.Notifications) {
-			a.sub.push(Change{Kind: Stale}) // what happened meanwhile is not told again
+			c.cache.clear() // what happened meanwhile is not told again
+			a.sub.push(Change{Kind: Stale})
 		}
 	}
 }

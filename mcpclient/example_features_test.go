@@ -84,3 +84,25 @@ func news() mcpclient.Transport {
 	}()
 	return transport
 }
+
+func ExampleClient_ToolsPage() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/list":      `{"tools":[{"name":"add","inputSchema":{}}],"nextCursor":"page 2","ttlMs":60000,"cacheScope":"public"}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	page, err := client.ToolsPage(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Items[0].Name, *page.NextCursor, page.Cache.TTL, page.Cache.Scope)
+	// Output: add page 2 1m0s public
+}

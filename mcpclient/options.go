@@ -73,6 +73,12 @@ type Options struct {
 	// MaxPages bounds the pages of one list. Default 1,000.
 	MaxPages int
 
+	// MaxCache bounds the memory, in bytes, of the lists and resources that are
+	// kept for as long as a modern server said: each page and each resource for
+	// its own time, and no longer than until the server notifies of a change.
+	// Calls do without by [WithoutCache]. Default 4 MiB; negative keeps nothing.
+	MaxCache int
+
 	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
 	// protocol at Warn. Default: discarded.
 	Logger *slog.Logger
@@ -93,6 +99,9 @@ func (o *Options) withDefaults() *Options {
 	setDefault(&out.MaxNotifications, 1024)
 	setDefault(&out.MaxRounds, 10)
 	setDefault(&out.MaxPages, 1000)
+	if out.MaxCache == 0 {
+		out.MaxCache = 4 << 20
+	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -128,6 +137,7 @@ type callOptions struct {
 	meta     map[string]json.RawMessage
 	timeout  time.Duration
 	logLevel LogLevel
+	noCache  bool
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -10,22 +11,35 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []*T
+
+	// NextCursor asks for the page after this one; nil on the last page. It is
+	// good for this connection only, and "" is a cursor like any other.
+	NextCursor *string
+
+	Cache CacheHint
+	Meta  json.RawMessage
+}
+
 // list iterates over all pages of a list method whose items stand under key.
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
 		seen := map[string]bool{}
 		for page := 1; ; page++ {
-			items, next, err := onePage[T](ctx, c, method, key, cursor, opts)
+			p, err := onePage[T](ctx, c, method, key, cursor, opts)
 			if err != nil {
 				yield(nil, fmt.Errorf("%s: page %d: %w", method, page, err))
 				return
 			}
-			for _, item := range items {
+			for _, item := range p.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
+			next := p.NextCursor
 			switch {
 			case next == nil:
 				return
@@ -42,31 +56,57 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 	}
 }
 
-// onePage asks for the page at cursor, nil for the first. next is nil on the
-// last page: "clients MUST NOT treat an empty cursor as the end of results".
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (items []*T, next *string, err error) {
-	r := &request{method: method}
+// page is [onePage] with an error that says what was asked.
+func page[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
+	p, err := onePage[T](ctx, c, method, key, cursor, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return p, nil
+}
+
+// onePage asks for the page at cursor, nil for the first. NextCursor is nil on
+// the last page: "clients MUST NOT treat an empty cursor as the end of results".
+// When the server does not know a cursor any more, the pages that are kept have
+// no use either.
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
+	r := &request{method: method, lasting: true}
 	if cursor != nil {
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
 	var members map[string]json.RawMessage
 	if err := c.call(ctx, r, &members, opts); err != nil {
-		return nil, nil, err
+		if rpc, ok := errors.AsType[*RPCError](err); ok && cursor != nil && rpc.Code == CodeInvalidParams {
+			c.cache.dropMethods(method)
+		}
+		return nil, err
 	}
-	raw, ok := members[key]
+	p, err := decodePage[T](members, key)
+	if err != nil {
+		c.cache.forget(r)
+		return nil, fmt.Errorf("%w: %w", ErrInvalidResult, err)
+	}
+	return p, nil
+}
+
+func decodePage[T any](members map[string]json.RawMessage, key string) (*Page[T], error) {
+	p := new(Page[T])
+	items, ok := members[key]
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: no member %q", ErrInvalidResult, key)
+		return nil, fmt.Errorf("no member %q", key)
 	}
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, nil, fmt.Errorf("%w: member %q: %v", ErrInvalidResult, key, err)
+	if err := json.Unmarshal(items, &p.Items); err != nil {
+		return nil, fmt.Errorf("member %q: %v", key, err)
 	}
-	if slices.Contains(items, nil) {
-		return nil, nil, fmt.Errorf("%w: member %q: an item is null", ErrInvalidResult, key)
+	if slices.Contains(p.Items, nil) {
+		return nil, fmt.Errorf("member %q: an item is null", key)
 	}
-	if raw, ok := members["nextCursor"]; ok {
-		if err := json.Unmarshal(raw, &next); err != nil {
-			return nil, nil, fmt.Errorf("%w: nextCursor: %v", ErrInvalidResult, err)
+	if next, ok := members["nextCursor"]; ok {
+		if err := json.Unmarshal(next, &p.NextCursor); err != nil {
+			return nil, fmt.Errorf("nextCursor: %v", err)
 		}
 	}
-	return items, next, nil
+	p.Cache = hintOf(members["ttlMs"], members["cacheScope"])
+	p.Meta = members["_meta"]
+	return p, nil
 }

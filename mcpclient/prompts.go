@@ -66,9 +66,16 @@ type GetPromptResult struct {
 }
 
 // Prompts lists the server's prompts over all pages. Each range asks the
-// server anew; an error is the last pair.
+// server anew, except for pages that it said still hold (see
+// [Options.MaxCache]); an error is the last pair.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*Prompt, error] {
 	return list[Prompt](ctx, c, "prompts/list", "prompts", opts)
+}
+
+// PromptsPage asks for one page of the server's prompts: the one at cursor, nil
+// for the first.
+func (c *Client) PromptsPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Prompt], error) {
+	return page[Prompt](ctx, c, "prompts/list", "prompts", cursor, opts)
 }
 
 // GetPrompt fills in the prompt called name. args may be nil.

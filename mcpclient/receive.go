@@ -120,6 +120,9 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size i
 	case "notifications/cancelled":
 		l.cancelled(m.Params)
 	}
+	if change, ok := changeOf(m); ok {
+		c.cache.invalidate(change)
+	}
 	c.current().noticed(c, l, m, from)
 	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params}, size)
 }

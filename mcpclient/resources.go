@@ -58,17 +58,31 @@ func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitempty"`
+	Cache    CacheHint          `json:"-"`
 }
 
 // Resources lists the server's resources over all pages. Each range asks the
-// server anew; an error is the last pair.
+// server anew, except for pages that it said still hold (see
+// [Options.MaxCache]); an error is the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*Resource, error] {
 	return list[Resource](ctx, c, "resources/list", "resources", opts)
+}
+
+// ResourcesPage asks for one page of the server's resources: the one at cursor, nil
+// for the first.
+func (c *Client) ResourcesPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Resource], error) {
+	return page[Resource](ctx, c, "resources/list", "resources", cursor, opts)
 }
 
 // ResourceTemplates lists the server's resource templates over all pages.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*ResourceTemplate, error] {
 	return list[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
+}
+
+// ResourceTemplatesPage asks for one page of the server's resource templates: the one at cursor, nil
+// for the first.
+func (c *Client) ResourceTemplatesPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[ResourceTemplate], error) {
+	return page[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", cursor, opts)
 }
 
 // ReadResource reads the resource at uri, which need not be listed.
@@ -79,10 +93,14 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOptio
 	if err != nil {
 		return nil, err
 	}
-	result := new(ReadResourceResult)
-	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params}, result, opts)
+	var result struct {
+		ReadResourceResult
+		hinted
+	}
+	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params, lasting: true}, &result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
-	return result, nil
+	result.Cache = result.hint()
+	return &result.ReadResourceResult, nil
 }

@@ -154,9 +154,16 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 }
 
 // Tools lists the server's tools over all pages. Each range asks the server
-// anew; an error is the last pair.
+// anew, except for pages that it said still hold (see [Options.MaxCache]); an
+// error is the last pair.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
 	return list[Tool](ctx, c, "tools/list", "tools", opts)
+}
+
+// ToolsPage asks for one page of the server's tools: the one at cursor, nil
+// for the first.
+func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Tool], error) {
+	return page[Tool](ctx, c, "tools/list", "tools", cursor, opts)
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a

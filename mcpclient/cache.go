@@ -1,0 +1,226 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// CacheHint is what a modern server says about how long a result holds. The
+// zero value says nothing: the result may be stale at once.
+type CacheHint struct {
+	TTL   time.Duration // since the result was received, at most 24 h
+	Scope CacheScope
+}
+
+// CacheScope says who may be given a result again.
+type CacheScope string
+
+// The scopes. Everything that is not public is private, an absent scope too.
+const (
+	CachePublic  CacheScope = "public"  // anyone
+	CachePrivate CacheScope = "private" // only who asked, with the same authorization
+)
+
+// hintOf reads the members ttlMs and cacheScope of a result. What is not valid
+// counts as absent.
+func hintOf(ttl, scope json.RawMessage) CacheHint {
+	h := CacheHint{}
+	var ms float64
+	if len(ttl) > 0 && json.Unmarshal(ttl, &ms) == nil && ms > 0 {
+		h.TTL = time.Duration(min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
+	}
+	switch {
+	case string(scope) == `"public"`:
+		h.Scope = CachePublic
+	case h.TTL > 0:
+		h.Scope = CachePrivate
+	}
+	return h
+}
+
+// hinted is the part of a result that is its hint.
+type hinted struct {
+	TTL   json.RawMessage `json:"ttlMs"`
+	Scope json.RawMessage `json:"cacheScope"`
+}
+
+func (h *hinted) hint() CacheHint { return hintOf(h.TTL, h.Scope) }
+
+const (
+	maxTTL          = 24 * time.Hour
+	maxCacheEntries = 1024
+)
+
+// WithoutCache has this call ask the server, whatever is cached. The answer
+// replaces what was cached.
+func WithoutCache() CallOption {
+	return func(o *callOptions) { o.noCache = true }
+}
+
+// ClearCache forgets all cached results. Call it when the server sees another
+// identity than before: a private result is for the one who asked.
+func (c *Client) ClearCache() { c.cache.clear() }
+
+// cache keeps results for as long as their server said. It belongs to one
+// client, so that nothing private is shared. The zero value is ready.
+type cache struct {
+	mu      sync.Mutex
+	entries map[cacheKey]*cached
+	bytes   int
+	uses    int // entries given out or kept so far
+	changes int // invalidations so far: a result from before one is not kept
+}
+
+type cacheKey struct {
+	method string
+	params string
+}
+
+type cached struct {
+	target  string // the URI that was read
+	result  json.RawMessage
+	expires time.Time
+	used    int // the value of uses when it was used last
+	size    int // about what it takes
+}
+
+// cacheable reports whether the result of r may come from the cache. Entries of
+// _meta may say anything, and a request that answers a round is never cached.
+func (c *Client) cacheable(r *request, o *callOptions) bool {
+	return r.lasting && len(r.round) == 0 && len(o.meta) == 0 && c.opts.MaxCache > 0 && c.current().has(cacheHints)
+}
+
+// get returns a copy of a result that is fresh. generation is for [cache.put].
+func (k *cache) get(r *request) (result json.RawMessage, generation int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := cacheKey{r.method, string(r.params)}
+	e := k.entries[key]
+	switch {
+	case e == nil:
+		return nil, k.changes
+	case !time.Now().Before(e.expires):
+		k.dropLocked(key)
+		return nil, k.changes
+	}
+	k.uses++
+	e.used = k.uses
+	return bytes.Clone(e.result), k.changes
+}
+
+func (k *cache) generation() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.changes
+}
+
+// put keeps a result, unless something changed since generation. limit bounds
+// the cache in bytes; what was used the longest ago has to go.
+func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
+	var ttl, scope json.RawMessage
+	err := jsonrpc.Members(result, func(key, value []byte) {
+		switch string(key) {
+		case "ttlMs":
+			ttl = value
+		case "cacheScope":
+			scope = value
+		}
+	})
+	if err != nil {
+		return
+	}
+	hint := hintOf(ttl, scope)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if generation != k.changes {
+		return
+	}
+	const overhead = 256
+	key := cacheKey{r.method, string(r.params)}
+	e := &cached{target: r.target, expires: time.Now().Add(hint.TTL), size: len(result) + len(r.params) + len(r.target) + overhead}
+	k.dropLocked(key)
+	if hint.TTL == 0 || e.size > limit {
+		return
+	}
+	for k.bytes+e.size > limit || len(k.entries) >= maxCacheEntries {
+		k.dropLocked(k.oldestLocked())
+	}
+	if k.entries == nil {
+		k.entries = map[cacheKey]*cached{}
+	}
+	k.uses++
+	e.used, e.result = k.uses, bytes.Clone(result) // without the message around it
+	k.entries[key] = e
+	k.bytes += e.size
+}
+
+func (k *cache) oldestLocked() (oldest cacheKey) {
+	least := k.uses + 1
+	for key, e := range k.entries {
+		if e.used < least {
+			oldest, least = key, e.used
+		}
+	}
+	return oldest
+}
+
+func (k *cache) dropLocked(key cacheKey) {
+	e := k.entries[key]
+	if e == nil {
+		return
+	}
+	k.bytes -= e.size
+	if delete(k.entries, key); len(k.entries) == 0 {
+		k.entries = nil // a map does not shrink
+	}
+}
+
+// forget drops a result that could not be read.
+func (k *cache) forget(r *request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dropLocked(cacheKey{r.method, string(r.params)})
+}
+
+// drop forgets the results that match, and those that are on their way.
+func (k *cache) drop(match func(cacheKey, *cached) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changes++
+	for key, e := range k.entries {
+		if match(key, e) {
+			k.dropLocked(key)
+		}
+	}
+}
+
+func (k *cache) clear() { k.drop(func(cacheKey, *cached) bool { return true }) }
+
+func (k *cache) dropMethods(methods ...string) {
+	k.drop(func(key cacheKey, _ *cached) bool { return slices.Contains(methods, key.method) })
+}
+
+// invalidate forgets what a change is about. A resource that changed may be
+// part of another one.
+func (k *cache) invalidate(change Change) {
+	switch change.Kind {
+	case ToolsChanged:
+		k.dropMethods("tools/list")
+	case PromptsChanged:
+		k.dropMethods("prompts/list")
+	case ResourcesChanged:
+		k.dropMethods("resources/list", "resources/templates/list")
+	case ResourceUpdated:
+		k.drop(func(key cacheKey, e *cached) bool {
+			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
+		})
+	default:
+		k.dropMethods("resources/read")
+	}
+}

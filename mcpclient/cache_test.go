@@ -1,0 +1,175 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// wantTools lists the tools.
+func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
+	t.Helper()
+	var names []string
+	for tool, err := range c.Tools(ctx, opts...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("got tools %q, want %q", got, want)
+	}
+}
+
+// wantRead reads resources whose text is the id of the request that fetched it.
+func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, uris ...string) {
+	t.Helper()
+	var texts []string
+	for _, uri := range uris {
+		r, err := c.ReadResource(ctx, uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, r.Contents[0].Text)
+	}
+	if got := strings.Join(texts, " "); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCache(t *testing.T) {
+	rooted := modern()
+	rooted.Roots = []mcpclient.Root{}
+	playAll(t, []conversation{
+		{name: "cache_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantTools(t, ctx, c, "a b")
+			wantTools(t, ctx, c, "a b")
+			time.Sleep(time.Second)
+			wantTools(t, ctx, c, "a b2")
+			wantTools(t, ctx, c, "a b2")
+			wantTools(t, ctx, c, "a3 b3", mcpclient.WithoutCache())
+			wantTools(t, ctx, c, "a3 b3")
+			wantTools(t, ctx, c, "a4", mcpclient.WithMeta("k", json.RawMessage("1")))
+			for _, err := range c.Prompts(ctx) {
+				if !errors.Is(err, mcpclient.ErrInvalidResult) {
+					t.Errorf("got %v, want ErrInvalidResult", err)
+				}
+			}
+			for _, err := range c.Prompts(ctx) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if raw, err := c.Call(ctx, "tools/list", nil); err != nil || !strings.Contains(string(raw), "raw") {
+				t.Errorf("a custom call: got %s, %v", raw, err)
+			}
+		}},
+		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantTools(t, ctx, c, "a b")
+			time.Sleep(time.Second)
+			var last error
+			for _, err := range c.Tools(ctx) {
+				last = err
+			}
+			wantError[*mcpclient.RPCError](t, last)
+			wantTools(t, ctx, c, "new")
+		}},
+		{name: "cache_read_modern", opts: rooted, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
+			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
+			r, err := c.ReadResource(ctx, "file:///r")
+			if err != nil || r.Cache != (mcpclient.CacheHint{TTL: 24 * time.Hour, Scope: mcpclient.CachePrivate}) {
+				t.Errorf("hint: got %+v, %v", r.Cache, err)
+			}
+			if _, err := c.ReadResource(ctx, "file:///e"); err == nil {
+				t.Error("got no error")
+			}
+			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			if _, err := c.ReadResource(over, "file:///e"); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled: got %v", err)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.ReadResource(ctx, "file:///e"); !errors.Is(err, mcpclient.ErrClosed) {
+				t.Errorf("closed: got %v", err)
+			}
+		}},
+		{name: "cache_changed_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantTools(t, ctx, c, "a")
+			templates := func() {
+				for _, err := range c.ResourceTemplates(ctx) {
+					t.Error(err)
+				}
+			}
+			templates()
+			wantRead(t, ctx, c, "4 5 6", "file:///a", "file:///b", "file:///c")
+			templates()
+			wantRead(t, ctx, c, "8 5 9", "file:///a", "file:///b", "file:///c")
+			wantTools(t, ctx, c, "b")
+			wantTools(t, ctx, c, "b")
+			c.ClearCache()
+			wantTools(t, ctx, c, "c")
+		}},
+		{name: "cache_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantTools(t, ctx, c, "a")
+			wantTools(t, ctx, c, "b")
+		}},
+	})
+}
+
+func TestCacheBounds(t *testing.T) {
+	small, off := modern(), modern()
+	small.MaxCache, off.MaxCache = 900, -1
+	playAll(t, []conversation{
+		{name: "cache_bounds_modern", opts: small, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantRead(t, ctx, c, "2 3 2 4 2 4 5", "file:///a", "file:///b", "file:///a", "file:///c", "file:///a", "file:///c", "file:///b")
+			long := "file:///" + strings.Repeat("x", 600)
+			wantRead(t, ctx, c, "6 7", long, long)
+		}},
+		{name: "cache_off_modern", opts: off, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			wantTools(t, ctx, c, "a")
+			wantTools(t, ctx, c, "b")
+		}},
+	})
+}
+
+func TestPages(t *testing.T) {
+	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		first, err := c.ToolsPage(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := "c"
+		want := &mcpclient.Page[mcpclient.Tool]{
+			Items:      []*mcpclient.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
+			NextCursor: &next,
+			Cache:      mcpclient.CacheHint{TTL: time.Minute, Scope: mcpclient.CachePublic},
+		}
+		if diff := cmp.Diff(want, first); diff != "" {
+			t.Errorf("page: got +, want -:\n%s", diff)
+		}
+		second, err := c.ToolsPage(ctx, first.NextCursor)
+		if err != nil || second.NextCursor != nil || second.Items[0].Name != "b" {
+			t.Errorf("got %+v, %v", second, err)
+		}
+		time.Sleep(time.Second)
+		_, err = c.ToolsPage(ctx, first.NextCursor)
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: ") {
+			t.Errorf("got %v", err)
+		}
+		if again, err := c.ToolsPage(ctx, nil); err != nil || again.Items[0].Name != "new" {
+			t.Errorf("got %+v, %v", again, err)
+		}
+	}}})
+}
