@@ -20,6 +20,7 @@ type request struct {
 	rounds int    // input rounds so far
 
 	lasting bool // the result may be one that was kept
+	byHand  bool // the caller answers input rounds
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -46,6 +47,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, cause)
 		defer cancel()
 	}
+	r.byHand = o.byHand
 	raw, err := c.answer(ctx, r, o)
 	if err != nil {
 		return err

@@ -49,7 +49,9 @@
 //
 // A [SamplingHandler], an [ElicitationHandler] and [Options.Roots] are offered
 // to the server exactly when they are installed. They are called alike in both
-// eras; [OriginFrom] tells a handler which server asks, and for which call.
+// eras; [OriginFrom] tells a handler which server asks, and for which call. A
+// call to a modern server can be answered by its caller instead, at once or days
+// later in another process: see [WithInputByHand].
 //
 // # Changes
 //

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,12 +109,6 @@ func (e *modernEra) header(r *request) http.Header {
 	return h
 }
 
-// inputRequest is a question inside an input_required result.
-type inputRequest struct {
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-}
-
 // settle looks at resultType, which decides what the rest of a result means.
 func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) (*request, error) {
 	var resultType, questions, state json.RawMessage
@@ -163,19 +158,24 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if next.rounds++; next.rounds > c.opts.MaxRounds {
 		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
 	}
-	if questions == nil {
-		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
-			return nil, err
-		}
-	} else {
-		var asked map[string]inputRequest
-		if err := json.Unmarshal(questions, &asked); err != nil {
-			return nil, fmt.Errorf("%w: inputRequests: %v", ErrInvalidResult, err)
+	var asked map[string]InputRequest
+	if questions != nil {
+		if err := json.Unmarshal(questions, &asked); err != nil || asked == nil {
+			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, quote(questions))
 		}
 		if len(asked) > c.opts.MaxServerRequests {
 			return nil, fmt.Errorf("%w: the server asks %d questions at once, more than %d (Options.MaxServerRequests)",
 				ErrInvalidResult, len(asked), c.opts.MaxServerRequests)
 		}
+	}
+	if r.byHand {
+		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
+	}
+	if asked == nil {
+		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
+			return nil, err
+		}
+	} else {
 		answers, err := c.gather(ctx, asked, CallInfo{Method: r.method, Name: r.target})
 		if err != nil {
 			return nil, err

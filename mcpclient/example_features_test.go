@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -105,4 +106,48 @@ func ExampleClient_ToolsPage() {
 	}
 	fmt.Println(page.Items[0].Name, *page.NextCursor, page.Cache.TTL, page.Cache.Scope)
 	// Output: add page 2 1m0s public
+}
+
+func ExampleClient_ContinueTool() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/call":      `{"resultType":"input_required","requestState":"s","inputRequests":{"sure":{"method":"elicitation/create","params":{"message":"Delete it?","requestedSchema":{"type":"object","properties":{}}}}}}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Elicitation: mcpclient.ElicitationFunc(nil)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	_, err = client.CallTool(ctx, "delete", nil, mcpclient.WithInputByHand())
+	var round *mcpclient.InputRequired
+	if !errors.As(err, &round) {
+		fmt.Println("done, or failed:", err)
+		return
+	}
+	stored, err := json.Marshal(round)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// Any time later, by any client of the same server:
+	round = new(mcpclient.InputRequired)
+	if err := json.Unmarshal(stored, round); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for key, question := range round.Requests {
+		form, _ := question.Elicitation()
+		fmt.Println(key, form.Message)
+	}
+	_, err = client.ContinueTool(ctx, round, map[string]any{
+		"sure": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline},
+	}, mcpclient.WithInputByHand())
+	fmt.Println(err)
+	// Output:
+	// sure Delete it?
+	// continue tool "delete": the server needs input: "sure" (elicitation/create)
 }

@@ -138,6 +138,7 @@ type callOptions struct {
 	timeout  time.Duration
 	logLevel LogLevel
 	noCache  bool
+	byHand   bool
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

@@ -166,7 +166,7 @@ type reply struct {
 
 // gather answers several questions at once and returns the answers by key. The
 // first failure ends it; handlers that go on then are the client's to wait for.
-func (c *Client) gather(ctx context.Context, questions map[string]inputRequest, call CallInfo) (map[string]json.RawMessage, error) {
+func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, call CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
@@ -197,7 +197,7 @@ func (c *Client) gather(ctx context.Context, questions map[string]inputRequest, 
 
 // question has a handler answer one question. A handler whose own call led to
 // it has its place among those that run at the same time already.
-func (c *Client) question(ctx context.Context, key string, q inputRequest, call *CallInfo, replies chan<- reply) error {
+func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
 	_, nested := OriginFrom(ctx)
 	if !nested {
 		select {

@@ -1,0 +1,192 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// WithInputByHand has a call return with an [*InputRequired] as its error when
+// a modern server needs input for it, instead of asking the handlers of
+// [Options]. The server may still ask only for what the installed handlers
+// offer. A legacy server asks while the call runs, so that there the option has
+// no effect.
+func WithInputByHand() CallOption {
+	return func(o *callOptions) { o.byHand = true }
+}
+
+// InputRequired is a call that waits for input: what the server asks, and all
+// that it takes to go on. Nothing of it is kept elsewhere, so that it may be
+// stored as JSON and continued days later, by another client and in another
+// process, with [Client.ContinueTool], [Client.ContinuePrompt] or
+// [Client.ContinueResource].
+//
+// It is the error of a call made [WithInputByHand]; find it with [errors.As].
+type InputRequired struct {
+	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"
+	Params json.RawMessage `json:"params"` // of the call, without _meta
+
+	// Requests is what the server asks, by keys of its own choice. Nil means
+	// that it asks for nothing but to be called again later.
+	Requests map[string]InputRequest `json:"inputRequests,omitzero"`
+
+	// State is the server's, to be given back as it is. It may be a secret.
+	State json.RawMessage `json:"requestState,omitempty"`
+
+	Rounds int `json:"rounds"` // so far, this one included
+}
+
+// InputRequest is one question of an [InputRequired].
+type InputRequest struct {
+	Method string          `json:"method"` // "elicitation/create", "sampling/createMessage" or "roots/list"
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// Elicitation reads the question as one to a person; ok is false when it is
+// another one.
+func (r *InputRequest) Elicitation() (params *ElicitParams, ok bool) {
+	params = new(ElicitParams)
+	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
+		return nil, false
+	}
+	if params.Mode == "" {
+		params.Mode = ElicitForm
+	}
+	return params, true
+}
+
+// Sampling reads the question as one to a model; ok is false when it is another
+// one.
+func (r *InputRequest) Sampling() (params *CreateMessageParams, ok bool) {
+	params = new(CreateMessageParams)
+	if r.Method != "sampling/createMessage" || json.Unmarshal(r.Params, params) != nil {
+		return nil, false
+	}
+	return params, true
+}
+
+// Error tells what is asked, but not the questions themselves.
+func (r *InputRequired) Error() string {
+	if len(r.Requests) == 0 {
+		return "the server wants to be called again"
+	}
+	var asked []string
+	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
+		asked = append(asked, fmt.Sprintf("%q (%s)", key, r.Requests[key].Method))
+	}
+	return cut("the server needs input: " + strings.Join(asked, ", "))
+}
+
+// ContinueTool goes on with a tool call that needed input. answers has one
+// answer for each key of round.Requests: an [*ElicitResult], a
+// [*CreateMessageResult], or any value that marshals to the result of what was
+// asked. The answer to a form is completed and checked as that of an
+// [ElicitationHandler] is.
+//
+// Further questions go to the handlers, or come as another [*InputRequired]
+// when the call is continued [WithInputByHand] too. A round is continued once.
+func (c *Client) ContinueTool(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*CallToolResult, error) {
+	r, opts, err := round.next("tools/call", answers, opts)
+	if err != nil {
+		return nil, fmt.Errorf("continue tool call: %w", err)
+	}
+	result := &CallToolResult{tool: r.target}
+	if err := c.call(ctx, r, result, opts); err != nil {
+		return nil, fmt.Errorf("continue tool %q: %w", r.target, err)
+	}
+	return result, nil
+}
+
+// ContinuePrompt goes on with a prompt that needed input, as
+// [Client.ContinueTool] does.
+func (c *Client) ContinuePrompt(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*GetPromptResult, error) {
+	r, opts, err := round.next("prompts/get", answers, opts)
+	if err != nil {
+		return nil, fmt.Errorf("continue prompt: %w", err)
+	}
+	result := new(GetPromptResult)
+	if err := c.call(ctx, r, result, opts); err != nil {
+		return nil, fmt.Errorf("continue prompt %q: %w", r.target, err)
+	}
+	return result, nil
+}
+
+// ContinueResource goes on with a resource that needed input, as
+// [Client.ContinueTool] does.
+func (c *Client) ContinueResource(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*ReadResourceResult, error) {
+	r, opts, err := round.next("resources/read", answers, opts)
+	if err != nil {
+		return nil, fmt.Errorf("continue resource: %w", err)
+	}
+	result := new(ReadResourceResult)
+	if err := c.call(ctx, r, result, opts); err != nil {
+		return nil, fmt.Errorf("continue resource %q: %w", r.target, err)
+	}
+	return result, nil
+}
+
+// next makes the request that carries the answers.
+func (r *InputRequired) next(method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
+	if r.Method != method {
+		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", cut(r.Method), method)
+	}
+	next, meta, err := customRequest(r.Method, r.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	next.round, next.rounds = nil, r.Rounds
+	for key := range answers {
+		if _, ok := r.Requests[key]; !ok {
+			return nil, nil, fmt.Errorf("answer %q: nothing is asked under this key", key)
+		}
+	}
+	if r.Requests != nil {
+		wire := make(map[string]json.RawMessage, len(r.Requests))
+		for key, q := range r.Requests {
+			if wire[key], err = q.answer(answers[key]); err != nil {
+				return nil, nil, fmt.Errorf("answer %q: %w", key, err)
+			}
+		}
+		raw, err := jsonrpc.Marshal(wire)
+		if err != nil {
+			return nil, nil, err
+		}
+		next.round = appendMember(next.round, "inputResponses", raw)
+	}
+	if r.State != nil {
+		state, err := jsonrpc.Compact(r.State)
+		if err != nil {
+			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
+		}
+		next.round = appendMember(next.round, "requestState", state)
+	}
+	return next, append(meta, opts...), nil
+}
+
+// answer encodes one answer.
+func (r *InputRequest) answer(v any) (json.RawMessage, error) {
+	if elicited, ok := v.(*ElicitResult); ok && elicited != nil {
+		params, asked := r.Elicitation()
+		if !asked {
+			return nil, fmt.Errorf("%s is not answered by an ElicitResult", cut(r.Method))
+		}
+		complete, err := params.Complete(elicited)
+		if err != nil {
+			return nil, err
+		}
+		v = complete
+	}
+	raw, err := encodeParams(v)
+	if err != nil {
+		return nil, err
+	}
+	if raw == nil {
+		return nil, fmt.Errorf("%s has no answer", cut(r.Method))
+	}
+	return raw, nil
+}

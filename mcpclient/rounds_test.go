@@ -1,0 +1,136 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/mcptest"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// unasked has handlers that must not be called.
+func unasked(t *testing.T) mcpclient.Options {
+	o := asks(modern())
+	o.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		t.Error("the sampling handler was called")
+		return nil, errors.New("not expected")
+	})
+	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		t.Error("the elicitation handler was called")
+		return nil, errors.New("not expected")
+	})
+	return o
+}
+
+// round returns the round that a call ended with.
+func round(t *testing.T, err error) *mcpclient.InputRequired {
+	t.Helper()
+	return wantError[*mcpclient.InputRequired](t, err)
+}
+
+// A round goes through JSON to another client, and loses nothing on the way.
+func TestInputByHand(t *testing.T) {
+	byHand := mcpclient.WithInputByHand()
+	synctest.Test(t, func(t *testing.T) {
+		transport := scripted{mcptest.Read(t, "testdata/byhand_modern.txtar")}
+		opts := unasked(t)
+		opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+		first, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, byHand)
+		r := round(t, err)
+		if !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`) {
+			t.Errorf("got %v", err)
+		}
+		who, llm := r.Requests["who"], r.Requests["llm"]
+		form, ok := who.Elicitation()
+		if !ok || form.Message != "Name?" || form.Mode != mcpclient.ElicitForm {
+			t.Errorf("elicitation: got %+v, %v", form, ok)
+		}
+		if p, ok := llm.Sampling(); !ok || p.MaxTokens != 50 {
+			t.Errorf("sampling: got %+v, %v", p, ok)
+		}
+		if _, ok := llm.Elicitation(); ok {
+			t.Error("a sampling request was read as an elicitation")
+		}
+		answers := map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
+		if _, err := first.ContinueTool(t.Context(), r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
+			t.Errorf("one answer short: got %v", err)
+		}
+		answers["ws"] = json.RawMessage(`{"roots": []}`)
+		_, err = first.ContinueTool(t.Context(), r, answers, byHand)
+		stored, err := json.Marshal(round(t, err))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Close(); err != nil {
+			t.Error(err)
+		}
+
+		second, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = second.Close() }()
+		restored := new(mcpclient.InputRequired)
+		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
+			t.Fatalf("got %+v, %v, want two rounds", restored, err)
+		}
+		res, err := second.ContinueTool(t.Context(), restored, nil)
+		if err != nil || res.Text() != "done" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+	})
+}
+
+func TestInputByHandOfOthers(t *testing.T) {
+	byHand := mcpclient.WithInputByHand()
+	opts := unasked(t)
+	opts.MaxRounds = 2
+	playAll(t, []conversation{{name: "byhand_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, byHand)
+		r := round(t, err)
+		if _, err := c.ContinueTool(ctx, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
+			t.Errorf("the round of a prompt as that of a tool: got %v", err)
+		}
+		bad := &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": 7}}
+		for name, answers := range map[string]map[string]any{
+			"not asked":   {"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, "else": 1},
+			"wrong type":  {"who": bad},
+			"no object":   {"who": 7},
+			"no answer":   nil,
+			"nil pointer": {"who": (*mcpclient.ElicitResult)(nil)},
+		} {
+			if _, err := c.ContinuePrompt(ctx, r, answers); err == nil {
+				t.Errorf("%s: got no error", name)
+			}
+		}
+		prompt, err := c.ContinuePrompt(ctx, r, map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}})
+		if err != nil || prompt.Description != "d" {
+			t.Errorf("prompt: got %+v, %v", prompt, err)
+		}
+
+		_, err = c.ReadResource(ctx, "file:///r", byHand)
+		if r = round(t, err); r.Requests != nil {
+			t.Errorf("got %+v, want no requests", r)
+		}
+		if _, err := c.ContinueResource(ctx, r, nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // which was not kept
+			t.Error(err)
+		}
+
+		_, err = c.CallTool(ctx, "t", nil, byHand)
+		_, err = c.ContinueTool(ctx, round(t, err), nil, byHand)
+		if _, err = c.ContinueTool(ctx, round(t, err), nil, byHand); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
+		}
+	}}})
+}
