@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -34,6 +36,7 @@ type Client struct {
 	notices notifier
 	subs    subscriptions
 	cache   cache
+	schemas schema.Cache
 
 	mu      sync.Mutex
 	roots   []Root

@@ -88,7 +88,7 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 		}
 	}
 	required := form.texts("required")
-	properties := new(schema)
+	properties := new(formSchema)
 	if form.has("properties") {
 		properties = readSchema(form.values["properties"])
 		form.within("properties", properties)
@@ -104,7 +104,7 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 	return readFields(properties, required)
 }
 
-func readFields(properties *schema, required []string) ([]*Field, error) {
+func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	if len(properties.names) > maxFields {
 		return nil, fmt.Errorf("%d fields, want at most %d", len(properties.names), maxFields)
 	}

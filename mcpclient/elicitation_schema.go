@@ -9,17 +9,17 @@ import (
 	"math"
 )
 
-// schema is a JSON object, whose keywords are read one by one: exact, and in
+// formSchema is a JSON object, whose keywords are read one by one: exact, and in
 // the order of the text. It keeps its first fault, so that a reader looks for
 // one at its end.
-type schema struct {
+type formSchema struct {
 	names  []string
 	values map[string]json.RawMessage
 	err    error
 }
 
-func readSchema(raw json.RawMessage) *schema {
-	s := &schema{values: map[string]json.RawMessage{}}
+func readSchema(raw json.RawMessage) *formSchema {
+	s := &formSchema{values: map[string]json.RawMessage{}}
 	if !json.Valid(raw) || bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
 		s.err = errors.New("want a JSON object")
 		return s
@@ -28,7 +28,7 @@ func readSchema(raw json.RawMessage) *schema {
 	return s
 }
 
-func (s *schema) members(dec *json.Decoder) error {
+func (s *formSchema) members(dec *json.Decoder) error {
 	if _, err := dec.Token(); err != nil {
 		return err
 	}
@@ -51,42 +51,42 @@ func (s *schema) members(dec *json.Decoder) error {
 	return nil
 }
 
-func (s *schema) fail(keyword, want string) {
+func (s *formSchema) fail(keyword, want string) {
 	if s.err == nil {
 		s.err = fmt.Errorf("%s: want %s", keyword, want)
 	}
 }
 
 // within takes over the fault of a schema inside this one.
-func (s *schema) within(keyword string, inner *schema) {
+func (s *formSchema) within(keyword string, inner *formSchema) {
 	if s.err == nil && inner.err != nil {
 		s.err = fmt.Errorf("%s: %w", keyword, inner.err)
 	}
 }
 
 // has reports whether a keyword is there; null counts as absent.
-func (s *schema) has(keyword string) bool {
+func (s *formSchema) has(keyword string) bool {
 	raw, ok := s.values[keyword]
 	return ok && string(raw) != "null"
 }
 
-func (s *schema) read(keyword, want string, into any) {
+func (s *formSchema) read(keyword, want string, into any) {
 	if s.has(keyword) && json.Unmarshal(s.values[keyword], into) != nil {
 		s.fail(keyword, want)
 	}
 }
 
-func (s *schema) text(keyword string) (text string) {
+func (s *formSchema) text(keyword string) (text string) {
 	s.read(keyword, "a string", &text)
 	return text
 }
 
-func (s *schema) number(keyword string) (n *float64) {
+func (s *formSchema) number(keyword string) (n *float64) {
 	s.read(keyword, "a number", &n)
 	return n
 }
 
-func (s *schema) count(keyword string) *int {
+func (s *formSchema) count(keyword string) *int {
 	n := s.number(keyword)
 	if n == nil {
 		return nil
@@ -99,7 +99,7 @@ func (s *schema) count(keyword string) *int {
 	return &count
 }
 
-func (s *schema) texts(keyword string) []string {
+func (s *formSchema) texts(keyword string) []string {
 	var items []*string
 	s.read(keyword, "a list of strings", &items)
 	texts := make([]string, 0, len(items))
@@ -115,7 +115,7 @@ func (s *schema) texts(keyword string) []string {
 
 // options reads the choices in any of the forms that revisions have: enum,
 // enum with enumNames, and oneOf or anyOf with const and title.
-func (s *schema) options() []FieldOption {
+func (s *formSchema) options() []FieldOption {
 	if typ := s.text("type"); s.has("type") && typ != "string" {
 		s.fail("type", "string, of which the options are")
 	}
@@ -144,7 +144,7 @@ func (s *schema) options() []FieldOption {
 	return options
 }
 
-func (s *schema) enum() []FieldOption {
+func (s *formSchema) enum() []FieldOption {
 	values, titles := s.texts("enum"), s.texts("enumNames")
 	if len(titles) == 0 {
 		titles = values
@@ -160,7 +160,7 @@ func (s *schema) enum() []FieldOption {
 	return options
 }
 
-func (s *schema) constants(keyword string) []FieldOption {
+func (s *formSchema) constants(keyword string) []FieldOption {
 	var items []json.RawMessage
 	s.read(keyword, "a list of options", &items)
 	options := make([]FieldOption, 0, len(items))

@@ -151,3 +151,31 @@ func ExampleClient_ContinueTool() {
 	// sure Delete it?
 	// continue tool "delete": the server needs input: "sure" (elicitation/create)
 }
+
+func ExampleWithOutputCheck() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/list":      `{"tools":[{"name":"forecast","inputSchema":{},"outputSchema":{"properties":{"degrees":{"type":"number"}}}}]}`,
+		"tools/call":      `{"content":[],"structuredContent":{"degrees":"warm"}}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithOutputCheck(tool))
+		var violation *mcpclient.SchemaViolation
+		if errors.As(err, &violation) {
+			fmt.Println(violation.Path, violation.Keyword)
+		}
+	}
+	// Output: /degrees type
+}

@@ -79,6 +79,10 @@ type Options struct {
 	// Calls do without by [WithoutCache]. Default 4 MiB; negative keeps nothing.
 	MaxCache int
 
+	// Validator checks results against the schemas of tools, for
+	// [WithOutputCheck] and [Client.CheckOutput]. Default: see [Validator].
+	Validator Validator
+
 	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
 	// protocol at Warn. Default: discarded.
 	Logger *slog.Logger
@@ -139,6 +143,8 @@ type callOptions struct {
 	logLevel LogLevel
 	noCache  bool
 	byHand   bool
+
+	described *Tool // whose output schema is checked
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

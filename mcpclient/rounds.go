@@ -95,8 +95,8 @@ func (c *Client) ContinueTool(ctx context.Context, round *InputRequired, answers
 	if err != nil {
 		return nil, fmt.Errorf("continue tool call: %w", err)
 	}
-	result := &CallToolResult{tool: r.target}
-	if err := c.call(ctx, r, result, opts); err != nil {
+	result, err := c.callTool(ctx, r, opts)
+	if err != nil {
 		return nil, fmt.Errorf("continue tool %q: %w", r.target, err)
 	}
 	return result, nil

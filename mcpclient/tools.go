@@ -178,10 +178,27 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 	if err != nil {
 		return nil, fmt.Errorf("call tool %q: %w", name, err)
 	}
-	result := &CallToolResult{tool: name}
-	err = c.call(ctx, &request{method: "tools/call", target: name, params: params}, result, opts)
+	result, err := c.callTool(ctx, &request{method: "tools/call", target: name, params: params}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("call tool %q: %w", name, err)
+	}
+	return result, nil
+}
+
+// callTool makes a tool call and checks what comes of it.
+func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*CallToolResult, error) {
+	check, err := c.outputCheck(described(opts))
+	if err != nil {
+		return nil, err
+	}
+	result := &CallToolResult{tool: r.target}
+	if err := c.call(ctx, r, result, opts); err != nil {
+		return nil, err
+	}
+	if check != nil {
+		if err := check(result); err != nil {
+			return nil, err
+		}
 	}
 	return result, nil
 }
