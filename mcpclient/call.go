@@ -21,6 +21,7 @@ type request struct {
 
 	lasting bool // the result may be one that was kept
 	byHand  bool // the caller answers input rounds
+	visited bool // it is made once more, after a person visited URLs
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -109,7 +110,13 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 	for {
 		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
 		if err != nil {
-			return nil, r.rounds, err
+			if err := c.visited(ctx, r, err); err != nil {
+				return nil, r.rounds, err
+			}
+			again := *r
+			again.visited = true
+			r = &again
+			continue
 		}
 		again, err := c.current().settle(ctx, c, r, raw)
 		if err != nil || again == nil {

@@ -36,6 +36,7 @@ type Client struct {
 	notices notifier
 	subs    subscriptions
 	cache   cache
+	visits  visits
 	schemas schema.Cache
 
 	mu      sync.Mutex

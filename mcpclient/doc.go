@@ -73,7 +73,7 @@
 //
 // A message that is broken or too large fails the call that it was meant for,
 // and no other. A connection that ends fails all calls on it at once. No call
-// is ever repeated by the client.
+// that may have acted is repeated by the client.
 //
 // # Concurrency
 //
@@ -118,6 +118,9 @@
 //	… and the size of one                   16 KiB
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
+//	URLs in an error that asks for visits   the same   Options.MaxServerRequests
+//	… whose completion is waited for        5 min      Options.ElicitationWait
+//	… and is known of                       256
 //	lists and resources that are kept       4 MiB      Options.MaxCache
 //	… and their number                      1,024
 //	… and their time                        24 h

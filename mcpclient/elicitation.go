@@ -99,6 +99,9 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 			return nil, refuse(CodeInvalidParams, "elicitation: %v", err)
 		}
 	}
+	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
+		ctx = context.WithValue(ctx, doneKey{}, c.visits.expect(params.ElicitationID))
+	}
 	result, err := c.opts.Elicitation.Elicit(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the elicitation handler returned neither a result nor an error")

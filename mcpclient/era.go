@@ -78,6 +78,7 @@ const (
 	completionCapability feature = iota // a server declares completions
 	completionContext                   // the other arguments go with a completion
 	cacheHints                          // results say how long they hold
+	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 
 // offers is what the installed handlers can do, as they said when the client

@@ -151,15 +151,20 @@ func (l *subscriptions) tell(uri string, watch bool) {
 	l.told[uri] = true
 }
 
-// noticed brings a change to the subscriptions that it may be about. A resource
+// noticed brings a notification to what waits for it.
+func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
+	if m.Method == "notifications/elicitation/complete" {
+		c.visits.complete(m.Params)
+	} else if change, ok := changeOf(m); ok {
+		c.subs.spread(change)
+	}
+}
+
+// spread brings a change to the subscriptions that it may be about. A resource
 // that none is about by its URI is part of one that some subscription is about:
 // "the URI ... might be a sub-resource of the one that the client subscribed to".
-func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
-	change, ok := changeOf(m)
-	if !ok {
-		return
-	}
-	all := c.subs.list()
+func (l *subscriptions) spread(change Change) {
+	all := l.list()
 	exact := slices.ContainsFunc(all, func(s *Subscription) bool { return slices.Contains(s.asked.Resources, change.URI) })
 	for _, s := range all {
 		if s.asked.takes(change.Kind) && (!exact || slices.Contains(s.asked.Resources, change.URI)) {

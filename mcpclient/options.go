@@ -47,6 +47,13 @@ type Options struct {
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.
 	LogLevel LogLevel
 
+	// ElicitationWait is how long a call that needed a person to visit a URL
+	// (error -32042 of revision 2025-11-25) waits for the server's word that
+	// this is done, after the person agreed. Then the call is made once more.
+	// Default 5 min; negative does not wait, for handlers that do so themselves
+	// (see [ElicitationDone]).
+	ElicitationWait time.Duration
+
 	// CallTimeout bounds one call, its input rounds included, in addition to
 	// the context's own deadline. Progress does not extend it. Default 0: none.
 	CallTimeout time.Duration
@@ -103,6 +110,9 @@ func (o *Options) withDefaults() *Options {
 	setDefault(&out.MaxNotifications, 1024)
 	setDefault(&out.MaxRounds, 10)
 	setDefault(&out.MaxPages, 1000)
+	if out.ElicitationWait == 0 {
+		out.ElicitationWait = defaultDoneWait
+	}
 	if out.MaxCache == 0 {
 		out.MaxCache = 4 << 20
 	}

@@ -1,0 +1,203 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// URLElicitationError says that a call needs a person to visit URLs first, and
+// that this has not happened: no handler takes URLs, the person did not agree,
+// or the server still asked after they did. It wraps the server's [*RPCError].
+// Only servers of revision 2025-11-25 ask this way.
+type URLElicitationError struct {
+	// Elicitations are what the server asked for, without what was malformed.
+	Elicitations []*ElicitParams
+
+	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first
+	// of them that they did not accept. It is ElicitAccept when the server asked
+	// again, and empty when nobody was asked.
+	Action string
+
+	rpc *RPCError
+}
+
+func (e *URLElicitationError) Error() string {
+	why := "no handler for URLs is installed"
+	switch {
+	case len(e.Elicitations) == 0:
+		why = "the server names none that is valid"
+	case e.Action == ElicitAccept:
+		why = "the person agreed, and the server asks again"
+	case e.Action != "":
+		why = "the person's answer is " + e.Action
+	}
+	return fmt.Sprintf("a person must visit URLs first (%d), but %s: %v", len(e.Elicitations), why, e.rpc)
+}
+
+// Unwrap returns the server's error.
+func (e *URLElicitationError) Unwrap() error { return e.rpc }
+
+// ElicitationDone is closed when the server says that what the person was to do
+// at the URL of this elicitation is done. It is nil, and so never closed, where
+// a server cannot say so: for forms, and in other revisions than 2025-11-25.
+// Servers need not say it: let the person go on by hand, too.
+func ElicitationDone(ctx context.Context) <-chan struct{} {
+	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
+	return done
+}
+
+type doneKey struct{}
+
+const (
+	maxVisits       = 256     // URLs whose completion may still be told
+	maxElicitID     = 1 << 10 // bytes
+	defaultDoneWait = 5 * time.Minute
+)
+
+// visits are the URL elicitations that the server may say are done, by id.
+type visits struct {
+	mu   sync.Mutex
+	done map[string]chan struct{}
+	ids  []string // the oldest first
+}
+
+// expect returns what is closed when the elicitation is done. Beyond the bound
+// the oldest is forgotten.
+func (v *visits) expect(id string) <-chan struct{} {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, ok := v.done[id]; ok {
+		return done
+	}
+	if len(v.ids) >= maxVisits {
+		delete(v.done, v.ids[0])
+		v.ids = slices.Delete(v.ids, 0, 1)
+	}
+	if v.done == nil {
+		v.done = map[string]chan struct{}{}
+	}
+	done := make(chan struct{})
+	v.done[id], v.ids = done, append(v.ids, id)
+	return done
+}
+
+// complete closes what waits for the elicitation: "clients MUST ignore
+// notifications referencing unknown or already-completed IDs".
+func (v *visits) complete(params json.RawMessage) {
+	var p struct {
+		ID string `json:"elicitationId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if done, ok := v.done[p.ID]; ok {
+		close(done)
+		delete(v.done, p.ID)
+		v.ids = slices.DeleteFunc(v.ids, func(id string) bool { return id == p.ID })
+	}
+}
+
+// visited answers an error that asks for visits to URLs. It returns nil when the
+// person agreed to all of them, so that the call may be made once more.
+func (c *Client) visited(ctx context.Context, r *request, err error) error {
+	rpc, ok := errors.AsType[*RPCError](err)
+	if !ok || rpc.Code != CodeURLElicitationNeeded || !c.current().has(urlElicitationErrors) {
+		return err
+	}
+	failure := &URLElicitationError{Elicitations: c.elicitationsOf(rpc), rpc: rpc}
+	switch {
+	case r.visited:
+		failure.Action = ElicitAccept
+		return failure
+	case len(failure.Elicitations) == 0, c.offers.elicitation == nil, !c.offers.elicitation.URL:
+		return failure
+	}
+	var waits []<-chan struct{}
+	for _, p := range failure.Elicitations {
+		waits = append(waits, c.visits.expect(p.ElicitationID))
+		action, err := c.visit(ctx, r, p)
+		if err != nil {
+			return err
+		}
+		if action != ElicitAccept {
+			failure.Action = action
+			return failure
+		}
+	}
+	return c.awaitVisits(ctx, waits)
+}
+
+// elicitationsOf reads the elicitations of the error -32042. What is malformed
+// is skipped, and what is more than [Options.MaxServerRequests].
+func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
+	var data struct {
+		Elicitations []json.RawMessage `json:"elicitations"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i, raw := range data.Elicitations {
+		p := new(ElicitParams)
+		switch err := json.Unmarshal(raw, p); {
+		case err != nil, p.Mode != ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !visitable(p.URL):
+			c.log.Warn("skipped a malformed elicitation in an error", "index", i)
+		case len(valid) == c.opts.MaxServerRequests:
+			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
+			return valid
+		default:
+			seen[p.ElicitationID] = true
+			valid = append(valid, p)
+		}
+	}
+	return valid
+}
+
+func visitable(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
+// visit has the handler ask the person about one URL.
+func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action string, err error) {
+	params, err := encodeParams(p)
+	if err != nil {
+		return "", err
+	}
+	question := map[string]InputRequest{"": {Method: "elicitation/create", Params: params}}
+	answers, err := c.gather(ctx, question, CallInfo{Method: r.method, Name: r.target})
+	if err != nil {
+		return "", err
+	}
+	var result ElicitResult
+	if err := json.Unmarshal(answers[""], &result); err != nil {
+		return "", err
+	}
+	return result.Action, nil
+}
+
+// awaitVisits waits until the server says that all is done, or not any longer.
+func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
+	late := time.NewTimer(c.opts.ElicitationWait)
+	defer late.Stop()
+	for _, done := range waits {
+		select {
+		case <-done:
+		case <-late.C:
+			return nil
+		case <-ctx.Done():
+			return ended(ctx)
+		case <-c.ctx.Done():
+			return c.ended()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"path"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// visitor takes URLs. It accepts all but the one that ends in decline.
+type visitor struct {
+	seen []string
+	wait bool // for the completion
+	done []<-chan struct{}
+}
+
+func (v *visitor) ElicitationCapability() mcpclient.ElicitationCapability {
+	return mcpclient.ElicitationCapability{URL: true}
+}
+
+func (v *visitor) Elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	v.seen = append(v.seen, p.URL)
+	v.done = append(v.done, mcpclient.ElicitationDone(ctx))
+	if v.wait {
+		select {
+		case <-mcpclient.ElicitationDone(ctx):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	action := mcpclient.ElicitAccept
+	if path.Base(p.URL) == "decline" {
+		action = mcpclient.ElicitDecline
+	}
+	return &mcpclient.ElicitResult{Action: action}, nil
+}
+
+func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
+	o.Elicitation = v
+	return o
+}
+
+// wantVisits checks the error of a call that needed visits.
+func wantVisits(t *testing.T, err error, action string, urls int) {
+	t.Helper()
+	e := wantError[*mcpclient.URLElicitationError](t, err)
+	rpc := wantError[*mcpclient.RPCError](t, err)
+	if e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcpclient.CodeURLElicitationNeeded {
+		t.Errorf("got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
+	}
+}
+
+func TestURLElicitationError(t *testing.T) {
+	person := new(visitor)
+	playAll(t, []conversation{{name: "url_legacy", way: "pipe", opts: visiting(legacy(), person), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		start := time.Now()
+		callText(t, ctx, c, "t", "done")
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("completed visits: took %v, want 2 s", took)
+		}
+		_, err := c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, mcpclient.ElicitDecline, 2)
+		start = time.Now()
+		_, err = c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, mcpclient.ElicitAccept, 1)
+		if took := time.Since(start); took != 5*time.Minute {
+			t.Errorf("no word of completion: took %v, want 5 min", took)
+		}
+		_, err = c.CallTool(ctx, "t", nil)
+		wantVisits(t, err, "", 0)
+		callText(t, ctx, c, "t", "done")
+		want := []string{"one", "two", "decline", "silent", "one"}
+		for i := range person.seen {
+			person.seen[i] = path.Base(person.seen[i])
+		}
+		if diff := cmp.Diff(want, person.seen); diff != "" {
+			t.Errorf("visits: got +, want -:\n%s", diff)
+		}
+	}}})
+	form := asks(legacy())
+	form.Sampling, form.Roots = nil, nil
+	other := mcpclient.Options{Revision: mcpclient.Revision20250618}
+	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.CallTool(ctx, "t", nil)
+		if visits, ok := errors.AsType[*mcpclient.URLElicitationError](err); ok {
+			t.Errorf("got %v, want the server's error alone", visits)
+		}
+		wantError[*mcpclient.RPCError](t, err)
+	}
+	playAll(t, []conversation{
+		{name: "url_unhandled_legacy", opts: form, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			_, err := c.CallTool(ctx, "t", nil)
+			wantVisits(t, err, "", 1)
+		}},
+		{name: "url_2025-06-18", opts: visiting(other, new(visitor)), play: plain},
+		{name: "url_modern", opts: visiting(modern(), new(visitor)), play: plain},
+	})
+}
+
+// A handler can wait for the completion itself.
+func TestElicitationDone(t *testing.T) {
+	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		callText(t, ctx, c, "t", "done")
+	}}})
+	if mcpclient.ElicitationDone(t.Context()) != nil {
+		t.Error("outside a handler: got a channel, want nil")
+	}
+}
+
+// A call that waits for a visit ends with its context and with the client.
+func TestVisitGivenUp(t *testing.T) {
+	const visit = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`
+	inBubble(t, visiting(legacy(), new(visitor)), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				if m.Method == "tools/call" {
+					p.send(visit, m.ID)
+				}
+			}
+		}()
+		if _, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		time.AfterFunc(time.Second, func() { _ = c.Close() })
+		if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// What the server may say is done is bounded: beyond it the oldest is forgotten.
+func TestVisitsBound(t *testing.T) {
+	person := new(visitor)
+	inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for i := range 257 {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%d","url":"https://example.com","message":"m"}}`, i)
+			p.next()
+		}
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"0"}}`)
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"1"}}`)
+		synctest.Wait()
+		isDone := func(i int) bool {
+			select {
+			case <-person.done[i]:
+				return true
+			default:
+				return false
+			}
+		}
+		if isDone(0) || !isDone(1) || isDone(2) {
+			t.Errorf("got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
+		}
+	})
+}
