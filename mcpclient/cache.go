@@ -215,7 +215,7 @@ func (k *cache) invalidate(change Change) {
 	case PromptsChanged:
 		k.dropMethods("prompts/list")
 	case ResourcesChanged:
-		k.dropMethods("resources/list", "resources/templates/list")
+		k.dropMethods("resources/list", "resources/templates/list", "skills/list", "skills/get")
 	case ResourceUpdated:
 		k.drop(func(key cacheKey, e *cached) bool {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)

@@ -62,6 +62,11 @@
 // for again within that time, unless the server tells of a change:
 // [Options.MaxCache], [WithoutCache].
 //
+// # Skills
+//
+// [Client.Skills] and [Client.Skill] tell what skills a server has;
+// [Client.LoadSkill] reads and verifies one, file by file as it is needed.
+//
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an
@@ -124,6 +129,8 @@
 //	lists and resources that are kept       4 MiB      Options.MaxCache
 //	… and their number                      1,024
 //	… and their time                        24 h
+//	files of a skill                        512, 16 MiB together
+//	… and the front matter of one           16 KiB
 //	resumptions of a stream without event   5, 1 to 30 s apart
 //	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
 //	body of a response that failed          64 KiB

@@ -49,6 +49,8 @@ func requirement(method string) string {
 		return "logging"
 	case "completion/complete":
 		return "completions"
+	case "skills/list", "skills/get":
+		return "the extension " + skillsExtension
 	}
 	return ""
 }
@@ -78,6 +80,9 @@ func (s *ServerCapabilities) offers(capability string) bool {
 		return s.Logging != nil
 	case "completions":
 		return s.Completions != nil
+	case "the extension " + skillsExtension:
+		_, ok := s.Extensions[skillsExtension]
+		return ok
 	}
 	return true
 }

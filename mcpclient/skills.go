@@ -1,0 +1,186 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// skillsExtension is what a server declares that has skills.
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+// Bounds of one skill.
+const (
+	maxSkillFiles = 512
+	maxSkillBytes = 16 << 20
+)
+
+// Skill is an entry of a server's list of skills: instructions for a model, with
+// files that belong to them. It is a claim of the server; [Client.LoadSkill]
+// holds what the server then delivers against it.
+//
+// Neither name nor URI is unique among servers: keep skills apart by [SkillID].
+// What a skill says, allowed-tools included, gives no permission.
+type Skill struct {
+	URI string // of its SKILL.md
+
+	// Frontmatter is what SKILL.md begins with, as a JSON object.
+	Frontmatter json.RawMessage
+	Name        string // of the front matter
+	Description string // of the front matter
+
+	// Files are all that belongs to the skill, SKILL.md included. It is nil when
+	// Dynamic is set: then nothing can be verified, and the skill is not loaded.
+	Files   []SkillFile
+	Dynamic bool
+
+	problem error // of the entry's form
+}
+
+// SkillFile is one file of a [Skill].
+type SkillFile struct {
+	URI    string `json:"uri"`
+	Digest string `json:"digest"` // "sha256:" and 64 hexadecimal digits
+	Size   *int64 `json:"size"`   // bytes
+}
+
+// SkillID names a skill among those of all servers.
+type SkillID struct {
+	Server string // the host's own label of the server, never what a server says of itself
+	URI    string
+}
+
+// ID is the identity of the skill at the server that the host calls server.
+func (s *Skill) ID(server string) SkillID { return SkillID{server, s.URI} }
+
+// Fingerprint identifies the contents of the skill: bind a person's approval to
+// it and to the [SkillID], and ask again when it changes. It is empty for a
+// skill that is dynamic.
+func (s *Skill) Fingerprint() string {
+	if s.Dynamic {
+		return ""
+	}
+	var lines []string
+	for _, f := range s.Files {
+		lines = append(lines, fmt.Sprintf("%q %q\n", f.URI, f.Digest))
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return hex.EncodeToString(sum[:])
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. An entry that cannot be loaded is
+// kept, and [Skill.Check] says why.
+func (s *Skill) UnmarshalJSON(data []byte) error {
+	var w struct {
+		URI         string          `json:"uri"`
+		Frontmatter json.RawMessage `json:"frontmatter"`
+		Resources   json.RawMessage `json:"resources"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*s = Skill{URI: w.URI, Frontmatter: w.Frontmatter}
+	var head struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}
+	if err := json.Unmarshal(w.Frontmatter, &head); err != nil {
+		s.problem = errors.New("its front matter is not an object with a name and a description")
+		return nil
+	}
+	s.Name, s.Description = head.Name, head.Description
+	switch {
+	case string(w.Resources) == `"dynamic"`:
+		s.Dynamic = true
+	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:
+		s.Files, s.problem = nil, errors.New(`its resources are neither a list of files nor "dynamic"`)
+	}
+	return nil
+}
+
+// Check reports why the skill cannot be loaded: its entry is malformed, names
+// files that cannot be verified, has more than 512 of them or more than 16 MiB,
+// or is dynamic.
+func (s *Skill) Check() error {
+	if s.problem != nil {
+		return s.problem
+	}
+	u, err := url.Parse(s.URI)
+	dir := ""
+	if err == nil {
+		dir = path.Base(path.Dir(u.Opaque + u.Path))
+		if dir == "." || dir == "/" {
+			dir = u.Host // skill://name/SKILL.md
+		}
+	}
+	switch {
+	case err != nil || path.Base(s.URI) != "SKILL.md":
+		return errors.New("its URI is not that of a SKILL.md")
+	case s.Name == "" || dir != s.Name:
+		return fmt.Errorf("its URI does not have its name %q before SKILL.md", cut(s.Name))
+	case s.Dynamic:
+		return errors.New("it is dynamic, so that its files cannot be verified")
+	case len(s.Files) > maxSkillFiles:
+		return fmt.Errorf("it has %d files, more than %d", len(s.Files), maxSkillFiles)
+	}
+	return s.checkFiles()
+}
+
+func (s *Skill) checkFiles() error {
+	left := int64(maxSkillBytes)
+	seen := map[string]bool{}
+	for _, f := range s.Files {
+		sum, isSum := strings.CutPrefix(f.Digest, "sha256:")
+		raw, err := hex.DecodeString(sum)
+		switch {
+		case f.URI == "" || seen[f.URI]:
+			return fmt.Errorf("file %q is listed twice, or has no URI", cut(f.URI))
+		case !isSum || err != nil || len(raw) != sha256.Size:
+			return fmt.Errorf("file %q: its digest is not a sha256", cut(f.URI))
+		case f.Size == nil || *f.Size < 0:
+			return fmt.Errorf("file %q: it has no size", cut(f.URI))
+		case *f.Size > left:
+			return fmt.Errorf("it has more than %d bytes", maxSkillBytes)
+		}
+		left -= *f.Size
+		seen[f.URI] = true
+	}
+	if !seen[s.URI] {
+		return errors.New("its SKILL.md is not among its files")
+	}
+	return nil
+}
+
+// Skills lists the server's skills, without reading any file. The list may be
+// empty or partial: a skill that is not in it may be found by [Client.Skill].
+// Entries that cannot be loaded are listed too; see [Skill.Check].
+func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*Skill, error] {
+	return list[Skill](ctx, c, "skills/list", "skills", opts)
+}
+
+// Skill asks for one skill by the URI of its SKILL.md, without reading any file.
+func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*Skill, error) {
+	params := closeObject(appendMember([]byte{'{'}, "uri", jsonrpc.AppendString(nil, uri)))
+	var result struct {
+		Skill *Skill `json:"skill"`
+	}
+	err := c.call(ctx, &request{method: "skills/get", target: uri, params: params, lasting: true}, &result, opts)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("skill %q: %w", uri, err)
+	case result.Skill == nil || result.Skill.URI != uri:
+		return nil, fmt.Errorf("skill %q: %w: the server answered with another skill, or none", uri, ErrInvalidResult)
+	}
+	return result.Skill, nil
+}

@@ -1,0 +1,124 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/frontmatter"
+)
+
+// SkillError says why a skill, or one of its files, is not used. Where it is a
+// file, asking for the skill again by [Client.Skill] may help: the server may
+// have a newer version.
+type SkillError struct {
+	Skill  string // the URI of its SKILL.md
+	File   string // the URI of the file, empty when it is about the entry
+	Reason error
+}
+
+func (e *SkillError) Error() string {
+	if e.File == "" {
+		return fmt.Sprintf("skill %q is not loaded: %v", e.Skill, e.Reason)
+	}
+	return fmt.Sprintf("skill %q: file %q is not used: %v", e.Skill, e.File, e.Reason)
+}
+
+// Unwrap returns the reason.
+func (e *SkillError) Unwrap() error { return e.Reason }
+
+// LoadedSkill is a skill whose SKILL.md was read and verified. Its text comes
+// from the server: tell the model whose it is, and run nothing that it brings
+// without a person's approval.
+type LoadedSkill struct {
+	Skill        *Skill
+	Instructions string // SKILL.md after its front matter
+
+	client *Client
+}
+
+// LoadSkill reads the SKILL.md of a skill, and no other file. Its size, its
+// SHA-256 and its front matter must be those of the entry; otherwise, and when
+// [Skill.Check] has something to say, the error is a [*SkillError]. A matching
+// digest tells that the contents are those announced, not that they are safe.
+func (c *Client) LoadSkill(ctx context.Context, s *Skill, opts ...CallOption) (*LoadedSkill, error) {
+	if err := s.Check(); err != nil {
+		return nil, &SkillError{Skill: s.URI, Reason: err}
+	}
+	held := *s
+	held.Files = slices.Clone(s.Files)
+	l := &LoadedSkill{Skill: &held, client: c}
+	document, err := l.Read(ctx, s.URI, opts...)
+	if err != nil {
+		return nil, err
+	}
+	body, err := compareFrontmatter(document, s.Frontmatter)
+	if err != nil {
+		return nil, &SkillError{Skill: s.URI, File: s.URI, Reason: err}
+	}
+	l.Instructions = string(body)
+	return l, nil
+}
+
+// compareFrontmatter returns what follows the front matter of a document, which
+// must be want.
+func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err error) {
+	got, body, err := frontmatter.Parse(document)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(want, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range fields {
+		if other, ok := got[name]; !ok || !reflect.DeepEqual(value, other) {
+			return nil, fmt.Errorf("its front matter differs from the entry in %q", cut(name))
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		return nil, fmt.Errorf("its front matter has %q, which the entry does not", cut(name))
+	}
+	return body, nil
+}
+
+// Read reads one file of the skill from its server. Only files of the entry are
+// read, and what does not have the size and the SHA-256 of the entry is not
+// returned; the error is a [*SkillError] then.
+func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) ([]byte, error) {
+	refuse := func(format string, args ...any) error {
+		return &SkillError{Skill: l.Skill.URI, File: uri, Reason: fmt.Errorf(format, args...)}
+	}
+	i := slices.IndexFunc(l.Skill.Files, func(f SkillFile) bool { return f.URI == uri })
+	if i < 0 {
+		return nil, refuse("it is not among the files of the skill")
+	}
+	file := l.Skill.Files[i]
+	result, err := l.client.ReadResource(ctx, uri, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("skill %q: %w", l.Skill.URI, err)
+	}
+	if len(result.Contents) != 1 || result.Contents[0].URI != uri {
+		return nil, refuse("the server answered with other contents")
+	}
+	content := result.Contents[0].Blob
+	if content == nil {
+		content = []byte(result.Contents[0].Text)
+	}
+	if int64(len(content)) != *file.Size {
+		err = refuse("it has %d bytes, want %d", len(content), *file.Size)
+	} else if sum := sha256.Sum256(content); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(file.Digest, "sha256:")) {
+		err = refuse("its SHA-256 is not that of the entry")
+	}
+	if err != nil {
+		l.client.cache.drop(func(key cacheKey, e *cached) bool { return key.method == "resources/read" && e.target == uri })
+		return nil, err
+	}
+	return content, nil
+}
