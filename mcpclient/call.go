@@ -48,6 +48,11 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, cause)
 		defer cancel()
 	}
+	if o.patience > 0 {
+		var stop func()
+		ctx, stop = o.patient(ctx)
+		defer stop()
+	}
 	r.byHand = o.byHand
 	raw, err := c.answer(ctx, r, o)
 	if err != nil {
@@ -260,7 +265,7 @@ func appendMembers(b []byte, object []byte) []byte {
 // ended is the error of a call whose context ended.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
+	if _, late := cause.(*silenceError); late || errors.Is(cause, err) {
 		return cause
 	}
 	return fmt.Errorf("%v: %w", cause, err)

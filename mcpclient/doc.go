@@ -139,6 +139,6 @@
 //	answer to server/discover               5 s        Options.ProbeTimeout
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
-// A call has no time limit but its context's, unless [Options.CallTimeout] or
-// [WithTimeout] sets one.
+// A call has no time limit but its context's, unless [Options.CallTimeout],
+// [WithTimeout] or [WithPatience] sets one.
 package mcpclient

@@ -55,7 +55,8 @@ type Options struct {
 	ElicitationWait time.Duration
 
 	// CallTimeout bounds one call, its input rounds included, in addition to
-	// the context's own deadline. Progress does not extend it. Default 0: none.
+	// the context's own deadline. Progress does not extend it, but see
+	// [WithPatience]. Default 0: none.
 	CallTimeout time.Duration
 
 	// ProbeTimeout bounds the wait for an answer to server/discover before the
@@ -150,6 +151,7 @@ type callOptions struct {
 	progress func(Progress)
 	meta     map[string]json.RawMessage
 	timeout  time.Duration
+	patience time.Duration // without progress; 0 is as long as timeout
 	logLevel LogLevel
 	noCache  bool
 	byHand   bool
@@ -177,7 +179,14 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 
 // WithTimeout bounds this call instead of [Options.CallTimeout].
 func WithTimeout(d time.Duration) CallOption {
-	return func(o *callOptions) { o.timeout = d }
+	return func(o *callOptions) { o.patience, o.timeout = 0, d }
+}
+
+// WithPatience bounds this call by progress instead of [Options.CallTimeout]: it
+// ends when there was neither an answer nor a progress notice for d, and after
+// longest in any case. Progress is asked for also without [WithProgress].
+func WithPatience(d, longest time.Duration) CallOption {
+	return func(o *callOptions) { o.patience, o.timeout = d, longest }
 }
 
 // WithLogLevel asks for log messages of this one request. It has an effect in

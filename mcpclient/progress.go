@@ -2,7 +2,10 @@ package mcpclient
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -12,6 +15,29 @@ type Progress struct {
 	Progress float64  `json:"progress"`
 	Total    *float64 `json:"total,omitempty"` // nil when unknown
 	Message  string   `json:"message,omitempty"`
+}
+
+// silenceError ends a call that made no progress.
+type silenceError struct{ after time.Duration }
+
+func (e *silenceError) Error() string {
+	return fmt.Sprintf("neither an answer nor progress within %v: %v", e.after, context.DeadlineExceeded)
+}
+
+func (e *silenceError) Unwrap() error { return context.DeadlineExceeded }
+
+// patient makes a context that ends when there was no progress for too long.
+func (o *callOptions) patient(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	silence := time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
+	tell := o.progress
+	o.progress = func(p Progress) {
+		silence.Reset(o.patience)
+		if tell != nil {
+			tell(p)
+		}
+	}
+	return ctx, func() { silence.Stop(); cancel(nil) }
 }
 
 // maxProgress bounds the size of one progress notice for [WithProgress], as
