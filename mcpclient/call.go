@@ -19,6 +19,8 @@ type request struct {
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
 
+	task    bool // the result may be a task, or it is about one
+	stays   bool // no notice tells that nobody waits for it any more
 	lasting bool // the result may be one that was kept
 	byHand  bool // the caller answers input rounds
 	visited bool // it is made once more, after a person visited URLs

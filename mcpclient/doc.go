@@ -62,6 +62,12 @@
 // for again within that time, unless the server tells of a change:
 // [Options.MaxCache], [WithoutCache].
 //
+// # Tasks
+//
+// [Client.StartTool] begins a tool call that goes on at the server, in either
+// design of tasks; [Task.Wait] gets its result, [Client.ResumeTask] takes it up
+// again after a restart.
+//
 // # Skills
 //
 // [Client.Skills] and [Client.Skill] tell what skills a server has;
@@ -129,6 +135,7 @@
 //	lists and resources that are kept       4 MiB      Options.MaxCache
 //	… and their number                      1,024
 //	… and their time                        24 h
+//	between two looks at a task             100 ms to 1 h
 //	files of a skill                        512, 16 MiB together
 //	… and the front matter of one           16 KiB
 //	resumptions of a stream without event   5, 1 to 30 s apart

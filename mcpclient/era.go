@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -61,6 +62,21 @@ type era interface {
 	// unsubscribe ends that, without waiting for the server.
 	unsubscribe(c *Client, s *Subscription)
 
+	// taskable reports why a tool cannot be called as a task.
+	taskable(c *Client, tool *Tool) error
+
+	// taskRequest makes r one whose result may be a task.
+	taskRequest(r *request, ttl time.Duration) *request
+
+	// created reads the task that a result is, if it is one.
+	created(result json.RawMessage) (state TaskState, isTask bool, err error)
+
+	// polled reads the result of tasks/get.
+	polled(result json.RawMessage) (TaskState, error)
+
+	// taskResult waits for the result of a task.
+	taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error)
+
 	// noticed brings a notification to the subscriptions that it is about. from
 	// is the call in whose response it came, nil on a shared connection.
 	noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call)
@@ -78,6 +94,7 @@ const (
 	completionCapability feature = iota // a server declares completions
 	completionContext                   // the other arguments go with a completion
 	cacheHints                          // results say how long they hold
+	coreTasks                           // tasks are part of the core
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 

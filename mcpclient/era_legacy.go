@@ -127,7 +127,7 @@ func (e *legacyEra) has(f feature) bool {
 		return e.revision >= Revision20250326
 	case completionContext:
 		return e.revision >= Revision20250618
-	case urlElicitationErrors:
+	case urlElicitationErrors, coreTasks:
 		return e.revision == Revision20251125
 	}
 	return false

@@ -19,18 +19,31 @@ import (
 type modernEra struct {
 	revision string
 	meta     []byte // the constant entries of _meta, each with a comma after it
+	taskMeta []byte // the same, for requests whose result may be a task
 }
 
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
+	capabilities := c.offers.capabilities(struct{}{})
+	meta, err := constantMeta(revision, c.opts.Client, capabilities)
+	if err != nil {
+		return nil, err
+	}
+	capabilities["extensions"] = map[string]any{tasksExtension: struct{}{}}
+	taskMeta, err := constantMeta(revision, c.opts.Client, capabilities)
+	return &modernEra{revision: revision, meta: meta, taskMeta: taskMeta}, err
+}
+
+// constantMeta makes the entries of _meta that every request has.
+func constantMeta(revision string, client Implementation, capabilities map[string]any) ([]byte, error) {
 	b := []byte(`"` + metaPrefix + `protocolVersion":"` + revision + `",`)
 	for _, entry := range []struct {
 		key   string
 		value any
 	}{
-		{"clientInfo", c.opts.Client},
-		{"clientCapabilities", c.offers.capabilities(struct{}{})},
+		{"clientInfo", client},
+		{"clientCapabilities", capabilities},
 	} {
 		raw, err := jsonrpc.Marshal(entry.value)
 		if err != nil {
@@ -38,7 +51,7 @@ func newModernEra(revision string, c *Client) (*modernEra, error) {
 		}
 		b = appendMember(b, metaPrefix+entry.key, raw)
 	}
-	return &modernEra{revision: revision, meta: b}, nil
+	return b, nil
 }
 
 type discoverResult struct {
@@ -84,11 +97,15 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 func (e *modernEra) started(context.Context, *Client) error { return nil }
 
 func (e *modernEra) encode(id int64, r *request, o *callOptions) []byte {
-	p := make([]byte, 0, len(r.params)+len(r.round)+len(e.meta)+64)
+	meta := e.meta
+	if r.task {
+		meta = e.taskMeta
+	}
+	p := make([]byte, 0, len(r.params)+len(r.round)+len(meta)+64)
 	p = appendMembers(append(p, '{'), r.params)
 	p = append(p, r.round...)
 	p = append(p, `"_meta":{`...)
-	p = append(p, e.meta...)
+	p = append(p, meta...)
 	if o.logLevel != "" {
 		p = append(p, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
@@ -129,6 +146,11 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 	case "", `"complete"`:
 		return nil, nil
 	case `"input_required"`:
+	case `"task"`:
+		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it there
+			return nil, nil
+		}
+		fallthrough
 	default:
 		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, quote(resultType))
 	}

@@ -208,3 +208,37 @@ func ExampleClient_LoadSkill() {
 	}
 	// Output: pdf: "Fill forms.\n"
 }
+
+func ExampleClient_StartTool() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
+		"tools/call":      `{"resultType":"task","taskId":"7f3","status":"working","pollIntervalMs":5000}`,
+		"tasks/get":       `{"resultType":"complete","taskId":"7f3","status":"completed","result":{"content":[{"type":"text","text":"built"}]}}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	task, err := client.StartTool(ctx, &mcpclient.Tool{Name: "build"}, nil, 0)
+	if err != nil {
+		fmt.Println(err) // a CapabilityError: call the tool instead
+		return
+	}
+	fmt.Println(task.State().Status, task.ID())
+
+	// After a restart, the id is enough.
+	task = client.ResumeTask(task.ID(), "build")
+	result, err := task.Wait(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// working 7f3
+	// built
+}

@@ -50,6 +50,9 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *asked) {
 	defer func() { <-c.serving }()
 	result, err := c.handle(ctx, m.Method, m.Params, m.ID, a.info())
+	if err == nil {
+		result = aboutTask(result, m.Params)
+	}
 	l.mu.Lock()
 	if l.asking[string(m.ID)] == a {
 		delete(l.asking, string(m.ID))

@@ -19,8 +19,20 @@ type ServerCapabilities struct {
 	Resources    *ResourceCapability        `json:"resources,omitempty"`
 	Completions  *struct{}                  `json:"completions,omitempty"` // since revision 2025-03-26
 	Logging      *struct{}                  `json:"logging,omitempty"`
+	Tasks        *TaskCapability            `json:"tasks,omitempty"` // revision 2025-11-25; since then an extension
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
+}
+
+// TaskCapability says what a server of revision 2025-11-25 can do with tasks.
+type TaskCapability struct {
+	List     *struct{} `json:"list,omitempty"`
+	Cancel   *struct{} `json:"cancel,omitempty"`
+	Requests struct {
+		Tools struct {
+			Call *struct{} `json:"call,omitempty"`
+		} `json:"tools,omitzero"`
+	} `json:"requests,omitzero"`
 }
 
 // ListCapability says whether changes of a list are notified.
@@ -49,6 +61,8 @@ func requirement(method string) string {
 		return "logging"
 	case "completion/complete":
 		return "completions"
+	case "tasks/cancel":
+		return "tasks.cancel"
 	case "skills/list", "skills/get":
 		return "the extension " + skillsExtension
 	}
@@ -58,7 +72,8 @@ func requirement(method string) string {
 // offered reports whether the server declared a capability that [requirement]
 // names, or could not have: its revision has no way to declare it.
 func (c *Client) offered(capability string) bool {
-	if capability == "completions" && !c.current().has(completionCapability) {
+	e := c.current()
+	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
 		return true
 	}
 	return c.server.Load().Capabilities.offers(capability)
@@ -80,6 +95,8 @@ func (s *ServerCapabilities) offers(capability string) bool {
 		return s.Logging != nil
 	case "completions":
 		return s.Completions != nil
+	case "tasks.cancel":
+		return s.Tasks != nil && s.Tasks.Cancel != nil
 	case "the extension " + skillsExtension:
 		_, ok := s.Extensions[skillsExtension]
 		return ok

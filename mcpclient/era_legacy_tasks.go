@@ -1,0 +1,118 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// taskable refuses what the server must not be asked for: "clients MUST NOT
+// attempt to use task augmentation" without the capability and the tool's word.
+func (e *legacyEra) taskable(c *Client, tool *Tool) error {
+	tasks := c.server.Load().Capabilities.Tasks
+	if !e.has(coreTasks) || tasks == nil || tasks.Requests.Tools.Call == nil {
+		return &CapabilityError{Method: "tools/call", Capability: "tasks"}
+	}
+	var execution struct {
+		TaskSupport string `json:"taskSupport"`
+	}
+	if len(tool.Execution) > 0 {
+		_ = json.Unmarshal(tool.Execution, &execution) // what is no object says nothing
+	}
+	if execution.TaskSupport != "optional" && execution.TaskSupport != "required" {
+		return &CapabilityError{Method: "tools/call", Capability: "this tool as a task"}
+	}
+	return nil
+}
+
+// taskRequest asks for a task. "For task-augmented requests, requestors MUST use
+// tasks/cancel instead of notifications/cancelled."
+func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
+	r.stays = true
+	task := []byte("{}")
+	if ttl > 0 {
+		task = append(strconv.AppendInt([]byte(`{"ttl":`), ttl.Milliseconds(), 10), '}')
+	}
+	r.params = closeObject(appendMember(appendMembers([]byte{'{'}, r.params), "task", task))
+	return r
+}
+
+type legacyTask struct {
+	taskFacts
+	TTL  *float64 `json:"ttl"`
+	Poll *float64 `json:"pollInterval"`
+}
+
+func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
+	var result struct {
+		Task *legacyTask `json:"task"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return TaskState{}, false, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	if result.Task == nil {
+		return TaskState{}, false, nil
+	}
+	state, err := result.Task.state(result.Task.TTL, result.Task.Poll)
+	return state, true, err
+}
+
+func (e *legacyEra) polled(raw json.RawMessage) (TaskState, error) {
+	var task legacyTask
+	if err := json.Unmarshal(raw, &task); err != nil {
+		return TaskState{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	return task.state(task.TTL, task.Poll)
+}
+
+const relatedTask = metaPrefix + "related-task"
+
+// aboutTask repeats in an answer which task the question belongs to, as "all
+// requests, responses and notifications related to a task MUST" do.
+func aboutTask(answer, question json.RawMessage) json.RawMessage {
+	var q, a struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if len(question) == 0 || json.Unmarshal(question, &q) != nil || q.Meta[relatedTask] == nil || json.Unmarshal(answer, &a) != nil {
+		return answer
+	}
+	var meta, out []byte
+	for key, value := range a.Meta {
+		meta = appendMember(meta, key, value)
+	}
+	meta = append([]byte{'{'}, appendMember(meta, relatedTask, q.Meta[relatedTask])...)
+	out = append(out, '{')
+	if jsonrpc.Members(answer, func(key, value []byte) {
+		if string(key) != "_meta" {
+			out = appendMember(out, string(key), value)
+		}
+	}) != nil {
+		return answer
+	}
+	return closeObject(appendMember(out, "_meta", closeObject(meta)))
+}
+
+// taskResult polls, and asks for the result when there is one or when the server
+// needs input, which it asks for while that request is under way.
+func (e *legacyEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
+	for {
+		state, _, err := t.poll(ctx, opts)
+		switch {
+		case err != nil:
+			return nil, err
+		case state.Status == TaskCancelled:
+			return nil, ErrTaskCancelled
+		case state.Status != TaskWorking:
+			var raw json.RawMessage
+			err := t.client.call(ctx, t.request("tasks/result"), &raw, opts)
+			return raw, err
+		}
+		if err := t.pause(ctx, state); err != nil {
+			return nil, err
+		}
+	}
+}

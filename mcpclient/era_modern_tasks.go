@@ -1,0 +1,135 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// tasksExtension is declared by both sides; we declare it on the requests whose
+// result may be a task, and on those about tasks.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+func (e *modernEra) taskable(c *Client, _ *Tool) error {
+	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok {
+		return &CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension}
+	}
+	return nil
+}
+
+func (e *modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
+
+// modernTask is a task with what it needs or has come to.
+type modernTask struct {
+	ResultType string `json:"resultType"`
+	taskFacts
+	TTL    *float64                `json:"ttlMs"`
+	Poll   *float64                `json:"pollIntervalMs"`
+	Input  map[string]InputRequest `json:"inputRequests"`
+	Result json.RawMessage         `json:"result"`
+	Error  json.RawMessage         `json:"error"`
+}
+
+func readModernTask(raw json.RawMessage) (*modernTask, TaskState, error) {
+	task := new(modernTask)
+	if err := json.Unmarshal(raw, task); err != nil {
+		return nil, TaskState{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	state, err := task.state(task.TTL, task.Poll)
+	return task, state, err
+}
+
+func (e *modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
+	var result struct {
+		ResultType string `json:"resultType"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil || result.ResultType != "task" {
+		return TaskState{}, false, err
+	}
+	_, state, err := readModernTask(raw)
+	return state, true, err
+}
+
+func (e *modernEra) polled(raw json.RawMessage) (TaskState, error) {
+	_, state, err := readModernTask(raw)
+	return state, err
+}
+
+// taskResult polls until the answer has the result in it. Each question of the
+// server is answered once, although it stays until the server has seen that.
+func (e *modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
+	answered := map[string]bool{}
+	rounds := 0
+	for {
+		state, raw, err := t.poll(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		task, _, err := readModernTask(raw)
+		if err != nil {
+			return nil, err
+		}
+		switch state.Status {
+		case TaskCompleted:
+			if len(task.Result) == 0 {
+				return nil, fmt.Errorf("%w: a completed task without a result", ErrInvalidResult)
+			}
+			return task.Result, nil
+		case TaskFailed:
+			if len(task.Error) == 0 {
+				return nil, fmt.Errorf("%w: a failed task without an error", ErrInvalidResult)
+			}
+			return nil, rpcError(task.Error)
+		case TaskCancelled:
+			return nil, ErrTaskCancelled
+		case TaskInputRequired:
+			asked, err := t.answer(ctx, task.Input, answered, opts)
+			if err != nil {
+				return nil, err
+			}
+			if rounds += asked; rounds > t.client.opts.MaxRounds {
+				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, rounds)
+			}
+		}
+		if err := t.pause(ctx, state); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// answer answers the questions that are new, and returns 1 when there were any.
+func (t *Task) answer(ctx context.Context, input map[string]InputRequest, answered map[string]bool, opts []CallOption) (int, error) {
+	c := t.client
+	for key := range input {
+		if answered[key] {
+			delete(input, key)
+		}
+	}
+	if len(input) == 0 {
+		return 0, nil
+	}
+	if len(input) > c.opts.MaxServerRequests {
+		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
+			ErrInvalidResult, len(input), c.opts.MaxServerRequests)
+	}
+	answers, err := c.gather(ctx, input, CallInfo{Method: "tools/call", Name: t.tool})
+	if err != nil {
+		return 0, err
+	}
+	raw, err := jsonrpc.Marshal(answers)
+	if err != nil {
+		return 0, err
+	}
+	r := t.request("tasks/update")
+	r.params = closeObject(appendMember(appendMembers([]byte{'{'}, r.params), "inputResponses", raw))
+	if err := c.call(ctx, r, nil, opts); err != nil {
+		return 0, fmt.Errorf("answer: %w", err)
+	}
+	for key := range answers {
+		answered[key] = true
+	}
+	return 1, nil
+}

@@ -1,0 +1,252 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// TaskStatus is how far a task is.
+type TaskStatus string
+
+// The statuses. The last three are final.
+const (
+	TaskWorking       TaskStatus = "working"
+	TaskInputRequired TaskStatus = "input_required"
+	TaskCompleted     TaskStatus = "completed"
+	TaskFailed        TaskStatus = "failed"
+	TaskCancelled     TaskStatus = "cancelled"
+)
+
+// Final reports whether a task with this status has ended.
+func (s TaskStatus) Final() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
+
+// ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
+var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
+
+// TaskState is what a server says of a task.
+type TaskState struct {
+	ID           string
+	Status       TaskStatus
+	Message      string         // for a person, may be empty
+	CreatedAt    string         // ISO 8601, as the server wrote it
+	UpdatedAt    string         // likewise
+	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil is for ever
+	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
+}
+
+// Task is a tool call that goes on at the server while nobody waits for it. Its
+// methods may be called concurrently.
+type Task struct {
+	client *Client
+	id     string
+	tool   string
+
+	mu     sync.Mutex
+	state  TaskState
+	result *CallToolResult // when the server answered without a task
+}
+
+// How often a task is asked for, when the server does not say, and the bounds of
+// what it may say.
+const (
+	defaultPoll  = time.Second
+	shortestPoll = 100 * time.Millisecond
+	longestPoll  = time.Hour
+)
+
+// taskFacts is what the two designs of tasks have in common on the wire.
+type taskFacts struct {
+	ID        string     `json:"taskId"`
+	Status    TaskStatus `json:"status"`
+	Message   string     `json:"statusMessage"`
+	CreatedAt string     `json:"createdAt"`
+	UpdatedAt string     `json:"lastUpdatedAt"`
+}
+
+// state makes a TaskState; times are in milliseconds.
+func (f *taskFacts) state(ttl, poll *float64) (TaskState, error) {
+	switch f.Status {
+	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
+	default:
+		return TaskState{}, fmt.Errorf("%w: status %q of a task", ErrInvalidResult, cut(string(f.Status)))
+	}
+	if f.ID == "" {
+		return TaskState{}, fmt.Errorf("%w: a task without an id", ErrInvalidResult)
+	}
+	s := TaskState{ID: f.ID, Status: f.Status, Message: f.Message, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt}
+	if ttl != nil {
+		d := milliseconds(*ttl)
+		s.TTL = &d
+	}
+	if poll != nil {
+		s.PollInterval = milliseconds(*poll)
+	}
+	return s, nil
+}
+
+func milliseconds(ms float64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	return time.Duration(max(0, min(ms, float64(year/time.Millisecond))) * float64(time.Millisecond))
+}
+
+// StartTool calls a tool as a task, which the server keeps for ttl, or as long as
+// it likes when ttl is zero. It returns when the server has taken the task on,
+// or has answered at once, which [Task.Wait] then returns.
+//
+// The error is a [*CapabilityError] when the server has no tasks, or the tool
+// says that it cannot be one. In revision 2025-11-25 the tool is a task because
+// we ask for it; in the modern era we only say that we could wait (extension
+// io.modelcontextprotocol/tasks), the server decides, and ttl is its own.
+func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
+	t, err := c.startTool(ctx, tool, args, ttl, opts)
+	if err != nil {
+		return nil, fmt.Errorf("start tool %q: %w", tool.Name, err)
+	}
+	return t, nil
+}
+
+func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
+	e := c.current()
+	if err := e.taskable(c, tool); err != nil {
+		return nil, err
+	}
+	params, err := encodeArguments(tool.Name, args)
+	if err != nil {
+		return nil, err
+	}
+	var raw json.RawMessage
+	r := e.taskRequest(&request{method: "tools/call", target: tool.Name, params: params, task: true}, ttl)
+	if err := c.call(ctx, r, &raw, opts); err != nil {
+		return nil, err
+	}
+	t := &Task{client: c, tool: tool.Name}
+	state, isTask, err := e.created(raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case isTask:
+		t.id, t.state = state.ID, state
+		return t, nil
+	}
+	if t.result, err = t.decode(raw); err != nil {
+		return nil, err
+	}
+	t.state.Status = TaskCompleted
+	return t, nil
+}
+
+// ResumeTask takes up a task by its id, which may come from another process.
+// tool is for errors only. Nothing is sent.
+func (c *Client) ResumeTask(id, tool string) *Task {
+	return &Task{client: c, id: id, tool: tool, state: TaskState{ID: id, Status: TaskWorking}}
+}
+
+// ID is what [Client.ResumeTask] takes. It may be all that protects the task:
+// treat it as a secret. It is empty when the server answered at once.
+func (t *Task) ID() string { return t.id }
+
+// State is what the server said last.
+func (t *Task) State() TaskState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+// Poll asks the server how far the task is.
+func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) {
+	if t.id == "" {
+		return t.State(), nil
+	}
+	state, _, err := t.poll(ctx, opts)
+	if err != nil {
+		return TaskState{}, t.failure(err)
+	}
+	return state, nil
+}
+
+// poll also returns the whole answer.
+func (t *Task) poll(ctx context.Context, opts []CallOption) (state TaskState, raw json.RawMessage, err error) {
+	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
+		return TaskState{}, nil, err
+	}
+	if state, err = t.client.current().polled(raw); err != nil {
+		return TaskState{}, nil, err
+	}
+	if state.ID != t.id {
+		return TaskState{}, nil, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
+	}
+	t.mu.Lock()
+	t.state = state
+	t.mu.Unlock()
+	return state, raw, nil
+}
+
+// Wait waits until the task has ended and returns its result. It asks as often
+// as the server wants, once a second when it does not say, and between 100 ms
+// and 1 h apart in any case. What the server asks meanwhile is answered by the
+// handlers of [Options]. A task that failed without a result is an [*RPCError],
+// one that was cancelled [ErrTaskCancelled].
+//
+// When ctx ends only the waiting does: the task goes on, and Wait may be called
+// again.
+func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
+	if t.id == "" {
+		return t.result, nil
+	}
+	raw, err := t.client.current().taskResult(ctx, t, opts)
+	if err != nil {
+		return nil, t.failure(err)
+	}
+	result, err := t.decode(raw)
+	if err != nil {
+		return nil, t.failure(err)
+	}
+	return result, nil
+}
+
+// pause waits until the task may be asked for again.
+func (t *Task) pause(ctx context.Context, state TaskState) error {
+	wait := state.PollInterval
+	if wait == 0 {
+		wait = defaultPoll
+	}
+	return sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+}
+
+// Cancel asks the server to give the task up. It may end otherwise nevertheless;
+// [Task.Wait] tells.
+func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
+	if t.id == "" {
+		return nil
+	}
+	if err := t.client.call(ctx, t.request("tasks/cancel"), nil, opts); err != nil {
+		return fmt.Errorf("cancel: %w", t.failure(err))
+	}
+	return nil
+}
+
+func (t *Task) request(method string) *request {
+	params, err := encodeParams(map[string]string{"taskId": t.id})
+	if err != nil {
+		params = nil // a map of strings always marshals
+	}
+	return &request{method: method, target: t.id, params: params, task: true}
+}
+
+func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {
+	result := &CallToolResult{tool: t.tool}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	return result, nil
+}
+
+func (t *Task) failure(err error) error {
+	return fmt.Errorf("task of tool %q: %w", t.tool, err)
+}

@@ -1,0 +1,163 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+var slow = &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}
+
+func rooted(o mcpclient.Options) mcpclient.Options {
+	o.Roots = []mcpclient.Root{{URI: "file:///w", Name: "work"}}
+	return o
+}
+
+// tasks is what both designs have in common, up to the answer without a task.
+func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	start := time.Now()
+	task, err := c.StartTool(ctx, slow, map[string]int{"a": 1}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	minute := time.Minute
+	want := mcpclient.TaskState{
+		ID: "k1", Status: mcpclient.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
+		CreatedAt: "2026-01-01T00:00:00Z", UpdatedAt: "2026-01-01T00:00:01Z",
+	}
+	if diff := cmp.Diff(want, task.State()); diff != "" || task.ID() != "k1" {
+		t.Errorf("state: got +, want -:\n%s", diff)
+	}
+	res, err := task.Wait(ctx)
+	if err != nil || res.Text() != "done" {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	if took := time.Since(start); took%(5*time.Second) != 0 || took == 0 {
+		t.Errorf("polled for %v, want a multiple of 5 s", took)
+	}
+
+	old := c.ResumeTask("old", "slow") // as after a restart
+	_, err = old.Wait(ctx)
+	if e := wantError[*mcpclient.RPCError](t, err); e.Message != "broken" {
+		t.Errorf("failed: got %v", err)
+	}
+	if err := old.Cancel(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrTaskCancelled) || !old.State().Status.Final() {
+		t.Errorf("cancelled: got %v", err)
+	}
+	_, err = old.Poll(ctx)
+	if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
+		t.Errorf("unknown: got %v", err)
+	}
+	now, err := c.StartTool(ctx, slow, nil, 0)
+	if err != nil || now.ID() != "" {
+		t.Fatalf("at once: got %+v, %v", now, err)
+	}
+	state, pollErr := now.Poll(ctx)
+	if res, err := now.Wait(ctx); err != nil || res.Text() != "at once" || state.Status != mcpclient.TaskCompleted || pollErr != nil || now.Cancel(ctx) != nil {
+		t.Errorf("at once: got %+v in state %+v, %v, %v", res, state, err, pollErr)
+	}
+}
+
+func TestTasks(t *testing.T) {
+	playAll(t, []conversation{
+		{name: "tasks_legacy", opts: rooted(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			tasks(t, ctx, c)
+			// Giving up a request for a task is not told by a notice.
+			if _, err := c.StartTool(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want the deadline", err)
+			}
+			time.Sleep(2 * time.Second)
+			ping(t, ctx, c)
+			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
+				_, err := c.StartTool(ctx, &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
+				wantError[*mcpclient.CapabilityError](t, err)
+			}
+		}},
+		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			tasks(t, ctx, c)
+			if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("a task that nobody asked for: got %v", err)
+			}
+			old := c.ResumeTask("old", "slow")
+			for _, what := range []string{"another task", "unknown status", "no result", "no error"} {
+				if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) {
+					t.Errorf("%s: got %v, want ErrInvalidResult", what, err)
+				}
+			}
+		}},
+	})
+	playAll(t, bothEras(conversation{name: "tasks_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.StartTool(ctx, slow, nil, 0)
+		wantError[*mcpclient.CapabilityError](t, err)
+	}}))
+}
+
+// How often a server has itself asked is bounded, and so is what it asks.
+func TestTaskBounds(t *testing.T) {
+	opts := rooted(modern())
+	opts.MaxRounds, opts.MaxServerRequests = 2, 3
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("k", "slow")
+		poll := "0"
+		questions := `{}`
+		gets := 0
+		go func() {
+			for m := range p.inbox {
+				if m.Method != "tasks/get" {
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+					continue
+				}
+				gets++
+				status := "input_required"
+				if questions == "" {
+					status = "completed"
+				}
+				asked := questions
+				if asked == "new" {
+					asked = `{"q` + string(m.ID) + `":{"method":"roots/list"}}`
+				} else if asked == "" {
+					asked = `{}`
+				}
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second-time.Millisecond)
+		defer cancel()
+		if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
+			t.Errorf("no interval: got %v after %d polls, want the deadline after 10", err, gets)
+		}
+		poll, gets = "0.001", 0
+		short, cancel := context.WithTimeout(t.Context(), time.Second-time.Millisecond)
+		defer cancel()
+		if _, err := task.Wait(short); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
+			t.Errorf("short interval: got %v after %d polls, want the deadline after 10", err, gets)
+		}
+		questions = "new"
+		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+			t.Errorf("always another question: got %v, want ErrTooManyRounds", err)
+		}
+		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
+		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			t.Errorf("four questions at once: got %v, want ErrInvalidResult", err)
+		}
+		poll, questions, gets = "1e300", `{}`, 0
+		long, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+		defer cancel()
+		if _, err := task.Wait(long); !errors.Is(err, context.DeadlineExceeded) || gets != 2 {
+			t.Errorf("long interval: got %v after %d polls, want the deadline after 2", err, gets)
+		}
+		questions = ""
+		if _, err := task.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
