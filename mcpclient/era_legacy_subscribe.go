@@ -90,7 +90,8 @@ func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOption
 }
 
 // rewatch tells a server that has forgotten everything, as after the loss of a
-// session, what to watch.
+// session, what to watch. A resource that it will not watch any more does not
+// keep it from the others.
 func (c *Client) rewatch(ctx context.Context) error {
 	leave, err := c.subs.enter(ctx)
 	if err != nil {
@@ -101,11 +102,16 @@ func (c *Client) rewatch(ctx context.Context) error {
 	c.subs.told = nil
 	c.subs.mu.Unlock()
 	leave()
-	err = c.watch(ctx, slices.Sorted(maps.Keys(wanted)), &callOptions{})
-	for _, s := range c.subs.list() {
-		s.push(Change{Kind: Stale})
+	defer c.subs.spread(Change{Kind: Stale})
+	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
+		err := c.watch(ctx, []string{uri}, &callOptions{})
+		if _, refused := errors.AsType[*RPCError](err); refused {
+			c.log.Warn("the server does not watch a resource any more", "error", err)
+		} else if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // enter waits until nobody else tells the server what to watch.
@@ -167,7 +173,7 @@ func (l *subscriptions) spread(change Change) {
 	all := l.list()
 	exact := slices.ContainsFunc(all, func(s *Subscription) bool { return slices.Contains(s.asked.Resources, change.URI) })
 	for _, s := range all {
-		if s.asked.takes(change.Kind) && (!exact || slices.Contains(s.asked.Resources, change.URI)) {
+		if change.Kind == Stale || s.asked.takes(change.Kind) && (!exact || slices.Contains(s.asked.Resources, change.URI)) {
 			s.push(change)
 		}
 	}

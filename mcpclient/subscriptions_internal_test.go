@@ -10,11 +10,13 @@ import (
 )
 
 // A server that has forgotten everything is told again what to watch, once for
-// all subscriptions, and what happened meanwhile is told as one thing.
+// all subscriptions, and what happened meanwhile is told as one thing. One
+// resource that is gone does not keep it from the others.
 func TestRewatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()
 		var methods []string
+		gone := "nothing"
 		go func() {
 			for {
 				raw, err := conn.Recv()
@@ -32,7 +34,9 @@ func TestRewatch(t *testing.T) {
 				if m.Method == "initialize" {
 					result = `{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}}}`
 				}
-				if m.ID != nil {
+				if m.Params.URI == gone {
+					_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"gone"}}`, m.ID))
+				} else if m.ID != nil {
 					_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 				}
 			}
@@ -52,7 +56,7 @@ func TestRewatch(t *testing.T) {
 			all = append(all, s)
 		}
 		synctest.Wait()
-		methods = nil
+		methods, gone = nil, "file:///a"
 		if err := c.rewatch(t.Context()); err != nil {
 			t.Fatal(err)
 		}
