@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -18,6 +19,9 @@ type request struct {
 	params []byte // a JSON object without _meta, or nil
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
+
+	header    http.Header // that repeats arguments of a tool call
+	corrected bool        // header was made anew after the server had refused it
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -78,7 +82,7 @@ func decodeResult(raw json.RawMessage, result any) error {
 // settled repeats a request until the server has all the input it asks for.
 func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	for {
-		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+		raw, err := c.mirrored(ctx, r, o)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,9 @@ type Client struct {
 	server atomic.Pointer[Server]
 	ready  atomic.Bool // Connect has succeeded
 
-	offers  offers
+	offers      offers
+	toolHeaders toolHeaders
+
 	serving chan struct{} // a slot for each server request that is being answered
 	teller  teller
 	notices notifier

@@ -61,8 +61,10 @@
 // satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails the call that it was meant for,
-// and no other. A connection that ends fails all calls on it at once. No call
-// is ever repeated by the client.
+// and no other. A connection that ends fails all calls on it at once. A tool call
+// is never repeated by the client, except one that a modern server refused, and
+// did not run, for its headers (code -32020): the tools are listed anew and the
+// call is made once more.
 //
 // # Concurrency
 //
@@ -96,6 +98,8 @@
 //	questions in one input round            the same
 //	input rounds of one call                10         Options.MaxRounds
 //	pages of one list                       1,000      Options.MaxPages
+//	tools whose parameter headers are known 1,024      the rest is asked for when it is missed
+//	parameter headers of one tool           64, within 64 nested schemas
 //	notifications that wait                 1,024      Options.MaxNotifications
 //	… and their size together               32 MiB
 //	progress notices that wait for a call   1,024      Options.MaxNotifications

@@ -56,6 +56,7 @@ type era interface {
 	cancel(c *Client, l *link, id int64, reason string)
 
 	pingMethod() string
+	mirrors() bool       // over HTTP, headers repeat arguments of tool calls
 	answers() bool       // the server sends requests, which are answered
 	severalBlocks() bool // a sampling result may have several blocks
 }

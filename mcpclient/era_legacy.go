@@ -117,6 +117,8 @@ func (e *legacyEra) cancel(c *Client, l *link, id int64, reason string) {
 
 func (e *legacyEra) pingMethod() string { return "ping" }
 
+func (e *legacyEra) mirrors() bool { return false }
+
 func (e *legacyEra) answers() bool { return true }
 
 func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -105,6 +106,7 @@ func (e *modernEra) header(r *request) http.Header {
 	if targetMember(r.method) != "" {
 		h["Mcp-Name"] = []string{headerValue(r.target)}
 	}
+	maps.Copy(h, r.header)
 	return h
 }
 
@@ -201,6 +203,8 @@ func (e *modernEra) cancel(c *Client, l *link, id int64, reason string) {
 }
 
 func (e *modernEra) pingMethod() string { return "server/discover" }
+
+func (e *modernEra) mirrors() bool { return true }
 
 func (e *modernEra) answers() bool { return false }
 

@@ -42,6 +42,11 @@ type Options struct {
 	// oldest are dropped and counted in the log.
 	OnNotification func(*Notification)
 
+	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
+	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
+	// that ranges over the list. The log says the same at Warn.
+	OnInvalidTool func(tool *Tool, reason error)
+
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.

@@ -154,9 +154,10 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 }
 
 // Tools lists the server's tools over all pages. Each range asks the server
-// anew; an error is the last pair.
+// anew; an error is the last pair. Over HTTP in the modern era a tool whose
+// x-mcp-header is invalid is left out: see [Options.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
-	return list[Tool](ctx, c, "tools/list", "tools", opts)
+	return c.acceptable(list[Tool](ctx, c, "tools/list", "tools", opts))
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a
