@@ -112,6 +112,7 @@
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout
+//	opening of a standalone stream          500 ms     then Connect goes on without it
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
 // A call has no time limit but its context's, unless [Options.CallTimeout] or

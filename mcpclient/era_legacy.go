@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -63,14 +65,8 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {
-	l := c.link.Load()
-	if l.exchange != nil {
-		c.start(&c.own, func() {
-			err := l.exchange.listen(c.ctx, e.header(nil), func(data []byte) { l.receive(c, data, nil) })
-			if err != nil && c.ctx.Err() == nil {
-				c.log.Warn("the server's standalone stream ended", "error", err)
-			}
-		})
+	if l := c.link.Load(); l.exchange != nil {
+		e.listen(ctx, c, l)
 	}
 	if c.opts.LogLevel == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
@@ -81,6 +77,33 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 		return nil
 	}
 	return err
+}
+
+// streamGrace bounds the wait for the server to open its standalone stream.
+const streamGrace = 500 * time.Millisecond
+
+// listen reads the server's standalone stream. Where something is installed that
+// it may bring messages for, the connection counts as ready once the stream is
+// open: a server throws away what it has to say before that.
+func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
+	settled := make(chan struct{})
+	c.start(&c.own, func() {
+		open := sync.OnceFunc(func() { close(settled) })
+		defer open()
+		err := l.exchange.listen(c.ctx, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
+		if err != nil && c.ctx.Err() == nil {
+			c.log.Warn("the server's standalone stream ended", "error", err)
+		}
+	})
+	if o := &c.offers; o.sampling == nil && o.elicitation == nil && !o.roots && c.opts.OnNotification == nil {
+		return
+	}
+	grace, cancel := context.WithTimeout(ctx, streamGrace)
+	defer cancel()
+	select {
+	case <-settled:
+	case <-grace.Done():
+	}
 }
 
 func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {

@@ -38,8 +38,8 @@ type exchanger interface {
 	post(ctx context.Context, m *outgoing) error
 
 	// listen gives deliver the messages of the server's standalone stream until
-	// ctx ends or the server has none.
-	listen(ctx context.Context, header http.Header, deliver func([]byte)) error
+	// ctx ends or the server has none. It calls open whenever the stream is open.
+	listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error
 
 	// endSession ends all exchanges, then the session on the server, if there
 	// is one.

@@ -161,7 +161,7 @@ func permanent(err error) bool {
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while nothing comes over it.
-func (c *httpConn) listen(ctx context.Context, header http.Header, deliver func([]byte)) error {
+func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error {
 	x := c.exchange(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header}
@@ -171,6 +171,7 @@ func (c *httpConn) listen(ctx context.Context, header http.Header, deliver func(
 		case x.ctx.Err() != nil:
 			return nil
 		case err == nil:
+			open()
 			s.listen(body, deliver)
 		case permanent(err):
 			if status, ok := errors.AsType[*HTTPError](err); ok && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound) {
