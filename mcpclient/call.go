@@ -22,6 +22,7 @@ type request struct {
 
 	header    http.Header // that repeats arguments of a tool call
 	corrected bool        // header was made anew after the server had refused it
+	reborn    bool        // it was sent again in a new session
 }
 
 // inFlight is what the connection knows of a request that awaits its response.

@@ -30,6 +30,7 @@ type Client struct {
 
 	offers      offers
 	toolHeaders toolHeaders
+	session     session
 
 	serving chan struct{} // a slot for each server request that is being answered
 	teller  teller

@@ -45,6 +45,11 @@
 // 403, 408, 429 and 5xx, a network that fails) are returned. [Options.Revision]
 // skips all that.
 //
+// Over HTTP a legacy server may have a session, and may forget it. Then a new
+// one begins, once for all calls under way, with the same log level and a
+// standalone stream of its own. The call that met the loss is sent again where
+// that is safe; a tool call ends with [ErrSessionLost].
+//
 // # What a server may ask
 //
 // A [SamplingHandler], an [ElicitationHandler] and [Options.Roots] are offered
@@ -113,6 +118,8 @@
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout
 //	opening of a standalone stream          500 ms     then Connect goes on without it
+//	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
+//	beginning of a new session              30 s
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
 // A call has no time limit but its context's, unless [Options.CallTimeout] or

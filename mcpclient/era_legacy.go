@@ -68,10 +68,14 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 	if l := c.link.Load(); l.exchange != nil {
 		e.listen(ctx, c, l)
 	}
-	if c.opts.LogLevel == "" || c.server.Load().Capabilities.Logging == nil {
+	level := c.session.toldLevel()
+	if level == "" {
+		level = c.opts.LogLevel
+	}
+	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	err := c.SetLogLevel(ctx, c.opts.LogLevel)
+	err := c.SetLogLevel(ctx, level)
 	if _, refused := errors.AsType[*RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
@@ -87,12 +91,13 @@ const streamGrace = 500 * time.Millisecond
 // open: a server throws away what it has to say before that.
 func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
 	settled := make(chan struct{})
+	heard := c.hear()
 	c.start(&c.own, func() {
 		open := sync.OnceFunc(func() { close(settled) })
-		defer open()
-		err := l.exchange.listen(c.ctx, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
-		if err != nil && c.ctx.Err() == nil {
-			c.log.Warn("the server's standalone stream ended", "error", err)
+		err := l.exchange.listen(heard, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
+		open()
+		if err != nil && heard.Err() == nil {
+			c.streamEnded(err)
 		}
 	})
 	if o := &c.offers; o.sampling == nil && o.elicitation == nil && !o.roots && c.opts.OnNotification == nil {
@@ -121,8 +126,9 @@ func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {
 	return jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(r.method)+48), id, r.method, params)
 }
 
-func (e *legacyEra) header(*request) http.Header {
-	if !e.settled || e.revision < Revision20250618 {
+func (e *legacyEra) header(r *request) http.Header {
+	first := r != nil && r.method == "initialize"
+	if !e.settled || first || e.revision < Revision20250618 {
 		return nil
 	}
 	return http.Header{"Mcp-Protocol-Version": {e.revision}}

@@ -114,12 +114,12 @@ func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, erro
 // anew and the request sent once more.
 func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	if r.method != "tools/call" || !c.mirrors() {
-		return c.link.Load().roundTrip(ctx, c, r, o)
+		return c.attempt(ctx, r, o)
 	}
 	if err := r.mirror(c.toolHeaders.of(r.target)); err != nil {
 		return nil, err
 	}
-	raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+	raw, err := c.attempt(ctx, r, o)
 	if rpc, ok := errors.AsType[*RPCError](err); !ok || rpc.Code != CodeHeaderMismatch || r.corrected {
 		return raw, err
 	}
@@ -131,7 +131,7 @@ func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json
 	if listErr != nil {
 		return nil, fmt.Errorf("%w (and no better headers could be made: %w)", err, listErr)
 	}
-	return c.link.Load().roundTrip(ctx, c, r, o)
+	return c.attempt(ctx, r, o)
 }
 
 // relearn lists the tools up to the one that is wanted.

@@ -145,7 +145,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	sent, m, err := l.send(ctx, c, call, out, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		if sent && c.ready.Load() { // "The initialize request MUST NOT be cancelled by clients"
+		if sent && c.ready.Load() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
 			e.cancel(c, l, call.ID, ended(ctx).Error())
 		}
 		return nil, ended(ctx)

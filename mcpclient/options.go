@@ -64,6 +64,12 @@ type Options struct {
 	// for handlers. Transports add their own bound. Default 5 s.
 	CloseTimeout time.Duration
 
+	// MaxRetries bounds how often a request is sent again after an HTTP status
+	// that passes (408, 429, 5xx but 501), with growing waits of 0.25 s to 30 s, or
+	// as long as the server asks for in Retry-After, if that is not over 30 s. Tool
+	// calls and custom requests are never sent again. Default 3; negative: none.
+	MaxRetries int
+
 	// MaxServerRequests bounds the server's requests that are answered at the
 	// same time; more are refused with code -32603. Default 16.
 	MaxServerRequests int
@@ -98,6 +104,9 @@ func (o *Options) withDefaults() *Options {
 	setDefault(&out.MaxNotifications, 1024)
 	setDefault(&out.MaxRounds, 10)
 	setDefault(&out.MaxPages, 1000)
+	if out.MaxRetries == 0 {
+		out.MaxRetries = 3
+	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}

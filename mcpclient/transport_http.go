@@ -99,18 +99,23 @@ type httpConn struct {
 const (
 	mediaJSON   = "application/json"
 	mediaStream = "text/event-stream"
+
+	sessionHeader = "Mcp-Session-Id"
 )
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	x := c.exchange(ctx)
 	defer x.end()
+	if m.opensSession {
+		m.header = http.Header{sessionHeader: nil} // not that of an earlier one
+	}
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
 		return err
 	}
-	if id := resp.Header.Get("Mcp-Session-Id"); m.opensSession && id != "" {
-		c.session.Store(&id)
+	if m.opensSession && resp.StatusCode == http.StatusOK {
+		c.begin(resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaStream {
 		defer func() { _ = resp.Body.Close() }()
@@ -211,6 +216,15 @@ func (c *httpConn) endSession(ctx context.Context, header http.Header) {
 	}
 }
 
+// begin takes the session that a response names, "" for none.
+func (c *httpConn) begin(id string) {
+	if id == "" {
+		c.session.Store(nil)
+		return
+	}
+	c.session.Store(&id)
+}
+
 func (c *httpConn) sessionID() string {
 	if id := c.session.Load(); id != nil {
 		return *id
@@ -237,8 +251,8 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 	case http.MethodGet:
 		req.Header["Accept"] = []string{mediaStream}
 	}
-	if id := c.session.Load(); id != nil {
-		req.Header["Mcp-Session-Id"] = []string{*id}
+	if _, without := header[sessionHeader]; !without && c.sessionID() != "" {
+		req.Header[sessionHeader] = []string{c.sessionID()}
 	}
 	resp, err := c.client.Do(req)
 	if err != nil && c.ctx.Err() != nil {

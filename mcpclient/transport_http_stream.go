@@ -165,21 +165,28 @@ func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), 
 	x := c.exchange(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header}
-	for {
+	for wasOpen := false; ; {
 		body, err := s.open(x.ctx)
 		switch {
 		case x.ctx.Err() != nil:
 			return nil
 		case err == nil:
 			open()
+			wasOpen = true
 			s.listen(body, deliver)
 		case permanent(err):
-			if status, ok := errors.AsType[*HTTPError](err); ok && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound) {
-				return nil // the server offers no stream, or not any more
+			if status, ok := errors.AsType[*HTTPError](err); ok && status.noStream(wasOpen) {
+				return nil
 			}
 			return err
 		}
 	}
+}
+
+// noStream reports whether the server says that it has no standalone stream,
+// which wasOpen before or not.
+func (e *HTTPError) noStream(wasOpen bool) bool {
+	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }
 
 // listen reads one connection of the standalone stream. An event over the bound
