@@ -27,7 +27,7 @@
 //
 // [Command] starts a process and speaks over its standard input and output,
 // [IO] speaks the same over any reader and writer, [HTTP] speaks Streamable
-// HTTP, and [Pipe] connects to a server in the same process. A Transport is a
+// HTTP, or with an old server HTTP+SSE as [SSE] does, and [Pipe] connects to a server in the same process. A Transport is a
 // recipe: it is dialed once for each connection. One Client has one connection
 // to one server.
 //
@@ -114,6 +114,7 @@
 //	resumptions of a stream without event   5, 1 to 30 s apart
 //	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
 //	body of a response that failed          64 KiB
+//	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout

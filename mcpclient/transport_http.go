@@ -13,7 +13,8 @@ import (
 )
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
-// that the negotiated revision has).
+// that the negotiated revision has). A server that refuses initialize with the
+// status 400, 404 or 405 is tried over HTTP+SSE, as by [SSE].
 //
 // Its connections carry every request in an exchange of its own, so that what
 // goes wrong with one, a status or a stream cut short, is the error of that
