@@ -119,6 +119,8 @@
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout
 //	opening of a standalone stream          500 ms     then Connect goes on without it
+//	forms of Accept after status 406        4
+//	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
 //	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
 //	beginning of a new session              30 s
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps

@@ -28,11 +28,21 @@ type HTTP struct {
 	// calls.
 	Client *http.Client
 
-	// Header is added to every request.
+	// Header is added to every request. A User-Agent in it replaces "mcpchain"
+	// with the version of this module.
 	Header http.Header
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
+
+	// Before and After, when set, see every HTTP request before it is sent and
+	// after the head of its response has come.
+	Before, After func(context.Context, HTTPExchange)
+
+	// Unauthorized, when set, is told of a response 401 or 403 and reports
+	// whether to make the request again, which happens once: after it has changed
+	// the token, for example. It may block; other requests go on meanwhile.
+	Unauthorized func(context.Context, HTTPExchange) (again bool)
 }
 
 // Dial prepares the connection; no request is made yet.
@@ -55,6 +65,8 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
+	c.agent = userAgent()
+	c.hooks = hooks{t.Before, t.After, t.Unauthorized}
 	c.secrets = secretsOf(u, c.fixed)
 	c.draining = make(chan struct{}, maxDraining)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -84,8 +96,12 @@ type httpConn struct {
 	client  http.Client
 	idle    *http.Transport // of our own client
 	fixed   http.Header
+	agent   string
 	max     int
 
+	accept   accept
+	bearer   bearer
+	hooks    hooks
 	session  atomic.Pointer[string]
 	draining chan struct{} // a slot for each response that is being drained
 
@@ -233,14 +249,18 @@ func (c *httpConn) sessionID() string {
 	return ""
 }
 
-// do makes one HTTP request.
-func (c *httpConn) do(ctx context.Context, method string, header http.Header, body []byte) (*http.Response, error) {
+// once makes one HTTP request. accept is for requests that carry a message.
+func (c *httpConn) once(ctx context.Context, method string, header http.Header, body []byte, accept []string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: invalid request", method, c.shown)
 	}
+	req.Header["User-Agent"] = []string{c.agent}
 	for k, v := range c.fixed {
 		req.Header[k] = v
+	}
+	if v, ok := c.bearer.header(); ok {
+		req.Header["Authorization"] = []string{v}
 	}
 	for k, v := range header {
 		req.Header[k] = v
@@ -248,7 +268,7 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 	switch method {
 	case http.MethodPost:
 		req.Header["Content-Type"] = []string{mediaJSON}
-		req.Header["Accept"] = []string{mediaJSON + ", " + mediaStream}
+		req.Header["Accept"] = accept
 	case http.MethodGet:
 		req.Header["Accept"] = []string{mediaStream}
 	}

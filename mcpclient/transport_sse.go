@@ -32,6 +32,15 @@ type SSE struct {
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
+
+	// Before, After and Unauthorized are those of [HTTP].
+	Before, After func(context.Context, HTTPExchange)
+	Unauthorized  func(context.Context, HTTPExchange) (again bool)
+}
+
+// streamable is the transport with the same settings that makes the requests.
+func (t *SSE) streamable(url string) *HTTP {
+	return &HTTP{URL: url, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}
 }
 
 const (
@@ -42,11 +51,11 @@ const (
 // Dial opens the stream and waits up to 10 s for the endpoint, which must be on
 // the same origin.
 func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
-	conn, err := (&HTTP{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage}).Dial(ctx)
+	conn, err := t.streamable(t.URL).Dial(ctx)
 	if err != nil {
 		return nil, errors.New(strings.Replace(err.Error(), "HTTP.URL", "SSE.URL", 1))
 	}
-	c := &sseConn{stream: conn.(*httpConn)}
+	c := &sseConn{recipe: t, stream: conn.(*httpConn)}
 	defer func() {
 		if err != nil {
 			_ = c.Close()
@@ -73,6 +82,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
+	recipe *SSE
 	stream *httpConn // makes the stream
 	posts  *httpConn // posts to the endpoint
 	life   *exchange // of the stream
@@ -116,7 +126,9 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown, cut(u.Scheme), cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
-	conn, err := (&HTTP{URL: u.String(), Client: &c.stream.client, Header: c.stream.fixed, MaxMessage: c.stream.max}).Dial(context.Background())
+	posts := c.recipe.streamable(u.String())
+	posts.Client = &c.stream.client
+	conn, err := posts.Dial(context.Background())
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
 	}
@@ -171,7 +183,7 @@ func (t *HTTP) older(err error) (*SSE, bool) {
 	}
 	switch status.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage}, true
+		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}, true
 	}
 	return nil, false
 }
