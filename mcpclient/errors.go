@@ -34,8 +34,8 @@ var (
 
 	// ErrSessionLost marks a request that came to a server which had forgotten
 	// the session (HTTP status 404, legacy era), and that was not sent again. A
-	// new session has begun, unless the error says that it could not; a tool call
-	// did not reach the tool.
+	// new session has begun, unless the error says that it could not. A tool call
+	// did not reach the tool, unless the stream of its answer had begun.
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
 	// ErrTooManyPages marks a list that went over [Options.MaxPages], or that
