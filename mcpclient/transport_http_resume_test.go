@@ -84,6 +84,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 	}
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		if len(resumed) != 2 || resumed[1] != "seen" || opened[1].Sub(opened[0]) < 7*time.Second {
 			t.Errorf("got connections after %q at %v", resumed, opened)
 		}
@@ -92,6 +93,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		if len(resumed) != 2 {
 			t.Errorf("got connections after %q: the call was resumed", resumed)
 		}
