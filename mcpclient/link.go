@@ -81,12 +81,7 @@ func (l *link) dead() error {
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.asking {
-		a.silent = true
-		a.cancel()
-	}
+	l.abandon()
 	return err
 }
 

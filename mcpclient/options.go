@@ -65,7 +65,8 @@ type Options struct {
 	CloseTimeout time.Duration
 
 	// MaxRetries bounds how often a request is sent again after an HTTP status
-	// that passes (408, 429, 5xx but 501), with growing waits of 0.25 s to 30 s, or
+	// that passes (408, 429, 5xx but 501), or when its response broke off and
+	// could not be resumed, with growing waits of 0.25 s to 30 s, or
 	// as long as the server asks for in Retry-After, if that is not over 30 s. Tool
 	// calls and custom requests are never sent again. Default 3; negative: none.
 	MaxRetries int

@@ -16,7 +16,7 @@ const maxRetryWait = 30 * time.Second
 
 // attempt sends a request. It sends it again where that is safe: when the server
 // had forgotten the session, and, up to Options.MaxRetries times, when its
-// answer was a status that passes.
+// answer was a status that passes or was lost on the way.
 func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	for retries := 0; ; {
 		if err := c.session.settle(ctx); err != nil {
@@ -40,11 +40,17 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 // passes waits for a failure that is expected to pass. It reports false where
 // there is nothing to wait for.
 func (c *Client) passes(ctx context.Context, r *request, err error, failed int) bool {
-	status, ok := errors.AsType[*HTTPError](err)
-	if !ok || !status.transient() || status.Status == http.StatusNotImplemented || !repeatable(r.method) {
+	if !repeatable(r.method) {
 		return false
 	}
-	wait := max(status.RetryAfter, backoff.Policy{Max: maxRetryWait}.Delay(failed))
+	wait := backoff.Policy{Max: maxRetryWait}.Delay(failed)
+	status, ok := errors.AsType[*HTTPError](err)
+	switch {
+	case ok && status.transient() && status.Status != http.StatusNotImplemented:
+		wait = max(wait, status.RetryAfter)
+	case ok || !errors.Is(err, errLost) || errors.Is(err, ErrMessageTooLarge):
+		return false
+	}
 	if wait > maxRetryWait {
 		return false
 	}

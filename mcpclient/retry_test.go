@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,6 +36,35 @@ func (b *busy) serve(w http.ResponseWriter, r *http.Request, m message) {
 		return
 	}
 	fmt.Fprint(jsonWriter(w), answerTo(m))
+}
+
+// A response that broke off is asked for anew, with a new id, where that is
+// safe, and its failure is told otherwise.
+func TestLostAnswers(t *testing.T) {
+	for _, media := range []string{"text/event-stream", "application/json"} {
+		t.Run(media, func(t *testing.T) {
+			var ids []string
+			h := func(w http.ResponseWriter, r *http.Request, m message) {
+				ids = append(ids, string(m.ID))
+				if m.Method == "tools/list" && len(ids) == 3 {
+					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+					return
+				}
+				w.Header().Set("Content-Type", media)
+				_, _ = io.WriteString(w, `{"jsonrpc":`)
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				if _, err := collect(c.Tools(t.Context()), toolName); err != nil || len(ids) != 3 || ids[0] == ids[1] {
+					t.Errorf("got %v after the requests %q", err, ids)
+				}
+				if _, err := c.CallTool(t.Context(), "a", nil); err == nil || len(ids) != 4 {
+					t.Errorf("tool call: got %v after the requests %q", err, ids)
+				}
+			})
+		})
+	}
 }
 
 func TestRetries(t *testing.T) {

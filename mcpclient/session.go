@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -28,7 +29,8 @@ type session struct {
 	unheard context.CancelFunc // ends the reading of the standalone stream
 
 	// restore holds what else a new session needs, such as subscriptions. Each
-	// runs with the context of the renewal, before any other call goes on.
+	// runs with the context of the renewal, before any other call goes on, and
+	// must call with that context.
 	restore []func(context.Context) error
 }
 
@@ -125,7 +127,10 @@ func (c *Client) beginAnew(ctx context.Context) error {
 	if err := c.current().started(ctx, c); err != nil {
 		return err
 	}
-	for _, fn := range c.session.restore {
+	c.session.mu.Lock()
+	restore := slices.Clone(c.session.restore)
+	c.session.mu.Unlock()
+	for _, fn := range restore {
 		if err := fn(ctx); err != nil {
 			return err
 		}
@@ -133,7 +138,7 @@ func (c *Client) beginAnew(ctx context.Context) error {
 	return nil
 }
 
-// abandon gives up what the server asked: nobody waits for it any more.
+// abandon gives up what is being answered: nobody waits for it any more.
 func (l *link) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

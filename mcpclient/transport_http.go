@@ -41,8 +41,9 @@ type HTTP struct {
 
 	// Unauthorized, when set, is told of a response 401 or 403 and reports
 	// whether to make the request again, which happens once: after it has changed
-	// the token, for example. It may block; other requests go on meanwhile.
-	Unauthorized func(context.Context, HTTPExchange) (again bool)
+	// the token, for example. It may block; other requests go on meanwhile. If it
+	// calls the Client, which Connect has not returned at first, then with ctx.
+	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
 // Dial prepares the connection; no request is made yet.

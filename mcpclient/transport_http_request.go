@@ -164,8 +164,14 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 		return nil
 	}
 	before := conn.bearer.set(token)
+	if before == token || ctx.Value(renewing{}) != nil { // a session is just being begun
+		return nil
+	}
+	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before
+		return fmt.Errorf("set bearer token: %w", err)
+	}
 	id := conn.sessionID()
-	if before == token || id == "" {
+	if id == "" {
 		return nil
 	}
 	if err := c.renew(ctx, id); err != nil {

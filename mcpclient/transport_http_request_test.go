@@ -218,6 +218,45 @@ func TestHTTPHooks(t *testing.T) {
 	})
 }
 
+// The server forgets the session and takes the old token no more: the new
+// session is begun with the token that the hook sets meanwhile.
+func TestUnauthorizedHookInRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		token := "Bearer old"
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			ok := r.Header.Get("Authorization") == token || r.Header.Get("Mcp-Session-Id") == "s-1"
+			mu.Unlock()
+			if !ok {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		var c *mcpclient.Client
+		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer old"}}}
+		h.Unauthorized = func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+			return c.SetBearerToken(ctx, "new") == nil
+		}
+		c, err := mcpclient.Connect(t.Context(), h, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.forget()
+		mu.Lock()
+		token = "Bearer new"
+		mu.Unlock()
+		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
+			t.Errorf("got %q, %v", names, err)
+		}
+	})
+}
+
 // The hook gets a new token, and the request goes through.
 func TestUnauthorizedHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,7 @@ func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
 	}
 	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1))
 	if err != nil {
-		return nil, fmt.Errorf("response to POST %s was cut after %d bytes: %w", c.shown, n, err)
+		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown, n, err)
 	}
 	if n > int64(c.max) {
 		return nil, tooLarge

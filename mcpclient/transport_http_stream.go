@@ -29,6 +29,9 @@ const (
 	maxResumeDelay = 30 * time.Second
 )
 
+// errLost marks a request whose response had begun and did not come to its end.
+var errLost = errors.New("the answer to the request did not come")
+
 var errNoStream = errors.New("the response is no event stream")
 
 // exchange reads the response to a request until deliver is satisfied, and
@@ -45,7 +48,7 @@ func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver 
 		if err == nil {
 			err = errors.New("the event stream ended")
 		}
-		err = fmt.Errorf("the answer to the request did not come: %w", err)
+		err = fmt.Errorf("%w: %w", errLost, err)
 		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || ctx.Err() != nil {
 			return nil, err
 		}
