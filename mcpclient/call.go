@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -24,6 +25,10 @@ type request struct {
 	lasting bool // the result may be one that was kept
 	byHand  bool // the caller answers input rounds
 	visited bool // it is made once more, after a person visited URLs
+
+	header    http.Header // that repeats arguments of a tool call
+	corrected bool        // header was made anew after the server had refused it
+	reborn    bool        // it was sent again in a new session
 }
 
 // inFlight is what the connection knows of a request that awaits its response.
@@ -115,7 +120,7 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 // settled repeats a request until the server has all the input it asks for.
 func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ json.RawMessage, rounds int, _ error) {
 	for {
-		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+		raw, err := c.mirrored(ctx, r, o)
 		if err != nil {
 			if err := c.visited(ctx, r, err); err != nil {
 				return nil, r.rounds, err

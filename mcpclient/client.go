@@ -30,7 +30,10 @@ type Client struct {
 	server atomic.Pointer[Server]
 	ready  atomic.Bool // Connect has succeeded
 
-	offers  offers
+	offers      offers
+	toolHeaders toolHeaders
+	session     session
+
 	serving chan struct{} // a slot for each server request that is being answered
 	teller  teller
 	notices notifier

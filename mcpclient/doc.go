@@ -27,7 +27,7 @@
 //
 // [Command] starts a process and speaks over its standard input and output,
 // [IO] speaks the same over any reader and writer, [HTTP] speaks Streamable
-// HTTP, and [Pipe] connects to a server in the same process. A Transport is a
+// HTTP, or with an old server HTTP+SSE as [SSE] does, and [Pipe] connects to a server in the same process. A Transport is a
 // recipe: it is dialed once for each connection. One Client has one connection
 // to one server.
 //
@@ -44,6 +44,11 @@
 // initialize. Failures that say nothing about the server (HTTP statuses 401,
 // 403, 408, 429 and 5xx, a network that fails) are returned. [Options.Revision]
 // skips all that.
+//
+// Over HTTP a legacy server may have a session, and may forget it. Then a new
+// one begins, once for all calls under way, with the same log level and a
+// standalone stream of its own. The call that met the loss is sent again where
+// that is safe; a tool call ends with [ErrSessionLost].
 //
 // # What a server may ask
 //
@@ -83,8 +88,10 @@
 // satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails the call that it was meant for,
-// and no other. A connection that ends fails all calls on it at once. No call
-// that may have acted is repeated by the client.
+// and no other. A connection that ends fails all calls on it at once. A tool call
+// is never repeated by the client, except one that a modern server refused, and
+// did not run, for its headers (code -32020): the tools are listed anew and the
+// call is made once more.
 //
 // # Concurrency
 //
@@ -119,6 +126,8 @@
 //	questions in one input round            the same
 //	input rounds of one call                10         Options.MaxRounds
 //	pages of one list                       1,000      Options.MaxPages
+//	tools whose parameter headers are known 1,024      the rest is asked for when it is missed
+//	parameter headers of one tool           64, within 64 nested schemas
 //	notifications that wait                 1,024      Options.MaxNotifications
 //	… and their size together               32 MiB
 //	progress notices that wait for a call   1,024      Options.MaxNotifications
@@ -141,9 +150,15 @@
 //	resumptions of a stream without event   5, 1 to 30 s apart
 //	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
 //	body of a response that failed          64 KiB
+//	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
 //	answer to server/discover               5 s        Options.ProbeTimeout
+//	opening of a standalone stream          500 ms     then Connect goes on without it
+//	forms of Accept after status 406        4
+//	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
+//	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
+//	beginning of a new session              30 s
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
 // A call has no time limit but its context's, unless [Options.CallTimeout],

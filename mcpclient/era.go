@@ -82,6 +82,7 @@ type era interface {
 	noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call)
 
 	pingMethod() string
+	mirrors() bool       // over HTTP, headers repeat arguments of tool calls
 	answers() bool       // the server sends requests, which are answered
 	severalBlocks() bool // a sampling result may have several blocks
 	has(feature) bool

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -63,24 +65,50 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {
-	l := c.link.Load()
-	if l.exchange != nil {
-		c.start(&c.own, func() {
-			err := l.exchange.listen(c.ctx, e.header(nil), func(data []byte) { l.receive(c, data, nil) })
-			if err != nil && c.ctx.Err() == nil {
-				c.log.Warn("the server's standalone stream ended", "error", err)
-			}
-		})
+	if l := c.link.Load(); l.exchange != nil {
+		e.listen(ctx, c, l)
 	}
-	if c.opts.LogLevel == "" || c.server.Load().Capabilities.Logging == nil {
+	level := c.session.toldLevel()
+	if level == "" {
+		level = c.opts.LogLevel
+	}
+	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	err := c.SetLogLevel(ctx, c.opts.LogLevel)
+	err := c.SetLogLevel(ctx, level)
 	if _, refused := errors.AsType[*RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
 	}
 	return err
+}
+
+// streamGrace bounds the wait for the server to open its standalone stream.
+const streamGrace = 500 * time.Millisecond
+
+// listen reads the server's standalone stream. Where something is installed that
+// it may bring messages for, the connection counts as ready once the stream is
+// open: a server throws away what it has to say before that.
+func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
+	settled := make(chan struct{})
+	heard := c.hear()
+	c.start(&c.own, func() {
+		open := sync.OnceFunc(func() { close(settled) })
+		err := l.exchange.listen(heard, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
+		open()
+		if err != nil && heard.Err() == nil {
+			c.streamEnded(err)
+		}
+	})
+	if o := &c.offers; o.sampling == nil && o.elicitation == nil && !o.roots && c.opts.OnNotification == nil {
+		return
+	}
+	grace, cancel := context.WithTimeout(ctx, streamGrace)
+	defer cancel()
+	select {
+	case <-settled:
+	case <-grace.Done():
+	}
 }
 
 func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {
@@ -98,8 +126,9 @@ func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {
 	return jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(r.method)+48), id, r.method, params)
 }
 
-func (e *legacyEra) header(*request) http.Header {
-	if !e.settled || e.revision < Revision20250618 {
+func (e *legacyEra) header(r *request) http.Header {
+	first := r != nil && r.method == "initialize"
+	if !e.settled || first || e.revision < Revision20250618 {
 		return nil
 	}
 	return http.Header{"Mcp-Protocol-Version": {e.revision}}
@@ -116,6 +145,8 @@ func (e *legacyEra) cancel(c *Client, l *link, id int64, reason string) {
 }
 
 func (e *legacyEra) pingMethod() string { return "ping" }
+
+func (e *legacyEra) mirrors() bool { return false }
 
 func (e *legacyEra) answers() bool { return true }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -123,6 +124,7 @@ func (e *modernEra) header(r *request) http.Header {
 	if targetMember(r.method) != "" {
 		h["Mcp-Name"] = []string{headerValue(r.target)}
 	}
+	maps.Copy(h, r.header)
 	return h
 }
 
@@ -223,6 +225,8 @@ func (e *modernEra) cancel(c *Client, l *link, id int64, reason string) {
 }
 
 func (e *modernEra) pingMethod() string { return "server/discover" }
+
+func (e *modernEra) mirrors() bool { return true }
 
 func (e *modernEra) answers() bool { return false }
 

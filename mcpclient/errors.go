@@ -32,6 +32,12 @@ var (
 	// ErrMessageTooLarge marks a message over the transport's bound.
 	ErrMessageTooLarge = errors.New("mcpclient: message too large")
 
+	// ErrSessionLost marks a request that came to a server which had forgotten
+	// the session (HTTP status 404, legacy era), and that was not sent again. A
+	// new session has begun, unless the error says that it could not. A tool call
+	// did not reach the tool, unless the stream of its answer had begun.
+	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
+
 	// ErrTooManyPages marks a list that went over [Options.MaxPages], or that
 	// repeated a cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")
@@ -100,8 +106,9 @@ type HTTPError struct {
 	Body       string        // the first KiB
 	RetryAfter time.Duration // zero when the server named none
 
-	raw []byte    // the body, up to 64 KiB
-	rpc *RPCError // in the body, or nil
+	raw     []byte    // the body, up to 64 KiB
+	rpc     *RPCError // in the body, or nil
+	session string    // that the server no longer knows, or ""
 }
 
 // Unwrap returns the JSON-RPC error that the response carried, if any.

@@ -38,8 +38,8 @@ type exchanger interface {
 	post(ctx context.Context, m *outgoing) error
 
 	// listen gives deliver the messages of the server's standalone stream until
-	// ctx ends or the server has none.
-	listen(ctx context.Context, header http.Header, deliver func([]byte)) error
+	// ctx ends or the server has none. It calls open whenever the stream is open.
+	listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error
 
 	// endSession ends all exchanges, then the session on the server, if there
 	// is one.
@@ -81,12 +81,7 @@ func (l *link) dead() error {
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.asking {
-		a.silent = true
-		a.cancel()
-	}
+	l.abandon()
 	return err
 }
 
@@ -145,7 +140,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	sent, m, err := l.send(ctx, c, call, out, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		if sent && c.ready.Load() && !r.stays { // "The initialize request MUST NOT be cancelled by clients"
+		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
 			e.cancel(c, l, call.ID, ended(ctx).Error())
 		}
 		return nil, ended(ctx)

@@ -56,5 +56,6 @@ func (c *Client) SetLogLevel(ctx context.Context, level LogLevel) error {
 	if err := c.call(ctx, &request{method: "logging/setLevel", params: params}, nil, nil); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
+	c.session.tell(level)
 	return nil
 }

@@ -22,6 +22,9 @@ func (c *Client) firstEra() (era, error) {
 // by its answer to server/discover; every other answer, and none at all, is a
 // legacy server's, which gets initialize.
 func (c *Client) negotiate(ctx context.Context) error {
+	if isLegacy(c.opts.Revision) {
+		return c.adoptLegacy(ctx, c.current())
+	}
 	if c.opts.Revision != "" {
 		return c.adopt(ctx, c.current())
 	}
@@ -40,7 +43,7 @@ func (c *Client) negotiate(ctx context.Context) error {
 			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}
 	}
-	return c.adopt(ctx, &legacyEra{revision: revision})
+	return c.adoptLegacy(ctx, &legacyEra{revision: revision})
 }
 
 // probe asks for the modern era. When the server names other revisions it is

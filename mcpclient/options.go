@@ -42,6 +42,11 @@ type Options struct {
 	// oldest are dropped and counted in the log.
 	OnNotification func(*Notification)
 
+	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
+	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
+	// that ranges over the list. The log says the same at Warn.
+	OnInvalidTool func(tool *Tool, reason error)
+
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.
@@ -66,6 +71,13 @@ type Options struct {
 	// CloseTimeout bounds what Close does politely: ending the session, waiting
 	// for handlers. Transports add their own bound. Default 5 s.
 	CloseTimeout time.Duration
+
+	// MaxRetries bounds how often a request is sent again after an HTTP status
+	// that passes (408, 429, 5xx but 501), or when its response broke off and
+	// could not be resumed, with growing waits of 0.25 s to 30 s, or
+	// as long as the server asks for in Retry-After, if that is not over 30 s. Tool
+	// calls and custom requests are never sent again. Default 3; negative: none.
+	MaxRetries int
 
 	// MaxServerRequests bounds the server's requests that are answered at the
 	// same time; more are refused with code -32603. Default 16.
@@ -116,6 +128,9 @@ func (o *Options) withDefaults() *Options {
 	}
 	if out.MaxCache == 0 {
 		out.MaxCache = 4 << 20
+	}
+	if out.MaxRetries == 0 {
+		out.MaxRetries = 3
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)

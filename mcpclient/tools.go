@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -155,15 +156,20 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 
 // Tools lists the server's tools over all pages. Each range asks the server
 // anew, except for pages that it said still hold (see [Options.MaxCache]); an
-// error is the last pair.
+// error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header
+// is invalid is left out: see [Options.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
-	return list[Tool](ctx, c, "tools/list", "tools", opts)
+	return c.acceptable(list[Tool](ctx, c, "tools/list", "tools", opts))
 }
 
 // ToolsPage asks for one page of the server's tools: the one at cursor, nil
-// for the first.
+// for the first. Tools are left out as by [Client.Tools].
 func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Tool], error) {
-	return page[Tool](ctx, c, "tools/list", "tools", cursor, opts)
+	p, err := page[Tool](ctx, c, "tools/list", "tools", cursor, opts)
+	if err == nil {
+		p.Items = slices.DeleteFunc(p.Items, func(t *Tool) bool { return !c.accepts(t) })
+	}
+	return p, err
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a

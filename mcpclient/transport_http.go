@@ -13,7 +13,8 @@ import (
 )
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
-// that the negotiated revision has).
+// that the negotiated revision has). A server that refuses initialize with the
+// status 400, 404 or 405 is tried over HTTP+SSE, as by [SSE].
 //
 // Its connections carry every request in an exchange of its own, so that what
 // goes wrong with one, a status or a stream cut short, is the error of that
@@ -27,11 +28,22 @@ type HTTP struct {
 	// calls.
 	Client *http.Client
 
-	// Header is added to every request.
+	// Header is added to every request. A User-Agent in it replaces "mcpchain"
+	// with the version of this module.
 	Header http.Header
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
+
+	// Before and After, when set, see every HTTP request before it is sent and
+	// after the head of its response has come.
+	Before, After func(context.Context, HTTPExchange)
+
+	// Unauthorized, when set, is told of a response 401 or 403 and reports
+	// whether to make the request again, which happens once: after it has changed
+	// the token, for example. It may block; other requests go on meanwhile. If it
+	// calls the Client, which Connect has not returned at first, then with ctx.
+	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
 // Dial prepares the connection; no request is made yet.
@@ -54,6 +66,8 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
+	c.agent = userAgent()
+	c.hooks = hooks{t.Before, t.After, t.Unauthorized}
 	c.secrets = secretsOf(u, c.fixed)
 	c.draining = make(chan struct{}, maxDraining)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -83,8 +97,12 @@ type httpConn struct {
 	client  http.Client
 	idle    *http.Transport // of our own client
 	fixed   http.Header
+	agent   string
 	max     int
 
+	accept   accept
+	bearer   bearer
+	hooks    hooks
 	session  atomic.Pointer[string]
 	draining chan struct{} // a slot for each response that is being drained
 
@@ -99,18 +117,23 @@ type httpConn struct {
 const (
 	mediaJSON   = "application/json"
 	mediaStream = "text/event-stream"
+
+	sessionHeader = "Mcp-Session-Id"
 )
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	x := c.exchange(ctx)
 	defer x.end()
+	if m.opensSession {
+		m.header = http.Header{sessionHeader: nil} // not that of an earlier one
+	}
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
 		return err
 	}
-	if id := resp.Header.Get("Mcp-Session-Id"); m.opensSession && id != "" {
-		c.session.Store(&id)
+	if m.opensSession && resp.StatusCode == http.StatusOK {
+		c.begin(resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaStream {
 		defer func() { _ = resp.Body.Close() }()
@@ -211,6 +234,15 @@ func (c *httpConn) endSession(ctx context.Context, header http.Header) {
 	}
 }
 
+// begin takes the session that a response names, "" for none.
+func (c *httpConn) begin(id string) {
+	if id == "" {
+		c.session.Store(nil)
+		return
+	}
+	c.session.Store(&id)
+}
+
 func (c *httpConn) sessionID() string {
 	if id := c.session.Load(); id != nil {
 		return *id
@@ -218,14 +250,18 @@ func (c *httpConn) sessionID() string {
 	return ""
 }
 
-// do makes one HTTP request.
-func (c *httpConn) do(ctx context.Context, method string, header http.Header, body []byte) (*http.Response, error) {
+// once makes one HTTP request. accept is for requests that carry a message.
+func (c *httpConn) once(ctx context.Context, method string, header http.Header, body []byte, accept []string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: invalid request", method, c.shown)
 	}
+	req.Header["User-Agent"] = []string{c.agent}
 	for k, v := range c.fixed {
 		req.Header[k] = v
+	}
+	if v, ok := c.bearer.header(); ok {
+		req.Header["Authorization"] = []string{v}
 	}
 	for k, v := range header {
 		req.Header[k] = v
@@ -233,12 +269,12 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 	switch method {
 	case http.MethodPost:
 		req.Header["Content-Type"] = []string{mediaJSON}
-		req.Header["Accept"] = []string{mediaJSON + ", " + mediaStream}
+		req.Header["Accept"] = accept
 	case http.MethodGet:
 		req.Header["Accept"] = []string{mediaStream}
 	}
-	if id := c.session.Load(); id != nil {
-		req.Header["Mcp-Session-Id"] = []string{*id}
+	if _, without := header[sessionHeader]; !without && c.sessionID() != "" {
+		req.Header[sessionHeader] = []string{c.sessionID()}
 	}
 	resp, err := c.client.Do(req)
 	if err != nil && c.ctx.Err() != nil {

@@ -43,7 +43,10 @@ func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error
 		return failure
 	}
 	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error))
-	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden
+	if ok && rpc.Code == CodeMethodNotFound {
+		failure.session = "" // the method is what was not found
+	}
+	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden || failure.session != ""
 	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
 		return nil
 	}
@@ -68,7 +71,7 @@ func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
 	}
 	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1))
 	if err != nil {
-		return nil, fmt.Errorf("response to POST %s was cut after %d bytes: %w", c.shown, n, err)
+		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown, n, err)
 	}
 	if n > int64(c.max) {
 		return nil, tooLarge
@@ -80,7 +83,12 @@ func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
 func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 	const maxErrorBody = 64 << 10
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	lost := ""
+	if resp.StatusCode == http.StatusNotFound {
+		lost = resp.Request.Header.Get(sessionHeader)
+	}
 	return &HTTPError{
+		session:    lost,
 		Method:     resp.Request.Method,
 		URL:        c.shown,
 		Status:     resp.StatusCode,

@@ -38,6 +38,7 @@ func (c *httpConn) scrub(text string) string {
 	if id := c.sessionID(); id != "" {
 		text = strings.ReplaceAll(text, id, "[session]")
 	}
+	text = c.bearer.scrub(text)
 	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}

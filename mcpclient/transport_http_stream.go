@@ -29,6 +29,9 @@ const (
 	maxResumeDelay = 30 * time.Second
 )
 
+// errLost marks a request whose response had begun and did not come to its end.
+var errLost = errors.New("the answer to the request did not come")
+
 var errNoStream = errors.New("the response is no event stream")
 
 // exchange reads the response to a request until deliver is satisfied, and
@@ -45,7 +48,7 @@ func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver 
 		if err == nil {
 			err = errors.New("the event stream ended")
 		}
-		err = fmt.Errorf("the answer to the request did not come: %w", err)
+		err = fmt.Errorf("%w: %w", errLost, err)
 		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || ctx.Err() != nil {
 			return nil, err
 		}
@@ -161,24 +164,32 @@ func permanent(err error) bool {
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while nothing comes over it.
-func (c *httpConn) listen(ctx context.Context, header http.Header, deliver func([]byte)) error {
+func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error {
 	x := c.exchange(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header}
-	for {
+	for wasOpen := false; ; {
 		body, err := s.open(x.ctx)
 		switch {
 		case x.ctx.Err() != nil:
 			return nil
 		case err == nil:
+			open()
+			wasOpen = true
 			s.listen(body, deliver)
 		case permanent(err):
-			if status, ok := errors.AsType[*HTTPError](err); ok && (status.Status == http.StatusMethodNotAllowed || status.Status == http.StatusNotFound) {
-				return nil // the server offers no stream, or not any more
+			if status, ok := errors.AsType[*HTTPError](err); ok && status.noStream(wasOpen) {
+				return nil
 			}
 			return err
 		}
 	}
+}
+
+// noStream reports whether the server says that it has no standalone stream,
+// which wasOpen before or not.
+func (e *HTTPError) noStream(wasOpen bool) bool {
+	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }
 
 // listen reads one connection of the standalone stream. An event over the bound

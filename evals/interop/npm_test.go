@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,12 +76,12 @@ func TestServerEverything(t *testing.T) {
 		everything(t, &mcpclient.Command{Path: "node", Args: []string{program, "stdio"}})
 	})
 	t.Run("http", func(t *testing.T) {
-		everything(t, &mcpclient.HTTP{URL: everythingHTTP(t, program)})
+		everything(t, &mcpclient.HTTP{URL: everythingAt(t, program, "streamableHttp", "/mcp")})
 	})
 }
 
-// everythingHTTP starts the server on a port of its own and waits for it.
-func everythingHTTP(t *testing.T, program string) string {
+// everythingAt starts the server on a port of its own and waits for it.
+func everythingAt(t *testing.T, program, transport, path string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -90,18 +89,18 @@ func everythingHTTP(t *testing.T, program string) string {
 	addr := l.Addr().String()
 	_ = l.Close()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.CommandContext(t.Context(), "node", program, "streamableHttp")
+	cmd := exec.CommandContext(t.Context(), "node", program, transport)
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Wait() }) // killed by then: t.Context has ended
-	url := "http://" + addr + "/mcp"
+	url := "http://" + addr + path
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		resp, err := http.Get(url)
+		conn, err := net.Dial("tcp", addr)
 		if err == nil {
-			_ = resp.Body.Close()
+			_ = conn.Close()
 			return url
 		}
 		if time.Now().After(deadline) {

@@ -109,7 +109,6 @@ func TestUnsupported(t *testing.T) {
 		"input": {"command": "x", "env": {"KEY": "${input:api-key}"}},
 		"login": {"url": "https://example.com", "oauth": {"clientId": "x"}},
 		"boxed": {"command": "x", "sandboxEnabled": true},
-		"old":   {"type": "sse", "url": "https://example.com/sse"},
 		"file":  {"command": "x", "envFile": ".env"},
 		"fine":  {"command": "x"}}}`), nil)
 	if err != nil {
@@ -119,8 +118,7 @@ func TestUnsupported(t *testing.T) {
 		"input": "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}",
 		"login": "mcp.json:3: servers.login.oauth: not supported: authorization is set up by the program, on the Client of a mcpclient.HTTP",
 		"boxed": "mcp.json:4: servers.boxed.sandboxEnabled: not supported: the server would run outside of its sandbox",
-		"old":   `mcp.json:5: servers.old.type: "sse", the transport of revision 2024-11-05, is not supported yet; many such servers offer "http" as well`,
-		"file":  "mcp.json:6: servers.file.envFile: environment files are not read here",
+		"file":  "mcp.json:5: servers.file.envFile: environment files are not read here",
 	}
 	for _, s := range cfg.Servers {
 		if s.Name == "fine" {
@@ -132,6 +130,26 @@ func TestUnsupported(t *testing.T) {
 		_, err := s.Transport.Dial(t.Context())
 		if _, ok := errors.AsType[*config.Error](err); !ok || err.Error() != want[s.Name] {
 			t.Errorf("%s: got %v, want %s", s.Name, err, want[s.Name])
+		}
+	}
+}
+
+func TestRemoteTypes(t *testing.T) {
+	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
+		"a": {"type": "sse", "url": "https://example.com/sse", "headers": {"X-Key": "k"}},
+		"b": {"type": "streamable-http", "url": "https://example.com/mcp"},
+		"c": {"url": "https://example.com/mcp"}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mcpclient.Transport{
+		&mcpclient.SSE{URL: "https://example.com/sse", Header: http.Header{"X-Key": {"k"}}},
+		&mcpclient.HTTP{URL: "https://example.com/mcp"},
+		&mcpclient.HTTP{URL: "https://example.com/mcp"},
+	}
+	for i, s := range cfg.Servers {
+		if diff := cmp.Diff(want[i], s.Transport); diff != "" {
+			t.Errorf("%s: -want +got\n%s", s.Name, diff)
 		}
 	}
 }

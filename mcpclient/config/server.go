@@ -151,7 +151,7 @@ func (s *settings) lack(line int, key, format string, args ...any) {
 	}
 }
 
-// transport decides between the two transports and reads the one that is meant.
+// transport decides between the transports and reads the one that is meant.
 func (s *settings) transport() (mcpclient.Transport, error) {
 	typ, err := s.string("type")
 	if err != nil {
@@ -171,16 +171,21 @@ func (s *settings) transport() (mcpclient.Transport, error) {
 		remote = true
 	case "sse":
 		remote = true
-		s.lack(s.node["type"].line, s.key+".type",
-			`"sse", the transport of revision 2024-11-05, is not supported yet; many such servers offer "http" as well`)
 	default:
 		return nil, s.d.errorf(s.node["type"].line, s.key+".type",
 			"unknown type; want stdio, http, streamable-http or sse")
 	}
-	if remote {
-		return s.remote()
+	if !remote {
+		return s.command()
 	}
-	return s.command()
+	h, err := s.remote()
+	switch {
+	case err != nil:
+		return nil, err
+	case typ == "sse":
+		return &mcpclient.SSE{URL: h.URL, Header: h.Header}, nil
+	}
+	return h, nil
 }
 
 func (s *settings) command() (mcpclient.Transport, error) {
@@ -204,7 +209,7 @@ func (s *settings) command() (mcpclient.Transport, error) {
 	return c, nil
 }
 
-func (s *settings) remote() (mcpclient.Transport, error) {
+func (s *settings) remote() (*mcpclient.HTTP, error) {
 	if err := s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile"); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,100 @@
+// Command client is what the official conformance suite of the protocol runs
+// against its servers. The suite starts it with the URL of a server as the last
+// argument and names the scenario in MCP_CONFORMANCE_SCENARIO. What is under
+// test is mcpclient's behaviour: the program only does what a scenario asks for.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func main() {
+	if err := run(os.Args, os.Getenv); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// scenario is what the client does in a scenario of the suite.
+type scenario func(ctx context.Context, s *session) error
+
+// session is a client that is connected, and what its scenario may know.
+type session struct {
+	*mcpclient.Client
+	context json.RawMessage // given by the suite
+}
+
+var scenarios = map[string]scenario{
+	"initialize":                          connectOnly,
+	"tools_call":                          useTools,
+	"elicitation-sep1034-client-defaults": useTools,
+	"sse-retry":                           useTools,
+	"request-metadata":                    ping,
+	"sep-2322-client-request-state":       useTools,
+	"http-standard-headers":               useEverything,
+	"http-custom-headers":                 callsOfContext,
+	"http-invalid-tool-headers":           useTools,
+	"json-schema-ref-no-deref":            listTools,
+	"json-schema-2020-12-preservation":    echoSchema,
+}
+
+func run(args []string, env func(string) string) error {
+	name := env("MCP_CONFORMANCE_SCENARIO")
+	play, ok := scenarios[name]
+	if !ok {
+		return fmt.Errorf("no scenario %q", name)
+	}
+	if len(args) < 2 {
+		return errors.New("want the URL of a server as the last argument")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	defer cancel()
+	s := &session{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT"))}
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: args[len(args)-1]}, s.options())
+	if err != nil {
+		return err
+	}
+	s.Client = client
+	return errors.Join(play(ctx, s), client.Close())
+}
+
+// options has a handler for all that a server may ask.
+func (s *session) options() *mcpclient.Options {
+	return &mcpclient.Options{
+		Client: mcpclient.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
+		Sampling: mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			return &mcpclient.CreateMessageResult{Model: "none", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "sampled"}}}, nil
+		}),
+		Elicitation: mcpclient.ElicitationFunc(s.elicit),
+		Roots:       []mcpclient.Root{},
+		Logger:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+}
+
+// elicit accepts with nothing but what a form asks to be confirmed: defaults are
+// the client's to fill in. Between the rounds of a tool that wants input it
+// calls another tool, which must not see anything of them.
+func (s *session) elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	fields, err := p.Fields()
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	for _, f := range fields {
+		if f.Name == "confirmed" {
+			content[f.Name] = true
+			if _, err := s.CallTool(ctx, "test_mrtr_unrelated", nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}

@@ -1,0 +1,70 @@
+package interop
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// goSSE serves goServer over HTTP+SSE.
+func goSSE(t *testing.T) string {
+	server := goServer(t.Context())
+	s := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP transport
+// as its peer, asked for directly and found by falling back.
+func TestGoSDKOverSSE(t *testing.T) {
+	t.Run("direct", func(t *testing.T) {
+		scenario(t, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
+	})
+	t.Run("fallback", func(t *testing.T) {
+		scenario(t, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
+	})
+}
+
+// TestServerEverythingOverSSE has the reference server as its peer.
+func TestServerEverythingOverSSE(t *testing.T) {
+	program := filepath.Join(npmServer(t, "@modelcontextprotocol/server-everything"), "dist", "index.js")
+	everything(t, &mcpclient.SSE{URL: everythingAt(t, program, "sse", "/sse")})
+}
+
+// TestGoSDKForgetsSession replaces the official Go SDK's server by a new one,
+// which knows no session of the old one.
+func TestGoSDKForgetsSession(t *testing.T) {
+	var current atomic.Pointer[mcp.StreamableHTTPHandler]
+	restart := func() {
+		server := goServer(t.Context())
+		current.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	}
+	restart()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL}, &mcpclient.Options{
+		Sampling:    mcpclient.SamplingFunc(sample),
+		Elicitation: mcpclient.ElicitationFunc(elicit),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	before := c.Server().SessionID
+	restart()
+	listAll(t, ctx, c)
+	callAll(t, ctx, c)
+	if after := c.Server().SessionID; before == "" || after == "" || after == before {
+		t.Errorf("got session %q, then %q", before, after)
+	}
+}

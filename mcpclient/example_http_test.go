@@ -1,0 +1,71 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func ExampleClient_RegisterTools() {
+	var client mcpclient.Client // connected by mcpclient.Connect
+	err := client.RegisterTools(&mcpclient.Tool{
+		Name:        "report",
+		InputSchema: json.RawMessage(`{"properties":{"region":{"type":["string","null"],"x-mcp-header":"Region"}}}`),
+	})
+	fmt.Println(err)
+	// Output:
+	// tool "report": mcpclient: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has "[\"string\",\"null\"]"
+}
+
+// A host changes its token and looks at what goes over the wire.
+func ExampleClient_SetBearerToken() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		if r.Header.Get("Authorization") != "Bearer fresh" && !strings.Contains(string(raw), "server/discover") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		var m struct{ ID json.RawMessage }
+		_ = json.Unmarshal(raw, &m)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"tools":[]}}`, m.ID)
+	}))
+	defer server.Close()
+
+	var client *mcpclient.Client
+	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
+		URL: server.URL,
+		After: func(_ context.Context, x mcpclient.HTTPExchange) {
+			fmt.Println(x.Method, x.Status)
+		},
+		Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+			return client.SetBearerToken(ctx, "fresh") == nil
+		},
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	for _, err := range client.Tools(context.Background()) {
+		fmt.Println(err)
+	}
+	// Output:
+	// server/discover 200
+	// tools/list 401
+	// tools/list 200
+}
+
+// A server that is known to be old is asked over HTTP+SSE directly.
+func ExampleSSE() {
+	_, err := mcpclient.Connect(context.Background(), &mcpclient.SSE{URL: "example.com/sse"}, nil)
+	fmt.Println(err)
+	// Output:
+	// connect: SSE.URL "example.com/sse": want http://host/path or https://host/path
+}

@@ -1,0 +1,247 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+const (
+	paramPrefix = "Mcp-Param-"
+
+	// maxKnownTools bounds the tools whose parameter headers are remembered.
+	// What is forgotten is found again when the server misses it.
+	maxKnownTools = 1024
+
+	// maxSafeInteger is the largest that every JSON implementation holds.
+	maxSafeInteger = 1<<53 - 1
+)
+
+// toolHeaders remembers which parameters of which tools are repeated in headers.
+type toolHeaders struct {
+	mu    sync.Mutex
+	known map[string][]paramHeader // only tools that have some
+}
+
+func (h *toolHeaders) learn(tool string, params []paramHeader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.known, tool)
+	if len(params) == 0 {
+		return
+	}
+	if h.known == nil {
+		h.known = map[string][]paramHeader{}
+	}
+	for other := range h.known {
+		if len(h.known) < maxKnownTools {
+			break
+		}
+		delete(h.known, other)
+	}
+	h.known[tool] = params
+}
+
+func (h *toolHeaders) of(tool string) []paramHeader {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known[tool]
+}
+
+// RegisterTools tells the client the definitions of tools that it does not
+// learn from [Client.Tools], such as those kept from an earlier run: a modern
+// server over HTTP may want some arguments of a tool repeated in headers, as the
+// tool's input schema says. A later list replaces what was registered. The error
+// joins what is wrong with each tool that such a server must not offer; the
+// others are registered. Only what is needed is kept.
+func (c *Client) RegisterTools(tools ...*Tool) error {
+	var errs []error
+	for _, t := range tools {
+		if !json.Valid(t.InputSchema) {
+			errs = append(errs, fmt.Errorf("tool %q: input schema: not valid JSON", cut(t.Name)))
+			continue
+		}
+		errs = append(errs, c.learnTool(t))
+	}
+	return errors.Join(errs...)
+}
+
+// learnTool remembers the parameter headers of a tool.
+func (c *Client) learnTool(t *Tool) error {
+	params, err := paramHeaders(t.InputSchema)
+	c.toolHeaders.learn(t.Name, params)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w: %w", cut(t.Name), ErrInvalidResult, err)
+	}
+	return nil
+}
+
+// mirrors reports whether arguments of tool calls are repeated in headers.
+func (c *Client) mirrors() bool {
+	return c.link.Load().exchange != nil && c.current().mirrors()
+}
+
+// acceptable learns from a list of tools and leaves out those that are invalid:
+// "Clients MUST reject tool definitions" with an invalid x-mcp-header.
+func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, error] {
+	return func(yield func(*Tool, error) bool) {
+		for t, err := range tools {
+			if err == nil && !c.accepts(t) {
+				continue
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// accepts learns which headers a listed tool wants, and reports whether what it
+// wants is valid.
+func (c *Client) accepts(t *Tool) bool {
+	if !c.mirrors() {
+		return true
+	}
+	bad := c.learnTool(t)
+	if bad == nil {
+		return true
+	}
+	c.log.Warn("left a tool out of the list", "tool", cut(t.Name), "reason", bad)
+	if c.opts.OnInvalidTool != nil {
+		c.opts.OnInvalidTool(t, bad)
+	}
+	return false
+}
+
+// mirrored sends a request whose arguments are repeated in headers where the
+// tool wants it. When the server finds the headers wrong, the tool is asked for
+// anew and the request sent once more.
+func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+	if r.method != "tools/call" || !c.mirrors() {
+		return c.attempt(ctx, r, o)
+	}
+	if err := r.mirror(c.toolHeaders.of(r.target)); err != nil {
+		return nil, err
+	}
+	raw, err := c.attempt(ctx, r, o)
+	if rpc, ok := errors.AsType[*RPCError](err); !ok || rpc.Code != CodeHeaderMismatch || r.corrected {
+		return raw, err
+	}
+	r.corrected = true
+	params, listErr := c.relearn(ctx, r.target)
+	if listErr == nil {
+		listErr = r.mirror(params)
+	}
+	if listErr != nil {
+		return nil, fmt.Errorf("%w (and no better headers could be made: %w)", err, listErr)
+	}
+	return c.attempt(ctx, r, o)
+}
+
+// relearn lists the tools up to the one that is wanted.
+func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
+	for t, err := range list[Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case t.Name == tool:
+			if err := c.learnTool(t); err != nil {
+				return nil, err
+			}
+			return c.toolHeaders.of(tool), nil
+		}
+	}
+	return nil, errors.New("the server does not list the tool")
+}
+
+// mirror makes the headers that repeat arguments of a tool call.
+func (r *request) mirror(params []paramHeader) error {
+	r.header = nil
+	if len(params) == 0 {
+		return nil
+	}
+	var arguments []byte
+	err := jsonrpc.Members(r.params, func(key, value []byte) {
+		if string(key) == "arguments" {
+			arguments = value
+		}
+	})
+	if err != nil || arguments == nil {
+		return err
+	}
+	r.header = http.Header{}
+	return mirrorObject(r.header, arguments, params, 0)
+}
+
+// mirrorObject makes the headers of the parameters that are in object, which is
+// depth steps down their paths. "If the value is null or absent, clients MUST
+// omit the header."
+func mirrorObject(h http.Header, object []byte, params []paramHeader, depth int) error {
+	if object[0] != '{' {
+		return nil
+	}
+	var failed error
+	err := jsonrpc.Members(object, func(key, value []byte) {
+		var within []paramHeader
+		for _, p := range params {
+			switch {
+			case p.path[depth] != string(key):
+			case len(p.path) > depth+1:
+				within = append(within, p)
+			default:
+				v, ok, err := headerText(value)
+				switch {
+				case err != nil:
+					failed = errors.Join(failed, fmt.Errorf("argument %q: %w", key, err))
+				case ok:
+					h[p.name] = []string{headerValue(v)}
+				}
+			}
+		}
+		if len(within) > 0 {
+			failed = errors.Join(failed, mirrorObject(h, value, within, depth+1))
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// headerText is the text of an argument; ok is false where it has none.
+func headerText(value []byte) (text string, ok bool, err error) {
+	switch value[0] {
+	case 'n', '{', '[':
+		return "", false, nil
+	case 't', 'f':
+		return string(value), true, nil
+	case '"':
+		if err := json.Unmarshal(value, &text); err != nil {
+			return "", false, err
+		}
+		return text, true, nil
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil { // 4e1 and 4.0 are integers too
+		f, err := strconv.ParseFloat(string(value), 64)
+		switch {
+		case err != nil || f > maxSafeInteger || f < -maxSafeInteger:
+			return "", false, unsafeInteger(value)
+		case f != float64(int64(f)):
+			return string(value), true, nil // not of the declared type: the server's to refuse
+		}
+		n = int64(f)
+	}
+	if n > maxSafeInteger || n < -maxSafeInteger {
+		return "", false, unsafeInteger(value)
+	}
+	return strconv.FormatInt(n, 10), true, nil
+}
+
+func unsafeInteger(value []byte) error {
+	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", cut(string(value)))
+}

@@ -1,0 +1,272 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// overModernHTTP runs f with a client whose tool calls are answered by h.
+func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, h)
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		f(t, c)
+	})
+}
+
+func tool(name, schema string) *mcpclient.Tool {
+	return &mcpclient.Tool{Name: name, InputSchema: json.RawMessage(schema)}
+}
+
+func TestParamHeaderRules(t *testing.T) {
+	const ok = ""
+	deep := strings.Repeat(`{"properties":{"a":`, 70) + `{"type":"string","x-mcp-header":"A"}` + strings.Repeat(`}}`, 70)
+	var many strings.Builder
+	for i := range 65 {
+		fmt.Fprintf(&many, `"p%d":{"type":"string","x-mcp-header":"H%d"},`, i, i)
+	}
+	tests := []struct{ name, schema, want string }{
+		{"none", `{"type":"object"}`, ok},
+		{"string", `{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`, ok},
+		{"types", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}}}`, ok},
+		{"nested", `{"properties":{"a":{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}}}}`, ok},
+		{"like a standard header", `{"properties":{"a":{"type":"string","x-mcp-header":"Method"}}}`, ok},
+		{"all of a token", "{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"!#$%&'*+-.^_`|~09azAZ\"}}}", ok},
+		{"a property of that name", `{"properties":{"x-mcp-header":{"type":"array"}}}`, ok},
+		{"only text", `{"properties":{"a":{"enum":["x-mcp-header"],"const":{"x-mcp-header":""},"default":{"x-mcp-header":1},"examples":[{"x-mcp-header":1}]}}}`, ok},
+		{"no schema", `true`, ok},
+
+		{"empty", `{"properties":{"a":{"type":"string","x-mcp-header":""}}}`, "not empty"},
+		{"number", `{"properties":{"a":{"type":"string","x-mcp-header":7}}}`, "want a string"},
+		{"null", `{"properties":{"a":{"type":"string","x-mcp-header":null}}}`, "want a string"},
+		{"space", `{"properties":{"a":{"type":"string","x-mcp-header":"My Region"}}}`, "no name for a header"},
+		{"colon", `{"properties":{"a":{"type":"string","x-mcp-header":"A:B"}}}`, "no name for a header"},
+		{"control", `{"properties":{"a":{"type":"string","x-mcp-header":"A\tB"}}}`, "no name for a header"},
+		{"not ASCII", `{"properties":{"a":{"type":"string","x-mcp-header":"Région"}}}`, "no name for a header"},
+		{"escaped name", `{"properties":{"a":{"type":"string","x-mcp-he\u0061der":"A B"}}}`, "no name for a header"},
+		{"long", `{"properties":{"a":{"type":"string","x-mcp-header":"` + strings.Repeat("a", 129) + `"}}}`, "longer than 128 bytes"},
+		{"twice", `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"A"}}}`, "twice"},
+		{"twice by case", `{"properties":{"a":{"type":"string","x-mcp-header":"Ab"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"aB"}}}}}`, "twice"},
+		{"type number", `{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`, "needs the type"},
+		{"type object", `{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}`, "needs the type"},
+		{"type array", `{"properties":{"a":{"type":"array","x-mcp-header":"A"}}}`, "needs the type"},
+		{"type null", `{"properties":{"a":{"type":"null","x-mcp-header":"A"}}}`, "needs the type"},
+		{"type union", `{"properties":{"a":{"type":["string","null"],"x-mcp-header":"A"}}}`, "needs the type"},
+		{"no type", `{"properties":{"a":{"x-mcp-header":"A"}}}`, "and has none"},
+		{"root", `{"type":"string","x-mcp-header":"A"}`, "properties alone do not lead"},
+		{"items", `{"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}`, "inputSchema.properties.a.items: "},
+		{"too deep", deep, "nested deeper than 64"},
+		{"too many", `{"properties":{` + many.String() + `"z":{}}}`, "more than 64 parameters"},
+		{"not JSON", `{"properties"`, "not valid JSON"},
+	}
+	const annotated = `{"type":"string","x-mcp-header":"A"}`
+	for _, keyword := range []string{"additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties",
+		"propertyNames", "not", "if", "then", "else", "contentSchema"} {
+		tests = append(tests, struct{ name, schema, want string }{keyword, `{"` + keyword + `":{"properties":{"a":` + annotated + `}}}`, "properties alone"})
+	}
+	for _, keyword := range []string{"items", "prefixItems", "allOf", "anyOf", "oneOf"} {
+		tests = append(tests, struct{ name, schema, want string }{keyword, `{"` + keyword + `":[true,` + annotated + `]}`, keyword + "[1]"})
+	}
+	for _, keyword := range []string{"patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"} {
+		tests = append(tests, struct{ name, schema, want string }{keyword, `{"` + keyword + `":{"a":` + annotated + `}}`, keyword + ".a"})
+	}
+	overModernHTTP(t, nil, func(t *testing.T, c *mcpclient.Client) {
+		for _, test := range tests {
+			err := c.RegisterTools(tool("t", test.schema))
+			switch {
+			case test.want == ok && err != nil, test.want != ok && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+			}
+		}
+	})
+}
+
+func TestParamHeaders(t *testing.T) {
+	const schema = `{"type":"object","properties":{
+		"s":{"type":"string","x-mcp-header":"S"},
+		"n":{"type":"integer","x-mcp-header":"N"},
+		"b":{"type":"boolean","x-mcp-header":"B"},
+		"o":{"type":"object","properties":{"in":{"type":"object","properties":{"s":{"type":"string","x-mcp-header":"Deep"}}}}},
+		"plain":{"type":"string"}}}`
+	var got map[string]string
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		got = map[string]string{}
+		for key, values := range r.Header {
+			if name, ok := strings.CutPrefix(key, "Mcp-Param-"); ok {
+				got[name] = strings.Join(values, "|")
+			}
+		}
+		_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+	}
+	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		call := func(args string) error {
+			got = nil
+			_, err := c.CallTool(t.Context(), "t", json.RawMessage(args))
+			return err
+		}
+		if err := call(`{"s":"unknown"}`); err != nil || len(got) != 0 {
+			t.Errorf("before the schema is known: got %v, %v", got, err)
+		}
+		if err := c.RegisterTools(tool("t", schema)); err != nil {
+			t.Fatal(err)
+		}
+		for args, want := range map[string]map[string]string{
+			`{"s":"us west 1","n":42,"b":true,"plain":"x"}`:        {"S": "us west 1", "N": "42", "B": "true"},
+			`{"s":"","n":-7,"b":false}`:                            {"S": "", "N": "-7", "B": "false"},
+			`{"s":" padded "}`:                                     {"S": "=?base64?IHBhZGRlZCA=?="},
+			`{"s":"line1\nline2"}`:                                 {"S": "=?base64?bGluZTEKbGluZTI=?="},
+			`{"s":"=?base64?literal?="}`:                           {"S": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
+			`{"s":"Hello, \u4e16\u754c"}`:                          {"S": "=?base64?SGVsbG8sIOS4lueVjA==?="},
+			`{"s":null,"n":null,"b":null,"o":null}`:                {},
+			`{"o":{"in":{"s":"deep"}}}`:                            {"Deep": "deep"},
+			`{"o":{"s":"elsewhere","in":{}},"in":{"s":"outside"}}`: {},
+			`{"o":[{"in":{"s":"in a list"}}]}`:                     {},
+			`{"o":{"in":[{"s":"in a list"}]}}`:                     {},
+			`{"s":["a"],"n":{"a":1}}`:                              {},
+			`{"n":4e1}`:                                            {"N": "40"},
+			`{"n":-0}`:                                             {"N": "0"},
+			`{"n":4.5}`:                                            {"N": "4.5"},
+			`{"n":9007199254740991}`:                               {"N": "9007199254740991"},
+			`{"n":-9007199254740991}`:                              {"N": "-9007199254740991"},
+			`{}`:                                                   {},
+		} {
+			if err := call(args); err != nil {
+				t.Errorf("%s: %v", args, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: got +, want -:\n%s", args, diff)
+			}
+		}
+		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
+			if err := call(`{"n":` + n + `}`); err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil {
+				t.Errorf("%s: got %v, and the server %v", n, err, got)
+			}
+		}
+		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
+			t.Errorf("custom request: got %v, %v", got, err)
+		}
+		if err := c.RegisterTools(tool("t", `{"type":"object"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := call(`{"s":"forgotten"}`); err != nil || len(got) != 0 {
+			t.Errorf("after the schema changed: got %v, %v", got, err)
+		}
+	})
+}
+
+func TestInvalidToolsLeftOut(t *testing.T) {
+	var left []string
+	o := modern()
+	o.OnInvalidTool = func(tool *mcpclient.Tool, reason error) {
+		if !errors.Is(reason, mcpclient.ErrInvalidResult) {
+			t.Errorf("got reason %v", reason)
+		}
+		left = append(left, tool.Name)
+	}
+	play := func(invalid, listed []string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			left = nil
+			names, err := collect(c.Tools(ctx), toolName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(listed, names) + cmp.Diff(invalid, left); diff != "" {
+				t.Errorf("got +, want -:\n%s", diff)
+			}
+		}
+	}
+	playAll(t, []conversation{
+		{name: "invalid_tools_modern", way: "json", opts: o, play: play([]string{"bad"}, []string{"good", "plain"})},
+		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play(nil, []string{"good", "bad", "plain"})},
+	})
+}
+
+func FuzzInputSchema(f *testing.F) {
+	f.Add(`{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`)
+	f.Add(` {"items":[{"x-mcp-header":"A"}],"$defs":{"a":7},"not":{"x-mcp-header":1}}`)
+	f.Fuzz(func(t *testing.T, schema string) {
+		err := new(mcpclient.Client).RegisterTools(tool("t", schema))
+		switch {
+		case err == nil && !json.Valid([]byte(schema)):
+			t.Errorf("%q: got no error", schema)
+		case err != nil && json.Valid([]byte(schema)) && !strings.Contains(schema, "mcp-header") && !strings.Contains(schema, `\u`):
+			t.Errorf("%q has no annotation: got %v", schema, err)
+		case err != nil && len(err.Error()) > 16<<10:
+			t.Errorf("got an error of %d bytes", len(err.Error()))
+		}
+	})
+}
+
+// The server finds the headers wrong: the tools are listed anew, and the call
+// is made once more.
+func TestHeaderMismatch(t *testing.T) {
+	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		args := map[string]string{"region": "eu"}
+		if _, err := c.CallTool(ctx, "t", args); err != nil {
+			t.Errorf("corrected: %v", err)
+		}
+		for i, want := range []string{"-32020", "the server does not list the tool", "no name for a header"} {
+			_, err := c.CallTool(ctx, "t", args)
+			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeHeaderMismatch || !strings.Contains(err.Error(), want) {
+				t.Errorf("call %d: got %v, want %q", i, err, want)
+			}
+		}
+		_, err := c.GetPrompt(ctx, "p", nil)
+		wantError[*mcpclient.RPCError](t, err)
+	}}})
+}
+
+// However many tools a server lists, no more than 1,024 are remembered, and
+// what was forgotten is asked for anew.
+func TestParamHeadersForgotten(t *testing.T) {
+	const schema = `{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}`
+	missing, lists := 0, 0
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		switch {
+		case m.Method == "tools/list":
+			lists++
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t0","inputSchema":{}},{"name":%q,"inputSchema":%s}]}}`, m.ID, "t1", schema)
+		case r.Header.Get("Mcp-Param-S") == "":
+			missing++
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32020,"message":"S is missing"}}`, m.ID)
+		default:
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		}
+	}
+	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		const all = 3000
+		var tools []*mcpclient.Tool
+		for i := range all {
+			tools = append(tools, tool(fmt.Sprint("t", i), schema))
+		}
+		if err := c.RegisterTools(tools...); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
+		}
+		if known := all - missing; known > 1024 || known < 1000 {
+			t.Errorf("got %d tools remembered, want 1,024 at most", known)
+		}
+		if _, err := c.CallTool(t.Context(), "t1", map[string]string{"s": "v"}); err != nil || lists == 0 {
+			t.Errorf("got %v after %d lists", err, lists)
+		}
+	})
+}

@@ -1,0 +1,172 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// paramHeader is one parameter of a tool that its calls repeat in a header.
+type paramHeader struct {
+	name string   // of the header, in full
+	path []string // of the parameter, from the arguments down
+}
+
+const (
+	maxSchemaDepth  = 64 // schemas within schemas
+	maxParamHeaders = 64 // of one tool
+	maxParamName    = 128
+	annotation      = "x-mcp-header"
+)
+
+// paramHeaders finds the annotations x-mcp-header in an input schema, and says
+// what is wrong when the tool must be rejected for one of them.
+func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
+	if !bytes.Contains(schema, []byte("mcp-header")) && !bytes.Contains(schema, []byte(`\u`)) {
+		return nil, nil // as in most schemas
+	}
+	w := schemaWalk{taken: map[string]bool{}}
+	if err := w.schema(bytes.TrimSpace(schema), "inputSchema", []string{}, 0); err != nil {
+		return nil, err
+	}
+	return w.found, nil
+}
+
+// schemaWalk goes through a schema and all that are in it.
+type schemaWalk struct {
+	found []paramHeader
+	taken map[string]bool // names of headers in lower case
+}
+
+// schema looks at one schema, which stands at the place where, for people. path
+// leads to the parameter that it describes; it is nil for a schema that is not
+// reached from the root "via a chain of properties keys" alone.
+func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil // true, false, or no schema
+	}
+	if depth > maxSchemaDepth {
+		return fmt.Errorf("%s: schemas nested deeper than %d", cut(where), maxSchemaDepth)
+	}
+	var kind, name []byte
+	var inner error
+	err := jsonrpc.Members(raw, func(key, value []byte) {
+		if inner != nil {
+			return
+		}
+		switch k := string(key); k {
+		case "type":
+			kind = value
+		case annotation:
+			name = value
+		case "properties":
+			inner = w.schemas(value, where+"."+k, path, depth)
+		case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+			inner = w.schemas(value, where+"."+k, nil, depth)
+		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties",
+			"unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema":
+			inner = w.schemaOrList(value, where+"."+k, depth)
+		}
+	})
+	switch {
+	case inner != nil:
+		return inner
+	case err != nil:
+		return fmt.Errorf("%s: %w", cut(where), err)
+	case name == nil:
+		return nil
+	}
+	return w.add(name, kind, where, path)
+}
+
+// schemas looks at the members of an object that are schemas.
+func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int) (err error) {
+	if raw[0] != '{' {
+		return nil
+	}
+	bad := jsonrpc.Members(raw, func(key, value []byte) {
+		if err != nil {
+			return
+		}
+		var deeper []string
+		if path != nil {
+			deeper = append(path[:len(path):len(path)], string(key))
+		}
+		err = w.schema(value, where+"."+string(key), deeper, depth+1)
+	})
+	if err == nil && bad != nil {
+		err = fmt.Errorf("%s: %w", cut(where), bad)
+	}
+	return err
+}
+
+// schemaOrList looks at a schema, or at each of a list, that is not reached by
+// properties alone.
+func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
+	if raw[0] != '[' {
+		return w.schema(raw, where, nil, depth+1)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return fmt.Errorf("%s: %w", cut(where), err)
+	}
+	for i, s := range list {
+		if err := w.schema(s, fmt.Sprintf("%s[%d]", where, i), nil, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add takes an annotation, if it is valid (2026-07-28 streamable-http, "Custom
+// Headers from Tool Parameters").
+func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
+	where = cut(where)
+	var name string
+	if raw[0] != '"' || json.Unmarshal(raw, &name) != nil || name == "" {
+		return fmt.Errorf("%s: %s is %s, want a string that is not empty", where, annotation, quote(raw))
+	}
+	lower := strings.ToLower(name)
+	switch {
+	case !isToken(name):
+		return fmt.Errorf("%s: %s %q is no name for a header", where, annotation, cut(name))
+	case len(name) > maxParamName:
+		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, cut(name), maxParamName)
+	case len(path) == 0:
+		return fmt.Errorf("%s: %s %q stands where properties alone do not lead", where, annotation, name)
+	case w.taken[lower]:
+		return fmt.Errorf("%s: %s %q is there twice, upper and lower case being the same", where, annotation, name)
+	case len(w.found) == maxParamHeaders:
+		return fmt.Errorf("%s: more than %d parameters have %s", where, maxParamHeaders, annotation)
+	}
+	switch string(kind) {
+	case `"string"`, `"integer"`, `"boolean"`:
+	default:
+		return fmt.Errorf("%s: %s %q needs the type string, integer or boolean, and has %s", where, annotation, name, orNone(kind))
+	}
+	w.taken[lower] = true
+	w.found = append(w.found, paramHeader{name: paramPrefix + name, path: path})
+	return nil
+}
+
+func orNone(kind []byte) string {
+	if kind == nil {
+		return "none"
+	}
+	return quote(kind)
+}
+
+// isToken reports whether s is a token of RFC 9110.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}

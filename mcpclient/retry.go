@@ -1,0 +1,62 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+)
+
+// maxRetryWait is the longest wait that a server can ask for before a request is
+// sent again. When it asks for more the request fails at once.
+const maxRetryWait = 30 * time.Second
+
+// attempt sends a request. It sends it again where that is safe: when the server
+// had forgotten the session, and, up to Options.MaxRetries times, when its
+// answer was a status that passes or was lost on the way.
+func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+	for retries := 0; ; {
+		if err := c.session.settle(ctx); err != nil {
+			return nil, err
+		}
+		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+		if err == nil {
+			return raw, nil
+		}
+		again, err := c.anew(ctx, r, err)
+		if !again && retries < c.opts.MaxRetries && c.passes(ctx, r, err, retries) {
+			again = true
+			retries++
+		}
+		if !again {
+			return nil, err
+		}
+	}
+}
+
+// passes waits for a failure that is expected to pass. It reports false where
+// there is nothing to wait for.
+func (c *Client) passes(ctx context.Context, r *request, err error, failed int) bool {
+	if !repeatable(r.method) {
+		return false
+	}
+	wait := backoff.Policy{Max: maxRetryWait}.Delay(failed)
+	status, ok := errors.AsType[*HTTPError](err)
+	switch {
+	case ok && status.transient() && status.Status != http.StatusNotImplemented:
+		wait = max(wait, status.RetryAfter)
+	case ok || !errors.Is(err, errLost) || errors.Is(err, ErrMessageTooLarge):
+		return false
+	}
+	if wait > maxRetryWait {
+		return false
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+		return false
+	}
+	c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
+	return backoff.Sleep(ctx, wait) == nil
+}

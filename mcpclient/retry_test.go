@@ -1,0 +1,127 @@
+package mcpclient_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// busy is a server that fails so many times before it answers.
+type busy struct {
+	status, times, got int
+	after              string
+}
+
+func (b *busy) serve(w http.ResponseWriter, r *http.Request, m message) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if b.got++; b.got <= b.times {
+		if b.after != "" {
+			w.Header().Set("Retry-After", b.after)
+		}
+		w.WriteHeader(b.status)
+		return
+	}
+	if m.Method == "tools/list" {
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+		return
+	}
+	fmt.Fprint(jsonWriter(w), answerTo(m))
+}
+
+// A response that broke off is asked for anew, with a new id, where that is
+// safe, and its failure is told otherwise.
+func TestLostAnswers(t *testing.T) {
+	for _, media := range []string{"text/event-stream", "application/json"} {
+		t.Run(media, func(t *testing.T) {
+			var ids []string
+			h := func(w http.ResponseWriter, r *http.Request, m message) {
+				ids = append(ids, string(m.ID))
+				if m.Method == "tools/list" && len(ids) == 3 {
+					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+					return
+				}
+				w.Header().Set("Content-Type", media)
+				_, _ = io.WriteString(w, `{"jsonrpc":`)
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				if _, err := collect(c.Tools(t.Context()), toolName); err != nil || len(ids) != 3 || ids[0] == ids[1] {
+					t.Errorf("got %v after the requests %q", err, ids)
+				}
+				if _, err := c.CallTool(t.Context(), "a", nil); err == nil || len(ids) != 4 {
+					t.Errorf("tool call: got %v after the requests %q", err, ids)
+				}
+			})
+		})
+	}
+}
+
+func TestRetries(t *testing.T) {
+	for name, test := range map[string]struct {
+		busy       busy
+		max        int
+		method     string
+		deadline   time.Duration
+		ok         bool
+		requests   int
+		from, upTo time.Duration
+	}{
+		"once":               {busy{status: 503, times: 1}, 0, "tools/list", 0, true, 2, 250 * time.Millisecond, 500 * time.Millisecond},
+		"three times":        {busy{status: 429, times: 3}, 0, "tools/list", 0, true, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
+		"too often":          {busy{status: 500, times: 9}, 0, "tools/list", 0, false, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
+		"408":                {busy{status: 408, times: 1}, 0, "tools/list", 0, true, 2, 250 * time.Millisecond, 500 * time.Millisecond},
+		"as asked":           {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 0, true, 2, 7 * time.Second, 7 * time.Second},
+		"asked for too much": {busy{status: 503, times: 1, after: "31"}, 0, "tools/list", 0, false, 1, 0, 0},
+		"no time for it":     {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 5 * time.Second, false, 1, 0, 0},
+		"more":               {busy{status: 502, times: 5}, 5, "tools/list", 0, true, 6, 7750 * time.Millisecond, 15500 * time.Millisecond},
+		"none":               {busy{status: 503, times: 1}, -1, "tools/list", 0, false, 1, 0, 0},
+		"501":                {busy{status: 501, times: 1}, 0, "tools/list", 0, false, 1, 0, 0},
+		"400":                {busy{status: 400, times: 1}, 0, "tools/list", 0, false, 1, 0, 0},
+		"tool call":          {busy{status: 503, times: 1}, 0, "tools/call", 0, false, 1, 0, 0},
+		"custom request":     {busy{status: 503, times: 1}, 0, "acme/do", 0, false, 1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, test.busy.serve)
+				o := modern()
+				o.MaxRetries = test.max
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				ctx := t.Context()
+				if test.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, test.deadline)
+					defer cancel()
+				}
+				start := time.Now()
+				_, err = c.Call(ctx, test.method, nil)
+				if ok := err == nil; ok != test.ok {
+					t.Errorf("got %v", err)
+				}
+				if err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)) {
+					t.Errorf("got %v, want the status", err)
+				}
+				if test.busy.got != test.requests {
+					t.Errorf("got %d requests, want %d", test.busy.got, test.requests)
+				}
+				if took := time.Since(start); took < test.from || took > test.upTo {
+					t.Errorf("it took %v, want %v to %v", took, test.from, test.upTo)
+				}
+			})
+		})
+	}
+}

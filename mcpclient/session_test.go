@@ -1,0 +1,301 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// forgetful is a legacy server over HTTP that can forget its sessions.
+type forgetful struct {
+	mu      sync.Mutex
+	known   string // the session
+	count   int
+	broken  int           // status of initialize, when it is not to work
+	lost    int           // sessions that are forgotten as soon as they are begun
+	streams chan struct{} // closed to end the standalone streams
+	got     []string
+}
+
+func (s *forgetful) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = ""
+}
+
+// seen returns what came since the last call: message, session, revision.
+func (s *forgetful) seen() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.got
+	s.got = nil
+	return out
+}
+
+func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var m message
+	_ = json.Unmarshal(raw, &m)
+	s.mu.Lock()
+	what := m.Method
+	if what == "" {
+		what = r.Method
+	}
+	session := r.Header.Get("Mcp-Session-Id")
+	s.got = append(s.got, strings.TrimSpace(fmt.Sprintf("%s %s %s", what, session, r.Header.Get("Mcp-Protocol-Version"))))
+	known := session == s.known && session != ""
+	broken, streams := s.broken, s.streams
+	if m.Method == "initialize" && broken == 0 {
+		s.count++
+		s.known = fmt.Sprint("s-", s.count)
+		w.Header().Set("Mcp-Session-Id", s.known)
+		if s.lost > 0 {
+			s.lost--
+			s.known = "forgotten already"
+		}
+	}
+	s.mu.Unlock()
+	switch {
+	case m.Method == "initialize" && broken != 0:
+		w.WriteHeader(broken)
+	case m.Method == "initialize":
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+	case strings.HasPrefix(m.Method, "notifications/"), r.Method == http.MethodDelete:
+		w.WriteHeader(http.StatusAccepted)
+	case !known:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+	case r.Method == http.MethodGet:
+		stream(w)
+		select {
+		case <-streams:
+		case <-r.Context().Done():
+		}
+	case m.Method == "tools/list":
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
+	case m.Method == "acme/missing":
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+	default:
+		_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+	}
+}
+
+// inSession runs f with a client in the session s-1 of a server.
+func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetful)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		o.LogLevel = mcpclient.LogWarning
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.seen()
+		f(t, c, s)
+	})
+}
+
+func wantSeen(t *testing.T, s *forgetful, want ...string) {
+	t.Helper()
+	got := s.seen()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests of the client, got +, want -:\n%s", diff)
+	}
+}
+
+func TestSessionLost(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+			t.Fatal(err)
+		}
+		s.seen()
+		s.forget()
+		names, err := collect(c.Tools(t.Context()), toolName)
+		if err != nil || len(names) != 1 {
+			t.Errorf("got %q, %v", names, err)
+		}
+		if got := c.Server().SessionID; got != "s-2" {
+			t.Errorf("got session %q", got)
+		}
+		got := s.seen()
+		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
+			t.Errorf("no standalone stream among %q", got)
+		} else {
+			got = append(got[:i], got[i+1:]...) // it is opened while the rest goes on
+		}
+		want := []string{
+			"tools/list s-1 2025-11-25",
+			"initialize",
+			"notifications/initialized s-2 2025-11-25",
+			"logging/setLevel s-2 2025-11-25",
+			"tools/list s-2 2025-11-25",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("got +, want -:\n%s", diff)
+		}
+	})
+}
+
+func indexOf(all []string, one string) int {
+	for i, s := range all {
+		if s == one {
+			return i
+		}
+	}
+	return -1
+}
+
+// What a tool did is not known, so that its call is not repeated.
+func TestSessionLostInToolCall(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		for _, call := range []func() error{
+			func() error { _, err := c.CallTool(t.Context(), "a", nil); return err },
+			func() error { _, err := c.Call(t.Context(), "acme/do", nil); return err },
+		} {
+			s.forget()
+			err := call()
+			if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "a new one has begun") {
+				t.Errorf("got %v, want a lost session", err)
+			}
+			if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusNotFound {
+				t.Errorf("got %v", err)
+			}
+			if err := call(); err != nil {
+				t.Errorf("in the new session: %v", err)
+			}
+		}
+	})
+}
+
+func TestSessionRenewedOnce(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.forget()
+		var calls sync.WaitGroup
+		for range 50 {
+			calls.Go(func() {
+				if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		began := 0
+		for _, what := range s.seen() {
+			if what == "initialize" {
+				began++
+			}
+		}
+		if began != 1 {
+			t.Errorf("got %d new sessions, want 1", began)
+		}
+	})
+}
+
+func TestSessionNotRenewed(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		_, err := c.Call(t.Context(), "acme/missing", nil)
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound {
+			t.Errorf("got %v", err)
+		}
+		wantSeen(t, s, "acme/missing s-1 2025-11-25")
+
+		s.mu.Lock()
+		s.known, s.broken = "", http.StatusBadRequest
+		s.mu.Unlock()
+		_, err = collect(c.Tools(t.Context()), toolName)
+		if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "could not be begun: initialize") {
+			t.Errorf("got %v", err)
+		}
+		wantSeen(t, s, "tools/list s-1 2025-11-25", "initialize")
+
+		s.mu.Lock()
+		s.broken = 0
+		s.mu.Unlock()
+		if _, err = collect(c.Tools(t.Context()), toolName); err != nil {
+			t.Errorf("after the server has recovered: %v", err)
+		}
+	})
+}
+
+// A server that forgets every session at once is not asked for ever.
+func TestSessionLostAgain(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.mu.Lock()
+		s.known, s.lost = "", 1000
+		s.mu.Unlock()
+		_, err := collect(c.Tools(t.Context()), toolName)
+		if !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v", err)
+		}
+		if got := s.seen(); len(got) > 10 {
+			t.Errorf("got %d requests: %q", len(got), got)
+		}
+	})
+}
+
+// The standalone stream ends because the server has forgotten the session.
+func TestSessionLostWhileIdle(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.mu.Lock()
+		s.known = ""
+		close(s.streams)
+		s.streams = make(chan struct{})
+		s.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		if got := c.Server().SessionID; got != "s-2" {
+			t.Errorf("got session %q and requests %q", got, s.seen())
+		}
+	})
+}
+
+// A call whose context ends does not take the renewal with it.
+func TestSessionRenewalOutlivesCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		slow := false
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Session-Id") == "" && slow {
+				time.Sleep(2 * time.Second)
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.forget()
+		slow = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
+			t.Errorf("a call that waited for the new session: %v", err)
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package mcpclient_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const bothMedia = "application/json, text/event-stream"
+
+func TestAccept(t *testing.T) {
+	for name, test := range map[string]struct {
+		takes func(accept []string) bool
+		want  []string // the values of Accept in three calls
+	}{
+		"both": {func([]string) bool { return true }, []string{bothMedia, bothMedia, bothMedia}},
+		"json": {func(a []string) bool { return len(a) == 1 && a[0] == "application/json" },
+			[]string{bothMedia, "application/json", "application/json", "application/json"}},
+		"any": {func(a []string) bool { return len(a) == 1 && a[0] == "*/*" },
+			[]string{bothMedia, "application/json", "*/*", "*/*", "*/*"}},
+		"none": {func(a []string) bool { return len(a) == 0 },
+			[]string{bothMedia, "application/json", "*/*", "", "", ""}},
+		"nothing": {func([]string) bool { return false },
+			[]string{bothMedia, "application/json", "*/*", "", bothMedia, "application/json", "*/*", "", bothMedia, "application/json", "*/*", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			h := func(w http.ResponseWriter, r *http.Request, m message) {
+				got = append(got, strings.Join(r.Header["Accept"], "|"))
+				if !test.takes(r.Header["Accept"]) {
+					w.WriteHeader(http.StatusNotAcceptable)
+					return
+				}
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			}
+			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				for range 3 {
+					_, err := c.CallTool(t.Context(), "a", nil)
+					if name != "nothing" {
+						if err != nil {
+							t.Error(err)
+						}
+					} else if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
+						t.Errorf("got %v", err)
+					}
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("got +, want -:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A changed token begins a new session, and ends the old one with the old token.
+func TestBearerToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		var got []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
+			mu.Unlock()
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		requests := func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			out := got
+			got = nil
+			return out
+		}
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		requests()
+		set := func(token, session string, want ...string) {
+			t.Helper()
+			if err := c.SetBearerToken(t.Context(), token); err != nil {
+				t.Errorf("%q: %v", token, err)
+			}
+			if err := c.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := c.Server().SessionID; got != session {
+				t.Errorf("%q: got session %q, want %q", token, got, session)
+			}
+			all := requests()
+			for _, w := range want {
+				if i := indexOf(all, w); i < 0 {
+					t.Errorf("%q: no %q among %q", token, w, all)
+				}
+			}
+		}
+		set("one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer one")
+		set("one", "s-2", "POST s-2 Bearer one")
+		set("two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one", "POST s-3 Bearer two")
+		set("", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
+		for _, bad := range []string{"with space", "line\nbreak", "ünïcode"} {
+			if err := c.SetBearerToken(t.Context(), bad); err == nil || strings.Contains(err.Error(), bad) {
+				t.Errorf("%q: got %v", bad, err)
+			}
+		}
+	})
+}
+
+// In the modern era, and where there is no HTTP, a token takes no session.
+func TestBearerTokenWithoutSession(t *testing.T) {
+	var got string
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		got = r.Header.Get("Authorization")
+		http.Error(w, "no "+got+" of late-token", http.StatusForbidden)
+	}
+	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		for _, token := range []string{"late-token", "next-token"} {
+			if err := c.SetBearerToken(t.Context(), token); err != nil {
+				t.Fatal(err)
+			}
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if got != "Bearer "+token || err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "late-token") {
+				t.Errorf("the server got %q, the caller %v", got, err)
+			}
+		}
+	})
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+			t.Error(err)
+		}
+		p.quiet()
+	})
+}
+
+func TestHTTPHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", 5000)
+		agent := ""
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			agent = r.Header.Get("User-Agent")
+			switch m.Params.Name {
+			case "large":
+				fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, large)
+			case "stream":
+				stream(w)(answerTo(m))
+			case "private":
+				w.Header().Set("Www-Authenticate", `Bearer scope="all"`)
+				http.Error(w, "who is secret-key?", http.StatusUnauthorized)
+			default:
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			}
+		})
+		var log []string
+		asked := 0
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
+			Before: func(_ context.Context, x mcpclient.HTTPExchange) {
+				if x.Status != 0 || x.Body != "" {
+					t.Errorf("before sending: got %+v", x)
+				}
+				log = append(log, x.HTTPMethod+" "+x.Method)
+			},
+			After: func(_ context.Context, x mcpclient.HTTPExchange) {
+				log = append(log, fmt.Sprintf("%s %d %d", x.Method, x.Status, len(x.Body)))
+				if strings.Contains(x.Body, "secret-key") {
+					t.Errorf("got body %q", x.Body)
+				}
+			},
+			Unauthorized: func(_ context.Context, x mcpclient.HTTPExchange) bool {
+				asked++
+				if x.Status != http.StatusUnauthorized || x.Header.Get("Www-Authenticate") == "" {
+					t.Errorf("got %+v", x)
+				}
+				return true
+			},
+		}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		log = nil
+		callText(t, t.Context(), c, "large", large)
+		callText(t, t.Context(), c, "stream", "stream")
+		_, err = c.CallTool(t.Context(), "private", nil)
+		if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
+			t.Errorf("got %v", err)
+		}
+		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+			t.Error(err)
+		}
+		want := []string{
+			"POST tools/call", "tools/call 200 1024",
+			"POST tools/call", "tools/call 200 0",
+			"POST tools/call", "tools/call 401 17", "POST tools/call", "tools/call 401 17",
+			"POST notifications/acme", "notifications/acme 202 0",
+		}
+		if diff := cmp.Diff(want, log); diff != "" || asked != 1 {
+			t.Errorf("asked %d times; got +, want -:\n%s", asked, diff)
+		}
+		if !strings.HasPrefix(agent, "mcpchain") {
+			t.Errorf("got user agent %q", agent)
+		}
+	})
+}
+
+// The server forgets the session and takes the old token no more: the new
+// session is begun with the token that the hook sets meanwhile.
+func TestUnauthorizedHookInRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		token := "Bearer old"
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			ok := r.Header.Get("Authorization") == token || r.Header.Get("Mcp-Session-Id") == "s-1"
+			mu.Unlock()
+			if !ok {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		var c *mcpclient.Client
+		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer old"}}}
+		h.Unauthorized = func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+			return c.SetBearerToken(ctx, "new") == nil
+		}
+		c, err := mcpclient.Connect(t.Context(), h, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.forget()
+		mu.Lock()
+		token = "Bearer new"
+		mu.Unlock()
+		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
+			t.Errorf("got %q, %v", names, err)
+		}
+	})
+}
+
+// The hook gets a new token, and the request goes through.
+func TestUnauthorizedHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if r.Header.Get("Authorization") != "Bearer new" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		o := modern()
+		var c *mcpclient.Client
+		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"User-Agent": {"host/1"}}}
+		h.Unauthorized = func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+			return c.SetBearerToken(ctx, "new") == nil
+		}
+		c, err := mcpclient.Connect(t.Context(), h, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		callText(t, t.Context(), c, "a", "a")
+		h.Unauthorized = nil // the connection has its own copy
+		if err := c.SetBearerToken(t.Context(), "old"); err != nil {
+			t.Error(err)
+		}
+		callText(t, t.Context(), c, "a", "a")
+	})
+}

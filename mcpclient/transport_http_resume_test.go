@@ -1,0 +1,101 @@
+package mcpclient_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// overLegacyHTTP runs f with a client whose requests after the handshake are
+// answered by h.
+func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, h)
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		f(t, c)
+	})
+}
+
+// A server that has its clients poll closes the stream regularly before the
+// answer, as often as it likes: each connection brings a new id, and is waited
+// for as long as the server says.
+func TestHTTPPolling(t *testing.T) {
+	const polls = 20
+	var call message
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		last := r.Header.Get("Last-Event-Id")
+		if r.Method == http.MethodGet && last == "" {
+			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		n, _ := strconv.Atoi(last)
+		if r.Method == http.MethodPost {
+			call = m
+		}
+		if n == polls {
+			fmt.Fprintf(w, "id: %d\ndata: %s\n\n", n+1, answerTo(call))
+			return
+		}
+		fmt.Fprintf(w, "id: %d\nretry: 3000\ndata:\n\n", n+1)
+	}
+	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		start := time.Now()
+		callText(t, t.Context(), c, "a", "a")
+		if got, least := time.Since(start), polls*3*time.Second; got < least || got > least+polls*time.Second {
+			t.Errorf("got the answer after %v, want about %v", got, least)
+		}
+	})
+}
+
+// An event over the bound is skipped on the standalone stream, but what it says
+// of the stream counts. An exchange ends with it, and is not resumed.
+func TestHTTPEventTooLarge(t *testing.T) {
+	large := strings.Repeat("x", 2000)
+	var resumed []string
+	var opened []time.Time
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodPost {
+			fmt.Fprintf(w, "id: of-the-call\ndata: %s\n\n", large)
+			return
+		}
+		resumed = append(resumed, r.Header.Get("Last-Event-Id"))
+		opened = append(opened, time.Now())
+		if len(resumed) == 1 {
+			_, _ = io.WriteString(w, "id: seen\nretry: 7000\ndata: "+large+"\n\n")
+			return
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if len(resumed) != 2 || resumed[1] != "seen" || opened[1].Sub(opened[0]) < 7*time.Second {
+			t.Errorf("got connections after %q at %v", resumed, opened)
+		}
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if err == nil || !strings.Contains(err.Error(), "an event is over 1000 bytes") {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if len(resumed) != 2 {
+			t.Errorf("got connections after %q: the call was resumed", resumed)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/sse"
+)
+
+// SSE reaches a server over the HTTP+SSE transport of revision 2024-11-05, which
+// later revisions replaced: one event stream brings every message of the server,
+// whose first event names the endpoint to post to. [HTTP] falls back to it where
+// a server speaks nothing newer; ask for it directly only when that is known.
+//
+// The stream is the connection: when it ends, all calls end with it.
+type SSE struct {
+	URL string
+
+	// Client makes the requests; it is never changed or closed. Without a
+	// CheckRedirect of its own, redirects to another origin are refused. Its
+	// Timeout, if it has one, ends the stream too.
+	Client *http.Client
+
+	// Header is added to every request.
+	Header http.Header
+
+	// MaxMessage bounds one message in bytes. Default 32 MiB.
+	MaxMessage int
+
+	// Before, After and Unauthorized are those of [HTTP].
+	Before, After func(context.Context, HTTPExchange)
+	Unauthorized  func(context.Context, HTTPExchange) (again bool)
+}
+
+// streamable is the transport with the same settings that makes the requests.
+func (t *SSE) streamable(url string) *HTTP {
+	return &HTTP{URL: url, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}
+}
+
+const (
+	endpointTimeout = 10 * time.Second // bounds the wait for the endpoint
+	maxEndpoint     = 8 << 10
+)
+
+// Dial opens the stream and waits up to 10 s for the endpoint, which must be on
+// the same origin.
+func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
+	conn, err := t.streamable(t.URL).Dial(ctx)
+	if err != nil {
+		return nil, errors.New(strings.Replace(err.Error(), "HTTP.URL", "SSE.URL", 1))
+	}
+	c := &sseConn{recipe: t, stream: conn.(*httpConn)}
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
+	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
+	defer cancel()
+	c.life = c.stream.exchange(wait)
+	resp, err := c.stream.do(c.life.ctx, http.MethodGet, nil, nil)
+	if err == nil {
+		c.body = resp.Body
+		err = c.open(resp)
+	}
+	switch {
+	case err != nil && wait.Err() != nil:
+		return nil, fmt.Errorf("GET %s: %w", c.stream.shown, ended(wait))
+	case err != nil:
+		return nil, err
+	case !c.life.stop(): // the connection outlives the dialing
+		return nil, ended(wait)
+	}
+	return c, nil
+}
+
+// sseConn is a shared connection over an event stream and an endpoint.
+type sseConn struct {
+	recipe *SSE
+	stream *httpConn // makes the stream
+	posts  *httpConn // posts to the endpoint
+	life   *exchange // of the stream
+	body   io.ReadCloser
+	events *sse.Reader
+}
+
+// open reads the beginning of the stream up to the endpoint.
+func (c *sseConn) open(resp *http.Response) error {
+	shown := c.stream.shown
+	switch media := mediaType(resp); {
+	case resp.StatusCode/100 != 2:
+		return c.stream.statusError(resp)
+	case media != mediaStream:
+		return fmt.Errorf("%w: GET %s: content type %q, want %s", ErrInvalidResult, shown, cut(media), mediaStream)
+	}
+	c.events = sse.NewReader(c.body, c.stream.max)
+	for {
+		event, err := c.events.Next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("GET %s: the stream ended before it named an endpoint: %w", shown, err)
+		case event.Data == nil:
+			continue
+		case event.Type != "endpoint":
+			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", ErrInvalidResult, shown, cut(event.Type))
+		}
+		return c.endpoint(resp.Request.URL, strings.TrimSpace(string(event.Data)))
+	}
+}
+
+// endpoint takes the URL to post to, which may be relative to that of the stream.
+// Another origin would be told what was meant for this one.
+func (c *sseConn) endpoint(base *url.URL, raw string) error {
+	named, err := url.Parse(raw)
+	if err != nil || len(raw) > maxEndpoint {
+		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", ErrInvalidResult, c.stream.shown, maxEndpoint)
+	}
+	u := base.ResolveReference(named)
+	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown, cut(u.Scheme), cut(u.Host))
+	}
+	u.User, u.Fragment = base.User, ""
+	posts := c.recipe.streamable(u.String())
+	posts.Client = &c.stream.client
+	conn, err := posts.Dial(context.Background())
+	if err != nil {
+		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
+	}
+	c.posts = conn.(*httpConn)
+	return nil
+}
+
+// Send posts a message. That the server accepted it says nothing of its answer.
+func (c *sseConn) Send(ctx context.Context, message []byte) error {
+	return c.posts.Send(ctx, message)
+}
+
+// Recv returns the next message of the stream.
+func (c *sseConn) Recv() ([]byte, error) {
+	for {
+		event, err := c.events.Next()
+		var large *sse.TooLargeError
+		switch {
+		case errors.As(err, &large):
+			return nil, &MessageError{Err: fmt.Errorf("%w: an event is over %d bytes (SSE.MaxMessage)", ErrMessageTooLarge, large.Limit)}
+		case errors.Is(err, io.EOF):
+			return nil, io.EOF
+		case err != nil:
+			return nil, fmt.Errorf("the event stream broke: %w", err)
+		case event.Type == "message" && len(event.Data) > 0:
+			return event.Data, nil
+		}
+	}
+}
+
+// Close ends the stream, and with it the session.
+func (c *sseConn) Close() error {
+	if c.life != nil {
+		c.life.finish()
+	}
+	if c.body != nil {
+		_ = c.body.Close()
+	}
+	if c.posts != nil {
+		_ = c.posts.Close()
+	}
+	return c.stream.Close()
+}
+
+// older is the transport to try when a server refuses initialize in a way that
+// a server of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
+// Found or 405 Method Not Allowed: Issue a GET request to the server URL".
+func (t *HTTP) older(err error) (*SSE, bool) {
+	status, ok := errors.AsType[*HTTPError](err)
+	if !ok || status.rpc != nil {
+		return nil, false
+	}
+	switch status.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}, true
+	}
+	return nil, false
+}
+
+// adoptLegacy does the legacy handshake, over the older transport where the
+// server has no newer one. The error has what went wrong with either.
+func (c *Client) adoptLegacy(ctx context.Context, e era) error {
+	err := c.adopt(ctx, e)
+	t, ok := c.transport.(*HTTP)
+	if err == nil || !ok || c.current() != e { // the server has answered initialize
+		return err
+	}
+	older, ok := t.older(err)
+	if !ok {
+		return err
+	}
+	c.log.Debug("no Streamable HTTP, falling back to HTTP+SSE", "because", err)
+	_ = c.link.Load().end()
+	c.transport = older
+	if olderErr := c.dial(ctx); olderErr != nil {
+		return fmt.Errorf("%w; and over HTTP+SSE: %w", err, olderErr)
+	}
+	if olderErr := c.adopt(ctx, e); olderErr != nil {
+		return fmt.Errorf("%w; and over HTTP+SSE: %w", err, olderErr)
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// oldServer is a server of revision 2024-11-05 over HTTP+SSE.
+type oldServer struct {
+	t        *testing.T
+	posted   int           // status of POST to the stream's own URL
+	endpoint string        // what the stream names
+	begin    string        // written before that
+	delay    time.Duration // before the endpoint
+	say      chan string   // messages for the client; closed to end the stream
+	got      chan message  // what it posted to the endpoint
+	left     chan struct{} // closed when the stream has ended
+}
+
+func newOldServer(t *testing.T) *oldServer {
+	return &oldServer{
+		t: t, posted: 405, endpoint: "/messages?session=secret-session",
+		say: make(chan string, 16), got: make(chan message, 16), left: make(chan struct{}),
+	}
+}
+
+func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("X-Key") != "k" {
+		s.t.Errorf("%s without the header of the transport", r.Method)
+	}
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path == "/messages":
+		raw, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		if m.Params.Name == "refused" {
+			http.Error(w, "no such session: secret-session", http.StatusGone)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "Accepted")
+		s.got <- m
+	case r.Method == http.MethodPost:
+		w.WriteHeader(s.posted)
+	default:
+		s.stream(w, r)
+	}
+}
+
+func (s *oldServer) stream(w http.ResponseWriter, r *http.Request) {
+	defer close(s.left)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.(http.Flusher).Flush()
+	select {
+	case <-time.After(s.delay):
+	case <-r.Context().Done():
+		return
+	}
+	fmt.Fprintf(w, "%sevent: endpoint\ndata: %s\n\n", s.begin, s.endpoint)
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case data, ok := <-s.say:
+			if !ok {
+				return
+			}
+			fmt.Fprintf(w, ": keep-alive\n\nevent: message\ndata: %s\n\n", data)
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// shake does the server's part of the handshake.
+func (s *oldServer) shake() {
+	s.say <- strings.Replace(handshakeAnswer(<-s.got), "2025-11-25", "2024-11-05", 1)
+	<-s.got
+}
+
+// withOldServer runs f with a client that is connected to s by transport, which
+// is given the URL.
+func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) mcpclient.Transport, f func(t *testing.T, c *mcpclient.Client)) {
+	server := memhttp.New(s)
+	defer server.Close()
+	go s.shake()
+	o := samples(mcpclient.Options{}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return tea(), nil
+	})
+	if _, direct := transport("", nil).(*mcpclient.SSE); direct {
+		o.Revision = mcpclient.Revision20241105
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
+	cancel() // the connection outlives it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	f(t, c)
+}
+
+func direct(url string, client *http.Client) mcpclient.Transport {
+	return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
+}
+
+func fallingBack(url string, client *http.Client) mcpclient.Transport {
+	return &mcpclient.HTTP{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
+}
+
+func TestSSE(t *testing.T) {
+	for name, transport := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
+		for _, posted := range []int{400, 404, 405} {
+			t.Run(fmt.Sprint(name, posted), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newOldServer(t)
+					s.posted = posted
+					withOldServer(t, s, transport, func(t *testing.T, c *mcpclient.Client) {
+						if got := c.Server(); got.Revision != mcpclient.Revision20241105 || got.SessionID != "" {
+							t.Errorf("got %+v", got)
+						}
+						go func() {
+							call := <-s.got
+							s.say <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
+							if answer := <-s.got; string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea") {
+								t.Errorf("got %+v", answer)
+							}
+							s.say <- answerTo(call)
+						}()
+						callText(t, t.Context(), c, "a", "a")
+						_, err := c.CallTool(t.Context(), "refused", nil)
+						if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
+							t.Errorf("got %v", err)
+						}
+						if err := c.Close(); err != nil {
+							t.Error(err)
+						}
+						<-s.left
+					})
+				})
+			})
+		}
+	}
+}
+
+// The stream is the connection: when it ends all calls end, at once.
+func TestSSEStreamLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newOldServer(t)
+		withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
+			start := time.Now()
+			failed := make(chan error)
+			for range 3 {
+				go func() {
+					_, err := c.CallTool(t.Context(), "a", nil)
+					failed <- err
+				}()
+			}
+			synctest.Wait()
+			close(s.say)
+			for range 3 {
+				if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+					t.Errorf("got %v", err)
+				}
+			}
+			<-c.Done()
+			within(t, "failing the calls", start, 0)
+		})
+	})
+}
+
+func TestSSEMessageTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newOldServer(t)
+		withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
+			go func() {
+				<-s.got
+				s.say <- strings.Repeat("x", 2000)
+				s.say <- answerTo(<-s.got)
+			}()
+			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+				t.Errorf("got %v", err)
+			}
+			callText(t, t.Context(), c, "b", "b")
+		})
+	})
+}
+
+func TestSSEEndpoint(t *testing.T) {
+	const ok = ""
+	for name, test := range map[string]struct {
+		change func(*oldServer)
+		want   string
+	}{
+		"absolute":       {func(s *oldServer) { s.endpoint = "http://memhttp.test/messages?a=b" }, ok},
+		"without slash":  {func(s *oldServer) { s.endpoint = "messages" }, ok},
+		"comment first":  {func(s *oldServer) { s.begin = ": hello\n\nretry: 5\n\n" }, ok},
+		"other host":     {func(s *oldServer) { s.endpoint = "http://other.test/messages" }, "another origin (http://other.test)"},
+		"other scheme":   {func(s *oldServer) { s.endpoint = "https://memhttp.test/messages" }, "another origin"},
+		"other port":     {func(s *oldServer) { s.endpoint = "http://memhttp.test:81/messages" }, "another origin"},
+		"no scheme":      {func(s *oldServer) { s.endpoint = "//other.test/messages" }, "another origin"},
+		"not a URL":      {func(s *oldServer) { s.endpoint = "http://[::1" }, "not a URL"},
+		"long":           {func(s *oldServer) { s.endpoint = "/" + strings.Repeat("a", 8<<10) }, "not a URL of up to 8192 bytes"},
+		"another event":  {func(s *oldServer) { s.begin = "data: {}\n\n" }, `the first event is "message"`},
+		"no endpoint":    {func(s *oldServer) { s.delay = time.Hour }, "no endpoint within 10s"},
+		"within seconds": {func(s *oldServer) { s.delay = 9 * time.Second }, ok},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newOldServer(t)
+				test.change(s)
+				server := memhttp.New(s)
+				defer server.Close()
+				transport := &mcpclient.SSE{URL: server.URL() + "/sse", Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
+				c, err := transport.Dial(t.Context())
+				if test.want != ok {
+					if err == nil || !strings.Contains(err.Error(), test.want) {
+						t.Errorf("got %v, want %q", err, test.want)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)); err != nil {
+					t.Error(err)
+				}
+				if m := <-s.got; m.Method != "a" {
+					t.Errorf("got %+v", m)
+				}
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+// A server that is neither: both failures are told.
+func TestSSEFallbackFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, "<html>welcome")
+				return
+			}
+			http.Error(w, "nothing to post here", http.StatusMethodNotAllowed)
+		}))
+		defer s.Close()
+		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
+		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html"`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q in it", err, want)
+			}
+		}
+	})
+	for _, url := range []string{"", "ftp://h", "http://"} {
+		if _, err := (&mcpclient.SSE{URL: url}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "SSE.URL") {
+			t.Errorf("%q: got %v", url, err)
+		}
+	}
+}
