@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -44,12 +45,20 @@ var scenarios = map[string]scenario{
 	"http-invalid-tool-headers":           useTools,
 	"json-schema-ref-no-deref":            listTools,
 	"json-schema-2020-12-preservation":    echoSchema,
+	"sep-2640-client-no-prefetch":         listSkills,
+	"sep-2640-client-verify-digest":       loadSkills,
+	"sep-2640-client-verify-size":         loadSkills,
+	"sep-2640-client-verify-frontmatter":  loadSkills,
 }
 
 func run(args []string, env func(string) string) error {
 	name := env("MCP_CONFORMANCE_SCENARIO")
 	play, ok := scenarios[name]
-	if !ok {
+	protected := strings.HasPrefix(name, "auth/")
+	switch {
+	case protected:
+		play = useTools
+	case !ok:
 		return fmt.Errorf("no scenario %q", name)
 	}
 	if len(args) < 2 {
@@ -58,7 +67,17 @@ func run(args []string, env func(string) string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
 	defer cancel()
 	s := &session{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT"))}
-	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: args[len(args)-1]}, s.options())
+	server := &mcpclient.HTTP{URL: args[len(args)-1]}
+	opts := s.options()
+	if protected {
+		auth, err := authorization(ctx, server.URL, name, s.context)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = auth.Close() }()
+		server.Client, opts.Revision = auth.Client(), env("MCP_CONFORMANCE_PROTOCOL_VERSION")
+	}
+	client, err := mcpclient.Connect(ctx, server, opts)
 	if err != nil {
 		return err
 	}

@@ -103,3 +103,32 @@ func echoSchema(ctx context.Context, s *session) error {
 	}
 	return errors.New("the tool with the schema is not listed")
 }
+
+func listSkills(ctx context.Context, s *session) error {
+	for _, err := range s.Skills(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadSkills loads every skill that the server lists and reads its files. One
+// that does not hold what its entry promises is not used; that is no failure.
+func loadSkills(ctx context.Context, s *session) error {
+	for skill, err := range s.Skills(ctx) {
+		if err != nil {
+			return err
+		}
+		loaded, err := s.LoadSkill(ctx, skill)
+		for _, file := range skill.Files {
+			if err == nil {
+				_, err = loaded.Read(ctx, file.URI)
+			}
+		}
+		if _, unfit := errors.AsType[*mcpclient.SkillError](err); err != nil && !unfit {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,6 +1,3 @@
-// The conformance program is the client that the official conformance suite
-// runs for its auth scenarios. The suite gives the server's URL as the last
-// argument, and the scenario in environment variables.
 package main
 
 import (
@@ -12,52 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 // document is the client id metadata document that the suite knows.
 const document = "https://conformance-test.local/client-metadata.json"
-
-func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
-	defer cancel()
-	if err := run(ctx, os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// run signs in, lists the tools and calls the first one.
-func run(ctx context.Context, serverURL, scenario, revision string) (err error) {
-	opts, err := options(ctx, serverURL, scenario)
-	if err != nil {
-		return err
-	}
-	auth, err := oauth.New(serverURL, opts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = auth.Close() }()
-	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: serverURL, Client: auth.Client()}, &mcpclient.Options{Revision: revision})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	for tool, err := range client.Tools(ctx) {
-		if err != nil {
-			return err
-		}
-		if _, err := client.CallTool(ctx, tool.Name, map[string]any{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // scenarioContext is what the suite provisions for some scenarios.
 type scenarioContext struct {
@@ -72,10 +30,12 @@ type scenarioContext struct {
 	ValidJWT         string `json:"valid_jwt"`
 }
 
-func options(ctx context.Context, serverURL, scenario string) (*oauth.Options, error) {
+// authorization makes what signs in at a protected server. The suite plays the
+// authorization server, and no person is needed: see browse.
+func authorization(ctx context.Context, serverURL, scenario string, raw json.RawMessage) (*oauth.Transport, error) {
 	var given scenarioContext
-	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
-		if err := json.Unmarshal([]byte(text), &given); err != nil {
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &given); err != nil {
 			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
 		}
 	}
@@ -84,8 +44,10 @@ func options(ctx context.Context, serverURL, scenario string) (*oauth.Options, e
 		opts.DPoP = &oauth.DPoP{Require: true}
 	}
 	var err error
-	opts.Grant, err = grant(ctx, serverURL, scenario, &given)
-	return opts, err
+	if opts.Grant, err = grant(ctx, serverURL, scenario, &given); err != nil {
+		return nil, err
+	}
+	return oauth.New(serverURL, opts)
 }
 
 func grant(ctx context.Context, serverURL, scenario string, given *scenarioContext) (oauth.Grant, error) {
