@@ -86,9 +86,16 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	}
 }
 
-// decodeResult is json.Unmarshal, without the pass over the whole text that a
-// type which reads itself makes needless.
+// maxElements bounds the items of a page, the blocks of a result, the messages
+// of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
+const maxElements = 10_000
+
+// decodeResult is json.Unmarshal within a bound, and without the pass over the
+// whole text that a type which reads itself makes needless.
 func decodeResult(raw json.RawMessage, result any) error {
+	if err := jsonrpc.LimitArrays(raw, maxElements, "structuredContent"); err != nil {
+		return err
+	}
 	if u, ok := result.(json.Unmarshaler); ok {
 		return u.UnmarshalJSON(raw)
 	}

@@ -241,6 +241,11 @@ func decodeContents(raw json.RawMessage, depth int) ([]Content, error) {
 		}
 		return []Content{c}, nil
 	}
+	if raw[0] == '[' {
+		if err := jsonrpc.LimitArray(raw, maxElements); err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
+	}
 	var blocks []json.RawMessage
 	if err := json.Unmarshal(raw, &blocks); err != nil {
 		return nil, fmt.Errorf("content is neither a block nor a list of blocks: %s", quote(raw))

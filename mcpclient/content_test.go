@@ -180,7 +180,7 @@ func nestedResults(n int) string {
 }
 
 func TestContentDepth(t *testing.T) {
-	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 1000} {
+	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 400} {
 		c, err := DecodeContent(json.RawMessage(nestedResults(n)))
 		if err != nil {
 			t.Fatal(err)
@@ -278,4 +278,37 @@ func FuzzDecodeContent(f *testing.F) {
 			t.Errorf("got -, want +:\n%s", diff)
 		}
 	})
+}
+
+// What a server lists, says or asks has a bound on its parts, not only on its
+// bytes: an empty block takes three bytes of a message and hundreds of memory.
+func TestContentIsBoundedInParts(t *testing.T) {
+	many := func(part string) string {
+		return "[" + strings.Repeat(part+",", maxElements) + part + "]"
+	}
+	for name, decode := range map[string]func() error{
+		"result": func() error {
+			return decodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))
+		},
+		"list": func() error {
+			members := map[string]json.RawMessage{}
+			return decodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &members)
+		},
+		"prompt": func() error {
+			return decodeResult(json.RawMessage(`{"messages":`+many("{}")+`}`), new(GetPromptResult))
+		},
+		"message": func() error {
+			return new(SamplingMessage).UnmarshalJSON([]byte(`{"role":"user","content":` + many("{}") + `}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := decode(); err == nil || !strings.Contains(err.Error(), "more than 10000 elements") {
+				t.Errorf("got %v, want an error about the bound", err)
+			}
+		})
+	}
+	structured := `{"content":[],"structuredContent":` + many("1") + `}`
+	if err := decodeResult(json.RawMessage(structured), new(CallToolResult)); err != nil {
+		t.Errorf("structured content stays raw and has no such bound: %v", err)
+	}
 }

@@ -111,16 +111,17 @@
 //
 // The client owns its goroutines: one reader for each connection that is shared,
 // one for each handler, one for each [Subscription], one for notifications while
-// there are any, and up to 16
-// that send what nobody waits for. Over HTTP there is no reader; there is one
-// goroutine for the server's standalone stream, and one for a response while
-// its rest is being drained. [Client.Close] ends and awaits all of them.
+// there are any, and up to 16 that send what nobody waits for. Over HTTP there is
+// no reader; there is one goroutine for the server's standalone stream, and one
+// for a response while its rest is being drained. [Client.Close] ends and awaits
+// all of them.
 //
 // # Bounds
 //
 // Whatever a server controls is bounded:
 //
 //	one message                             32 MiB     MaxMessage of the transport
+//	items of a page, blocks of a result     10,000
 //	messages in one batch                   1,000
 //	requests of the server at one time      16         Options.MaxServerRequests
 //	questions in one input round            the same

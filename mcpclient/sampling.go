@@ -225,6 +225,9 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if c.offers.sampling == nil {
 		return nil, refuse(CodeMethodNotFound, "sampling is not available")
 	}
+	if err := jsonrpc.LimitArrays(raw, maxElements); err != nil {
+		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)
+	}
 	params := new(CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %s", cut(err.Error()))

@@ -241,7 +241,7 @@ func (t *Task) request(method string) *request {
 
 func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {
 	result := &CallToolResult{tool: t.tool}
-	if err := json.Unmarshal(raw, result); err != nil {
+	if err := decodeResult(raw, result); err != nil {
 		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
 	}
 	return result, nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -164,6 +165,39 @@ func Members(object []byte, visit func(key, value []byte)) error {
 		}
 		visit(key, object[start:s.pos])
 		return nil
+	})
+}
+
+// LimitArrays reports a member of the object, other than those in except, that
+// is an array of more than max elements: decoding costs memory for each of them,
+// however short they are.
+func LimitArrays(object []byte, max int, except ...string) error {
+	s := scanner{data: object}
+	return s.object(func(key []byte) error {
+		if s.peek() != '[' || slices.Contains(except, string(key)) {
+			return s.value()
+		}
+		if err := s.limited(max); err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// LimitArray reports an array of more than max elements.
+func LimitArray(array []byte, max int) error {
+	s := scanner{data: array}
+	return s.limited(max)
+}
+
+// limited moves past an array of at most max elements.
+func (s *scanner) limited(max int) error {
+	count := 0
+	return s.array(func() error {
+		if count++; count > max {
+			return fmt.Errorf("more than %d elements", max)
+		}
+		return s.value()
 	})
 }
 

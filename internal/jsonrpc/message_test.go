@@ -163,6 +163,25 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+func TestLimitArrays(t *testing.T) {
+	tests := []struct {
+		in   string
+		fits bool
+	}{
+		{`{}`, true},
+		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // what is nested is inside an element
+		{`{"a":[],"raw":[1,2,3,4]}`, true},
+		{`{"a":[[1,2,3,4],{}]}`, true},
+		{`{"a":[1,2,3,4]}`, false},
+		{`{"x":1,"a":[{},{},{},{}]}`, false},
+	}
+	for _, tt := range tests {
+		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
+			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
+		}
+	}
+}
+
 // FuzzParse holds Parse against encoding/json: what encoding/json refuses may
 // pass in the parts that are decoded later, but what it reads must be read the
 // same.
