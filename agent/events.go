@@ -73,7 +73,7 @@ type ModelEnd struct {
 	ToolCalls  []llms.ToolCall
 	StopReason string // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
 	Usage      Usage
-	Streamed   bool // Text came as TextDelta already
+	Streamed   bool // all of Text came as TextDelta already
 	Duration   time.Duration
 }
 

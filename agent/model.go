@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -28,8 +29,11 @@ func (r *run) ask(final bool) (*reply, error) {
 	if final && !a.rules.toolsAtEnd {
 		tools = nil
 	}
-	streams := a.streams()
-	options, model := r.callOptions(tools, streams, final)
+	var stream *streamed
+	if a.streams() {
+		stream = &streamed{run: r, turn: r.turn}
+	}
+	options, model := r.callOptions(tools, stream, final)
 	if !r.emit(&ModelStart{Turn: r.turn, Model: model, Final: final, Messages: messages}) {
 		return nil, r.ended()
 	}
@@ -50,7 +54,7 @@ func (r *run) ask(final bool) (*reply, error) {
 	if reply.model == "" {
 		reply.model = model
 	}
-	if !r.emit(reply.event(r.turn, streams, time.Since(start))) {
+	if !r.emit(reply.event(r.turn, stream.has(reply.text), time.Since(start))) {
 		return nil, r.ended()
 	}
 	return reply, nil
@@ -70,7 +74,7 @@ func (a *Agent) streams() bool {
 
 // callOptions completes the caller's options and tells which model they ask
 // for. What the agent decides comes last.
-func (r *run) callOptions(tools []llms.Tool, streams, final bool) (options []llms.CallOption, model string) {
+func (r *run) callOptions(tools []llms.Tool, stream *streamed, final bool) (options []llms.CallOption, model string) {
 	var asked llms.CallOptions
 	for _, set := range r.agent.opts.CallOptions {
 		set(&asked)
@@ -78,8 +82,8 @@ func (r *run) callOptions(tools []llms.Tool, streams, final bool) (options []llm
 	decide := func(o *llms.CallOptions) {
 		o.Tools, o.Functions = r.agent.rules.definitions(tools), nil
 		o.StreamingFunc, o.StreamingReasoningFunc = nil, nil
-		if streams {
-			o.StreamingFunc = r.streamer()
+		if stream != nil {
+			o.StreamingFunc = stream.take
 		}
 		switch {
 		case len(tools) == 0:
@@ -92,15 +96,38 @@ func (r *run) callOptions(tools []llms.Tool, streams, final bool) (options []llm
 	return append(slices.Clip(r.agent.opts.CallOptions), decide), asked.Model
 }
 
-// streamer takes pieces of text from the model, on any goroutine.
-func (r *run) streamer() func(context.Context, []byte) error {
-	turn := r.turn
-	return func(_ context.Context, chunk []byte) error {
-		if len(chunk) > 0 && !r.emit(&TextDelta{Turn: turn, Text: string(chunk)}) {
-			return r.ended()
-		}
+// streamed is the text of a turn as it comes from a model that streams.
+type streamed struct {
+	run  *run
+	turn int
+
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// take takes a piece of text from the model, on any goroutine.
+func (s *streamed) take(_ context.Context, chunk []byte) error {
+	if len(chunk) == 0 {
 		return nil
 	}
+	s.mu.Lock()
+	s.text.Write(chunk)
+	s.mu.Unlock()
+	if !s.run.emit(&TextDelta{Turn: s.turn, Text: string(chunk)}) {
+		return s.run.ended()
+	}
+	return nil
+}
+
+// has reports whether all of the text came in pieces. A model may not stream
+// although it was asked to, or not everything, such as a refusal.
+func (s *streamed) has(text string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return text != "" && s.text.String() == text
 }
 
 // withSystem puts the system prompt before the messages, joined with system

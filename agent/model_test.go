@@ -34,6 +34,26 @@ func streams(pieces ...string) step {
 	}
 }
 
+// A model may not stream although it was asked to; what it says is then told
+// once, at the end.
+func TestModelThatDoesNotStream(t *testing.T) {
+	ended := false
+	for e, err := range newAgent(t, play(says("hello")), &agent.Options{Stream: agent.StreamAlways}).Events(t.Context(), human("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, ok := e.(*agent.ModelEnd); ok {
+			ended = true
+			if end.Text != "hello" || end.Streamed {
+				t.Errorf("model end: text %q, streamed %v, want hello, which was not streamed", end.Text, end.Streamed)
+			}
+		}
+	}
+	if !ended {
+		t.Error("the model did not end")
+	}
+}
+
 func TestStreaming(t *testing.T) {
 	plain, declared := play(streams("a", "", "b")), streaming{play(streams("a", "", "b"))}
 	for name, test := range map[string]struct {
