@@ -55,9 +55,6 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		Capabilities: result.Capabilities,
 		Instructions: result.Instructions,
 	}
-	if l.exchange != nil {
-		server.SessionID = l.exchange.sessionID()
-	}
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}

@@ -39,7 +39,8 @@ type Options struct {
 	// OnNotification, when set, gets every notification of the server, one at a
 	// time, in the order of arrival, from one goroutine. It may call the client.
 	// While it is slow later notifications wait; beyond MaxNotifications the
-	// oldest are dropped and counted in the log.
+	// oldest are dropped and counted in the log. A modern server announces
+	// changes of its lists and resources to those who ask: see [Client.Subscribe].
 	OnNotification func(*Notification)
 
 	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves

@@ -91,7 +91,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOptio
 		URI string `json:"uri"`
 	}{uri})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
 	var result struct {
 		ReadResourceResult

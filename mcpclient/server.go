@@ -9,7 +9,6 @@ type Server struct {
 	Info         Implementation
 	Capabilities ServerCapabilities
 	Instructions string // a hint for the model on how to use the server
-	SessionID    string // Streamable HTTP of the legacy era; treat it as a secret
 }
 
 // ServerCapabilities is what a server declared. Nil means not offered.
@@ -44,6 +43,16 @@ type ListCapability struct {
 type ResourceCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 	Subscribe   bool `json:"subscribe,omitempty"`
+}
+
+// SessionID is the id of the session, "" where there is none: it exists over
+// Streamable HTTP in the legacy era, when the server gave one, and changes when
+// a new session begins. Treat it as a secret.
+func (c *Client) SessionID() string {
+	if x := c.link.Load().exchange; x != nil {
+		return x.sessionID()
+	}
+	return ""
 }
 
 // requirement names the capability that a method needs, "" for none.

@@ -135,7 +135,7 @@ func TestSessionLost(t *testing.T) {
 		if err != nil || len(names) != 1 {
 			t.Errorf("got %q, %v", names, err)
 		}
-		if got := c.Server().SessionID; got != "s-2" {
+		if got := c.SessionID(); got != "s-2" {
 			t.Errorf("got session %q", got)
 		}
 		got := s.seen()
@@ -263,7 +263,7 @@ func TestSessionLostWhileIdle(t *testing.T) {
 		s.streams = make(chan struct{})
 		s.mu.Unlock()
 		time.Sleep(10 * time.Second)
-		if got := c.Server().SessionID; got != "s-2" {
+		if got := c.SessionID(); got != "s-2" {
 			t.Errorf("got session %q and requests %q", got, s.seen())
 		}
 	})

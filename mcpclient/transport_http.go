@@ -25,7 +25,9 @@ type HTTP struct {
 	// Client makes the requests; it is never changed or closed. Without a
 	// CheckRedirect of its own, redirects to another origin are refused.
 	// Default: a client that keeps enough idle connections for many concurrent
-	// calls.
+	// calls. A Timeout of it would cut long calls and standing streams: bound
+	// calls by their contexts instead. Errors of its Transport can be found with
+	// errors.As in the errors of calls.
 	Client *http.Client
 
 	// Header is added to every request. A User-Agent in it replaces "mcpchain"

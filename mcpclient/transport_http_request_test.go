@@ -98,7 +98,7 @@ func TestBearerToken(t *testing.T) {
 			if err := c.Ping(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := c.Server().SessionID; got != session {
+			if got := c.SessionID(); got != session {
 				t.Errorf("%q: got session %q, want %q", token, got, session)
 			}
 			all := requests()

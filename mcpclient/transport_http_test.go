@@ -17,7 +17,7 @@ const overJSON = "json" // the way of conversations about HTTP itself
 
 func TestHTTPHeaders(t *testing.T) {
 	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		if got := c.Server().SessionID; got != "s-1" {
+		if got := c.SessionID(); got != "s-1" {
 			t.Errorf("got session %q", got)
 		}
 		callText(t, ctx, c, "a", "done")
@@ -26,7 +26,7 @@ func TestHTTPHeaders(t *testing.T) {
 		{name: "http_legacy", way: overJSON, opts: legacy(), play: inSession},
 		{name: "http_2025-03-26", way: overJSON, opts: mcpclient.Options{Revision: mcpclient.Revision20250326}, play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if got := c.Server().SessionID; got != "" {
+			if got := c.SessionID(); got != "" {
 				t.Errorf("got session %q", got)
 			}
 			for _, name := range []string{"us west 1", "Hello, 世界", " padded ", "line1\nline2", "\tindented", "=?base64?literal?=", "日本語", ""} {

@@ -127,7 +127,7 @@ func TestSSE(t *testing.T) {
 					s := newOldServer(t)
 					s.posted = posted
 					withOldServer(t, s, transport, func(t *testing.T, c *mcpclient.Client) {
-						if got := c.Server(); got.Revision != mcpclient.Revision20241105 || got.SessionID != "" {
+						if got := c.Server(); got.Revision != mcpclient.Revision20241105 || c.SessionID() != "" {
 							t.Errorf("got %+v", got)
 						}
 						go func() {

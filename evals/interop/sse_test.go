@@ -60,11 +60,11 @@ func TestGoSDKForgetsSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	before := c.Server().SessionID
+	before := c.SessionID()
 	restart()
 	listAll(t, ctx, c)
 	callAll(t, ctx, c)
-	if after := c.Server().SessionID; before == "" || after == "" || after == before {
+	if after := c.SessionID(); before == "" || after == "" || after == before {
 		t.Errorf("got session %q, then %q", before, after)
 	}
 }
