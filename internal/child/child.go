@@ -24,6 +24,9 @@ const (
 	// drainTimeout bounds what is still read after the process has exited, while
 	// a descendant of it holds its output open.
 	drainTimeout = 200 * time.Millisecond
+
+	// killTimeout bounds the wait for the end of what was killed.
+	killTimeout = 5 * time.Second
 )
 
 // Spec says what to run.
@@ -161,9 +164,9 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 // terminates the job that all descendants belong to.
 //
 // When the context ends, Stop goes straight to SIGKILL. It returns when all has
-// ended, at the latest StopTimeout after SIGKILL, and later calls return the
-// same: nil, or that the process survived, as one can that waits inside the
-// operating system.
+// ended, at the latest 5 s after SIGKILL, and later calls return the same: nil,
+// or that the process or a descendant survived, as one can that waits inside
+// the operating system.
 func (p *Process) Stop(ctx context.Context) error {
 	p.discard.Do(func() {
 		p.wg.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })

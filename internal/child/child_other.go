@@ -18,6 +18,8 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 
 func (g *group) alive() bool { return false }
 
+func (g *group) runs() bool { return g.alive() }
+
 func (g *group) terminate() { g.kill() }
 
 func (g *group) kill() { _ = g.cmd.Process.Kill() }

@@ -23,6 +23,9 @@ import (
 
 const roleVariable = "MCPCHAIN_CHILD_ROLE"
 
+// patience is for what takes a moment, on a machine that has much else to do.
+const patience = 30 * time.Second
+
 // TestMain makes this program the child process of its own tests.
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
@@ -154,7 +157,7 @@ func TestStopByClosingInput(t *testing.T) {
 	if got := p.Status(); got != "" {
 		t.Errorf("status while running: got %q, want none", got)
 	}
-	within(t, 3*time.Second, "Stop", func() {
+	within(t, patience, "Stop", func() {
 		if err := p.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -215,7 +218,7 @@ func TestStopAtOnceWhenContextEnded(t *testing.T) {
 	readLine(t, p.Stdout())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	within(t, 5*time.Second, "Stop", func() {
+	within(t, patience, "Stop", func() {
 		if err := p.Stop(ctx); err != nil {
 			t.Error(err)
 		}
@@ -261,19 +264,19 @@ func TestDescendantHoldsPipes(t *testing.T) {
 	t.Run("head exits", func(t *testing.T) {
 		p := start(t, "abandon", func(s *Spec) { s.StopTimeout = 300 * time.Millisecond })
 		var out []byte
-		within(t, 3*time.Second, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
+		within(t, patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
 		<-p.Done()
 		if got, want := p.Status(), "exit status 7"; got != want {
 			t.Errorf("got status %q, want %q", got, want)
 		}
-		within(t, 3*time.Second, "Stop", func() { _ = p.Stop(t.Context()) })
+		within(t, patience, "Stop", func() { _ = p.Stop(t.Context()) })
 		first, _, _ := strings.Cut(string(out), "\n")
 		expectDead(t, first)
 	})
 	t.Run("head stays", func(t *testing.T) {
 		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
 		pid := readLine(t, p.Stdout())
-		within(t, 3*time.Second, "Stop", func() { _ = p.Stop(t.Context()) })
+		within(t, patience, "Stop", func() { _ = p.Stop(t.Context()) })
 		expectDead(t, pid)
 	})
 }
@@ -400,8 +403,8 @@ func TestStderrWriterStuck(t *testing.T) {
 		s.StopTimeout = 100 * time.Millisecond
 		s.Stderr = writerFunc(func(b []byte) (int, error) { <-release; return len(b), nil })
 	})
-	within(t, 10*time.Second, "the end of the process", func() { <-p.exited })
-	within(t, 5*time.Second, "Stop", func() {
+	within(t, patience, "the end of the process", func() { <-p.exited })
+	within(t, patience, "Stop", func() {
 		if err := p.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -3,7 +3,13 @@
 package child
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -35,6 +41,26 @@ func (g *group) alive() bool {
 		}
 		return syscall.Kill(-g.id, 0) != syscall.ESRCH
 	}
+}
+
+// runs reports whether the group has members that have not ended. A zombie has:
+// it waits for its parent to ask for its status, which some never do. Where the
+// system does not tell, every member counts as running.
+func (g *group) runs() bool {
+	if !g.alive() {
+		return false
+	}
+	paths, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(paths) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		stat, _ := os.ReadFile(path) // it may have ended meanwhile
+		// proc_pid_stat(5): after the name, which may hold anything, come the
+		// state, the parent and the group.
+		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		return len(f) > 2 && f[2] == strconv.Itoa(g.id) && f[0] != "Z" && f[0] != "X"
+	})
 }
 
 func (g *group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }

@@ -69,6 +69,8 @@ func (g *group) alive() bool {
 	return g.job != 0
 }
 
+func (g *group) runs() bool { return g.alive() }
+
 func (g *group) terminate() { g.kill() }
 
 func (g *group) kill() {

@@ -27,12 +27,31 @@ func (p *Process) descend() {
 		return
 	}
 	p.group.kill()
-	p.gone(p.stopTimeout, drainTimeout, nil)
-	select {
-	case <-p.exited:
-	default:
-		p.stopErr = fmt.Errorf("process %d did not end within %v of being killed", p.Pid(), p.stopTimeout)
+	if p.stopErr = awaitEnd(p.exited, p.group.runs); p.stopErr != nil {
+		p.stopErr = fmt.Errorf("process %d: %w", p.Pid(), p.stopErr)
 	}
+}
+
+// awaitEnd waits for the end of a process that was killed, and then of what
+// runs of its group.
+func awaitEnd(exited <-chan struct{}, runs func() bool) error {
+	timer := time.NewTimer(killTimeout)
+	defer timer.Stop()
+	select {
+	case <-exited:
+	case <-timer.C:
+		return fmt.Errorf("it did not end within %v of being killed", killTimeout)
+	}
+	poll := time.NewTicker(groupPoll)
+	defer poll.Stop()
+	for runs() {
+		select {
+		case <-poll.C:
+		case <-timer.C:
+			return fmt.Errorf("a descendant did not end within %v of being killed", killTimeout)
+		}
+	}
+	return nil
 }
 
 // gone waits for the process to exit, and then for the rest of its group. It
