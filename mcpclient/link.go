@@ -21,6 +21,7 @@ type link struct {
 	mu     sync.Mutex
 	asking map[string]*asked // server requests being answered, by id
 	err    error             // why the connection ended by itself
+	unread int               // messages that could not be read
 }
 
 // exchanger is a Conn on which every request has a response channel of its own:

@@ -50,7 +50,7 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 // garbled fails the call that a message was meant for. One that came in the
 // response to a call can only be that call's.
 func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %v: %s", ErrInvalidResult, err, quote(data))
+	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, err, quote(data))
 	if from != nil {
 		return l.calls.Fail(from.ID, err)
 	}
@@ -58,11 +58,12 @@ func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (s
 	return false
 }
 
-// unreadable fails the call that a message was meant for. Where the message
-// does not tell that, it is the only call that waits, if it is one; but an
-// object that is whole and has no id was not the response to anything.
+// unreadable fails the call that a message was meant for. Where a message over
+// a bound does not tell that, it is the only call that waits, if it is one and
+// does not ask for the server's era. Everything else is noise, as of a server
+// that prints what it does.
 func (l *link) unreadable(c *Client, bad *MessageError) {
-	c.log.Warn("unreadable message from the server", "error", bad.Err)
+	l.warnUnreadable(c, bad)
 	if named(bad.Prefix, "method") {
 		return // a request or a notification
 	}
@@ -73,12 +74,28 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 		}
 		return
 	}
-	if isObject(bad.Prefix) && json.Valid(bad.Prefix) {
+	if !errors.Is(bad.Err, ErrMessageTooLarge) && !errors.Is(bad.Err, jsonrpc.ErrLargeBatch) {
 		return
 	}
 	pending := slices.DeleteFunc(l.calls.Pending(), func(call *jsonrpc.Call) bool { return call.Value.(*inFlight).listening != nil })
-	if len(pending) == 1 {
+	if len(pending) == 1 && (c.ready.Load() || pending[0].Value.(*inFlight).info.Method != "server/discover") {
 		l.calls.Fail(pending[0].ID, bad.Err)
+	}
+}
+
+// maxUnreadableWarnings bounds the warnings about one connection.
+const maxUnreadableWarnings = 100
+
+func (l *link) warnUnreadable(c *Client, bad *MessageError) {
+	l.mu.Lock()
+	l.unread++
+	n := l.unread
+	l.mu.Unlock()
+	switch {
+	case n < maxUnreadableWarnings:
+		c.log.Warn("unreadable message from the server", "error", bad.Err, "count", n)
+	case n == maxUnreadableWarnings:
+		c.log.Warn("unreadable message from the server, as were many: later ones are not logged", "error", bad.Err, "count", n)
 	}
 }
 

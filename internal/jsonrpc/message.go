@@ -131,13 +131,16 @@ func (m *Message) check() error {
 	return nil
 }
 
+// ErrLargeBatch says that an array holds more messages than it may.
+var ErrLargeBatch = errors.New("a batch of too many messages")
+
 // Batch splits an array of messages, at most max of them.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage
 	err := s.array(func() error {
 		if len(out) == max {
-			return fmt.Errorf("a batch of more than %d messages", max)
+			return fmt.Errorf("%w: more than %d", ErrLargeBatch, max)
 		}
 		start := s.pos
 		if err := s.value(); err != nil {
