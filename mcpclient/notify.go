@@ -31,9 +31,13 @@ type notice struct {
 	size int // of the message that it came in
 }
 
-// add queues a notification; beyond the bounds the oldest is dropped.
+// add queues a notification whose params are JSON; beyond the bounds the oldest is dropped.
 func (n *notifier) add(c *Client, note *Notification, size int) {
 	if c.opts.OnNotification == nil {
+		return
+	}
+	if note.Params != nil && !json.Valid(note.Params) {
+		c.log.Warn("dropped a notification: its params are not JSON", "method", cut(note.Method))
 		return
 	}
 	n.mu.Lock()

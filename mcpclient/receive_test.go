@@ -231,3 +231,23 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 		})
 	}
 }
+
+// A callback gets params that are JSON; a notification with others is dropped.
+func TestNotificationParamsAreJSON(t *testing.T) {
+	opts := legacy()
+	var seen observed
+	opts.OnNotification = func(n *mcpclient.Notification) {
+		if n.Params != nil && !json.Valid(n.Params) {
+			t.Errorf("got params %q, want JSON", n.Params)
+		}
+		seen.add(n)
+	}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for _, params := range []string{`{"a":1-2}`, `{"a" "b"}`, `{"a":"\q"}`} {
+			p.send(`{"method":"bad","params":%s}`, params)
+		}
+		p.send(`{"method":"good","params":{"a":1}}`)
+		p.send(`{"method":"bare"}`)
+		seen.check(t, "good", "bare")
+	})
+}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -133,4 +135,23 @@ func TestInputByHandOfOthers(t *testing.T) {
 			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
 		}
 	}}})
+}
+
+// The state of a round is sent back as it came, so it has to be JSON.
+func TestInvalidStateIsNotEchoed(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for _, state := range []string{`"\q"`, "\"a\tb\""} {
+			var call sync.WaitGroup
+			call.Go(func() {
+				if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+					t.Errorf("got %v, want %v", err, mcpclient.ErrInvalidResult)
+				}
+			})
+			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, p.next().ID, state)
+			synctest.Wait()
+			time.Sleep(time.Minute)
+			p.quiet()
+			call.Wait()
+		}
+	})
 }

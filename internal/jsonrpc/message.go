@@ -11,6 +11,10 @@ import (
 // Version is the value of the member jsonrpc.
 const Version = "2.0"
 
+// MaxID bounds, in bytes, the ids whose grammar is checked. A longer one is for
+// the receiver to refuse.
+const MaxID = 1 << 10
+
 // Message is the envelope of one message. Its raw members are slices of the
 // bytes it was parsed from; nil means absent.
 type Message struct {
@@ -112,6 +116,8 @@ func (m *Message) check() error {
 			return errors.New(`member "id" is neither a number nor a string`)
 		case c == 'n' && m.Method != "":
 			return errors.New(`a request with the id null`)
+		case len(m.ID) <= MaxID && !json.Valid(m.ID): // the scanner leaves the grammar to others, and an id is echoed
+			return errors.New(`member "id" is not JSON`)
 		}
 	}
 	answer := m.Result != nil || m.Error != nil
