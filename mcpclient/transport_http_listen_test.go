@@ -47,3 +47,43 @@ func TestConnectWaitsForStream(t *testing.T) {
 		})
 	}
 }
+
+// A standalone stream that lived is opened again soon, however little came over
+// it; one that ends at once is asked for ever more slowly. Clients that lost it
+// together do not come back together.
+func TestStandaloneStreamComesBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		lives       time.Duration
+		least, most int // connections in an hour
+	}{
+		"lives": {30 * time.Second, 110, 120},
+		"ends":  {0, 100, 250},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waits := map[time.Duration]bool{}
+			opened := 0
+			var ended time.Time
+			h := func(w http.ResponseWriter, r *http.Request, _ message) {
+				if opened++; opened > 20 {
+					waits[time.Since(ended)] = true
+				}
+				stream(w)
+				select {
+				case <-time.After(test.lives):
+				case <-r.Context().Done():
+				}
+				ended = time.Now()
+			}
+			overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if opened < test.least || opened > test.most {
+					t.Errorf("got %d connections, want %d to %d", opened, test.least, test.most)
+				}
+				if len(waits) < 10 {
+					t.Errorf("got %d different waits, want them to differ", len(waits))
+				}
+			})
+		})
+	}
+}

@@ -99,3 +99,71 @@ func TestHTTPEventTooLarge(t *testing.T) {
 		}
 	})
 }
+
+// A proxy cuts every connection after a minute, in which only comments came.
+// That is no failure, however often it happens.
+func TestHTTPQuietConnectionsLive(t *testing.T) {
+	var call message
+	var start time.Time
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		last := r.Header.Get("Last-Event-Id")
+		switch {
+		case r.Method == http.MethodPost:
+			call, start = m, time.Now()
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: 1\nretry: 1000\ndata:\n\n")
+			return
+		case last == "":
+			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
+			return
+		}
+		say := stream(w)
+		for range 6 {
+			fmt.Fprint(w, ": keep-alive\n\n")
+			w.(http.Flusher).Flush()
+			select {
+			case <-time.After(10 * time.Second):
+			case <-r.Context().Done():
+				return
+			}
+			if time.Since(start) > 15*time.Minute {
+				say(answerTo(call))
+				return
+			}
+		}
+	}
+	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		callText(t, t.Context(), c, "a", "a")
+	})
+}
+
+// Connections that end at once are failures, and there is an end to them. The
+// waits between them grow.
+func TestHTTPResumeGivesUp(t *testing.T) {
+	var opened []time.Time
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		if r.Method == http.MethodGet && r.Header.Get("Last-Event-Id") == "" {
+			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
+			return
+		}
+		opened = append(opened, time.Now())
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodPost {
+			fmt.Fprint(w, "id: 1\ndata:\n\n")
+		}
+	}
+	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if err == nil || !strings.Contains(err.Error(), "5 attempts brought nothing") {
+			t.Errorf("got %v, want that the attempts brought nothing", err)
+		}
+		if len(opened) != 6 {
+			t.Fatalf("got %d connections, want 6", len(opened))
+		}
+		for i, least := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+			if got := opened[i+1].Sub(opened[i]); got < least || got > 2*least {
+				t.Errorf("wait %d: got %v, want %v to %v", i, got, least, 2*least)
+			}
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
@@ -20,11 +21,14 @@ type eventStream struct {
 	lastID string        // of the last event that had one
 	retry  time.Duration // what the server asks to wait before a reconnect
 	opened int           // connections so far
-	quiet  int           // connections in a row that brought nothing
+	since  time.Time     // when the last connection was opened
+	failed int           // attempts in a row that were refused, or ended at once and brought nothing
+	polled bool          // the first connection is taken up again as soon as the server allows
 }
 
 const (
-	maxResumes     = 5 // connections in a row that bring nothing
+	maxResumes     = 5               // failed attempts in a row
+	livedTime      = 5 * time.Second // a connection that lasts as long has not failed
 	resumeDelay    = time.Second
 	maxResumeDelay = 30 * time.Second
 )
@@ -38,9 +42,10 @@ var errNoStream = errors.New("the response is no event stream")
 // returns what is left of it. A stream that ends before that, but after an event
 // with an id, is taken up again where it ended.
 func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver func([]byte) bool) (io.ReadCloser, error) {
-	s.opened, s.quiet = 1, 1
+	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	for {
 		satisfied, err := s.read(sse.NewReader(body, s.conn.max), deliver)
+		s.ended()
 		if satisfied {
 			return body, nil
 		}
@@ -62,8 +67,8 @@ func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver 
 // resume connects again until that succeeds or is refused for good.
 func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	for {
-		if s.quiet >= maxResumes {
-			return nil, fmt.Errorf("%d attempts brought nothing", s.quiet)
+		if s.failed >= maxResumes {
+			return nil, fmt.Errorf("%d attempts brought nothing", s.failed)
 		}
 		body, err := s.open(ctx)
 		if err == nil || ctx.Err() != nil || permanent(err) {
@@ -82,7 +87,7 @@ func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied 
 	for {
 		event, err := r.Next()
 		if event.HasID && fitsHeader(event.ID) {
-			s.lastID, s.quiet = event.ID, 0
+			s.lastID, s.failed = event.ID, 0
 		}
 		if event.HasRetry {
 			s.retry = event.Retry
@@ -95,10 +100,18 @@ func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied 
 		case len(event.Data) == 0 || event.Type != "message":
 			continue // an event that only sets the id or the retry time, or one of another protocol
 		}
-		s.quiet = 0
+		s.failed = 0
 		if deliver(event.Data) {
 			return true, nil
 		}
+	}
+}
+
+// ended looks at how long the last connection lasted: one that a proxy cut, or
+// a server that has its clients poll, is no failure, also when it was silent.
+func (s *eventStream) ended() {
+	if time.Since(s.since) >= livedTime {
+		s.failed = 0
 	}
 }
 
@@ -115,15 +128,16 @@ func eventError(err error) error {
 	return fmt.Errorf("the event stream broke: %w", err)
 }
 
-// wait is how long to wait before the next connection.
+// wait is how long to wait before the next connection. It differs among clients
+// that lost their streams together.
 func (s *eventStream) wait() time.Duration {
 	switch {
 	case s.opened == 0:
 		return 0
-	case s.opened == 1 && s.quiet == 0:
+	case s.opened == 1 && s.failed == 0 && s.polled:
 		return s.retry
 	}
-	return max(s.retry, min(resumeDelay<<min(s.quiet, 10), maxResumeDelay))
+	return max(s.retry, backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
 }
 
 // open opens the stream again after the last event that was seen, having waited
@@ -133,7 +147,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		return nil, err
 	}
 	s.opened++
-	s.quiet++
+	s.failed++
 	header := s.header.Clone()
 	if header == nil {
 		header = http.Header{}
@@ -145,6 +159,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.since = time.Now()
 	media := mediaType(resp)
 	if resp.StatusCode == http.StatusOK && media == mediaStream {
 		return resp.Body, nil
@@ -163,7 +178,7 @@ func permanent(err error) bool {
 }
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
-// ever more slowly while nothing comes over it.
+// ever more slowly while it ends at once.
 func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error {
 	x := c.exchange(ctx)
 	defer x.end()
@@ -177,6 +192,7 @@ func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), 
 			open()
 			wasOpen = true
 			s.listen(body, deliver)
+			s.ended()
 		case permanent(err):
 			if status, ok := errors.AsType[*HTTPError](err); ok && status.noStream(wasOpen) {
 				return nil
