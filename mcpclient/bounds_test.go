@@ -2,7 +2,9 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -258,6 +260,64 @@ func TestQuestionWithinQuestion(t *testing.T) {
 		callText(t, t.Context(), c, "a", "a")
 		if depth != 3 {
 			t.Errorf("got %d questions, want 3", depth)
+		}
+	})
+}
+
+// A cursor is sent back with every request for its page, and an id of an event
+// becomes a header: neither may be of any size.
+func TestCursorIsBounded(t *testing.T) {
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var size atomic.Int64
+		size.Store(64 << 10)
+		go func() {
+			for m := range p.inbox {
+				p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
+			}
+		}()
+		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			t.Errorf("at the bound: got %v", err)
+		}
+		for _, err := range c.Tools(t.Context()) {
+			if !errors.Is(err, mcpclient.ErrTooManyPages) || !strings.Contains(err.Error(), "repeated") {
+				t.Errorf("the same again: got %v, want %v", err, mcpclient.ErrTooManyPages)
+			}
+		}
+		size.Add(1)
+		for _, err := range c.Tools(t.Context()) {
+			if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "nextCursor: 65537 bytes") || len(err.Error()) > 4<<10 {
+				t.Errorf("over the bound: got %.200v, want an error about its size", err)
+			}
+		}
+	})
+}
+
+func TestEventIDIsBounded(t *testing.T) {
+	var resumed []string
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		last := r.Header.Get("Last-Event-Id")
+		switch {
+		case r.Method == http.MethodGet && last == "":
+			w.WriteHeader(http.StatusMethodNotAllowed) // no standalone stream
+			return
+		case r.Method == http.MethodGet:
+			resumed = append(resumed, last)
+			stream(w)(fmt.Sprintf(`{"id":%s,"error":{"code":1,"message":"end"}}`, "2"))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "id: %s\ndata:\n\nid: %s\ndata:\n\n", strings.Repeat("a", 1<<10), strings.Repeat("b", 1<<10+1))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		server, opts := httpServer(t, h), legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, _ = c.CallTool(t.Context(), "a", nil)
+		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
+			t.Errorf("got %d connections after %.20q, want one after the id at the bound", len(resumed), resumed)
 		}
 	})
 }

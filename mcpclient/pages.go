@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,18 +17,22 @@ type Page[T any] struct {
 	Items []*T
 
 	// NextCursor asks for the page after this one; nil on the last page. It is
-	// good for this connection only, and "" is a cursor like any other.
+	// good for this connection only, and "" is a cursor like any other. A page
+	// with one over 64 KiB is an error.
 	NextCursor *string
 
 	Cache CacheHint
 	Meta  json.RawMessage
 }
 
+// maxCursor bounds a cursor of the server, in bytes.
+const maxCursor = 64 << 10
+
 // list iterates over all pages of a list method whose items stand under key.
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
-		seen := map[string]bool{}
+		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
 			p, err := onePage[T](ctx, c, method, key, cursor, opts)
 			if err != nil {
@@ -40,17 +45,19 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 				}
 			}
 			next := p.NextCursor
-			switch {
-			case next == nil:
+			if next == nil {
 				return
-			case seen[*next]:
+			}
+			hash := sha256.Sum256([]byte(*next))
+			switch {
+			case seen[hash]:
 				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, quote([]byte(*next))))
 				return
 			case page == c.opts.MaxPages:
 				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.MaxPages)", method, ErrTooManyPages, page))
 				return
 			}
-			seen[*next] = true
+			seen[hash] = true
 			cursor = next
 		}
 	}
@@ -104,6 +111,9 @@ func decodePage[T any](members map[string]json.RawMessage, key string) (*Page[T]
 	if next, ok := members["nextCursor"]; ok {
 		if err := json.Unmarshal(next, &p.NextCursor); err != nil {
 			return nil, fmt.Errorf("nextCursor: %v", err)
+		}
+		if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
+			return nil, fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor)
 		}
 	}
 	p.Cache = hintOf(members["ttlMs"], members["cacheScope"])

@@ -115,9 +115,12 @@ func (s *eventStream) ended() {
 	}
 }
 
+// maxEventID bounds the id of an event, in bytes.
+const maxEventID = 1 << 10
+
 // fitsHeader reports whether an event id can be sent back.
 func fitsHeader(id string) bool {
-	return strings.IndexFunc(id, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
+	return len(id) <= maxEventID && strings.IndexFunc(id, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
 func eventError(err error) error {
