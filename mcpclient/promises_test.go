@@ -1,0 +1,175 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// What follows the answer is read for a second and for 4 KiB, so that the
+// connection can be used again, and no longer.
+func TestDrainIsBounded(t *testing.T) {
+	for name, test := range map[string]struct {
+		more []byte
+		want time.Duration
+	}{
+		"open":      {nil, time.Second},
+		"at most":   {bytes.Repeat([]byte(":\n"), 1<<10), time.Second},
+		"talkative": {bytes.Repeat([]byte(":\n"), 1<<20), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lasted time.Duration
+			h := func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Method == http.MethodGet {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				start := time.Now()
+				stream(w)(answerTo(m))
+				_, _ = w.Write(test.more)
+				<-r.Context().Done()
+				lasted = time.Since(start)
+			}
+			overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				callText(t, t.Context(), c, "a", "a")
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if lasted != test.want {
+					t.Errorf("the exchange was ended after %v, want %v", lasted, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A server without a session that answers 404 has no standalone stream, and
+// that is not worth a word.
+func TestNoStandaloneStream(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked atomic.Int32
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Method == http.MethodGet {
+					asked.Add(1)
+					w.WriteHeader(status)
+					return
+				}
+				stream(w)(answerTo(m))
+			})
+			var log bytes.Buffer
+			opts := legacy()
+			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			callText(t, t.Context(), c, "a", "a")
+			_ = c.Close()
+			if asked.Load() != 1 || log.Len() > 0 {
+				t.Errorf("status %d: asked %d times and logged %q, want once and nothing", status, asked.Load(), log.String())
+			}
+		})
+	}
+}
+
+// stuck is a transport whose connections take no message that contains text.
+type stuck struct {
+	mcpclient.Transport
+	text string
+}
+
+type stuckConn struct {
+	mcpclient.Conn
+	text string
+}
+
+func (s stuck) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := s.Transport.Dial(ctx)
+	return stuckConn{conn, s.text}, err
+}
+
+func (s stuckConn) Send(ctx context.Context, message []byte) error {
+	if strings.Contains(string(message), s.text) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Conn.Send(ctx, message)
+}
+
+// stuckPeer runs f with a client whose messages that contain text get stuck.
+func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpclient.Client, p *peer)) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		defer func() { _ = conn.Close() }()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+		go p.read()
+		go p.handshake()
+		c, err := mcpclient.Connect(t.Context(), stuck{transport, text}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		synctest.Wait()
+		f(c, p)
+	})
+}
+
+// What was never sent is not cancelled: the server does not know it.
+func TestUnsentIsNotCancelled(t *testing.T) {
+	stuckPeer(t, legacy(), "tools/call", func(c *mcpclient.Client, p *peer) {
+		ctx, cancel := context.WithTimeout(p.t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+			p.t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+		time.Sleep(time.Minute)
+		p.quiet()
+	})
+}
+
+// An answer that cannot be sent is given up after 30 s, which is logged.
+func TestSendingAnAnswerIsBounded(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	lost := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(log.String(), "answer to the server lost")
+	}
+	opts := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return tea(), nil
+	})
+	opts.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.Write(b)
+	}), nil))
+	stuckPeer(t, opts, `"tea"`, func(_ *mcpclient.Client, p *peer) {
+		p.ask("1")
+		time.Sleep(30*time.Second - time.Millisecond)
+		synctest.Wait()
+		if lost() {
+			p.t.Error("the answer was given up before 30 s")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if !lost() {
+			p.t.Error("the answer was not given up after 30 s")
+		}
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
