@@ -78,7 +78,7 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	}
 	var result discoverResult
 	if err := json.Unmarshal(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, quote(raw))
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
 	if !slices.Contains(result.SupportedVersions, e.revision) {
 		return nil, &RevisionError{Client: revisions(), Server: result.SupportedVersions}
@@ -142,7 +142,7 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
 	}
 	switch string(resultType) {
 	case "", `"complete"`:
@@ -154,7 +154,7 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		}
 		fallthrough
 	default:
-		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, quote(resultType))
+		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, c.quote(resultType))
 	}
 	switch {
 	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
@@ -185,7 +185,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	var asked map[string]InputRequest
 	if questions != nil {
 		if err := json.Unmarshal(questions, &asked); err != nil || asked == nil {
-			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, quote(questions))
+			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, c.quote(questions))
 		}
 		if len(asked) > c.opts.MaxServerRequests {
 			return nil, fmt.Errorf("%w: the server asks %d questions at once, more than %d (Options.MaxServerRequests)",

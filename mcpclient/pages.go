@@ -44,7 +44,7 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 			case next == nil:
 				return
 			case seen[*next]:
-				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, quote([]byte(*next))))
+				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
 				return
 			case page == c.opts.MaxPages:
 				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.MaxPages)", method, ErrTooManyPages, page))

@@ -20,10 +20,10 @@ const (
 func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	switch {
 	case !c.current().answers():
-		c.log.Warn("ignored a request of the server: its revision has none", "method", cut(m.Method))
+		c.log.Warn("ignored a request of the server: its revision has none", "method", l.cut(m.Method))
 		return
 	case len(m.ID) > maxServerID:
-		c.log.Warn("ignored a request of the server: its id is too long", "method", cut(m.Method), "bytes", len(m.ID))
+		c.log.Warn("ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 		return
 	case m.Method == "ping":
 		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
@@ -33,7 +33,7 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	case c.serving <- struct{}{}:
 	default:
 		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
-		c.tell(l, "refusal of "+cut(m.Method), responseTo(m.ID, nil, busy))
+		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
 		return
 	}
 	ctx, a := c.ask(l, from)
@@ -64,12 +64,12 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 		return
 	}
 	if err != nil {
-		c.log.Debug("server request failed", "method", cut(m.Method), "error", err)
+		c.log.Debug("server request failed", "method", l.cut(m.Method), "error", err)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
 	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil {
-		c.log.Warn("answer to the server lost", "method", cut(m.Method), "error", err)
+		c.log.Warn("answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
 
