@@ -16,9 +16,14 @@ import (
 // CreateMessage is called concurrently, at most [Options.MaxServerRequests]
 // calls at once. Its context ends when the server cancels, when the call that
 // caused the request ends, or when the client closes; [OriginFrom] tells who
-// asks. Returning [ErrRejected] says that the person refused, returning an
-// [*RPCError] answers with it, and any other error becomes code -32603 with
-// its text.
+// asks.
+//
+// An [*RPCError], returned as such, is the answer, and so is that of an error
+// which has one for servers: a method RPCError() *RPCError. [ErrRejected],
+// wrapped or not, says that the person refused; the server gets code -1. Any
+// other error, an RPCError that is wrapped in one included, is code -32603 to
+// the server without its text, which goes to [Options.Logger]: it may be about
+// what is none of the server's business.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {

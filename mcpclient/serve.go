@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -64,7 +65,11 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 		return
 	}
 	if err != nil {
-		c.log.Debug("server request failed", "method", l.cut(m.Method), "error", err)
+		level := slog.LevelDebug
+		if e := wireError(err); e.Code == CodeInternalError {
+			level = slog.LevelWarn // the server learns no more than that
+		}
+		c.log.Log(ctx, level, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
@@ -99,13 +104,25 @@ func refuse(code int, format string, args ...any) error {
 
 func (r *refusal) Unwrap() error { return r.RPCError }
 
+// errPanicked is the answer of a handler that panicked.
+var errPanicked error = panickedError{}
+
+type panickedError struct{}
+
+func (panickedError) Error() string { return "the handler panicked" }
+
+// RPCError is what the server gets.
+func (e panickedError) RPCError() *RPCError {
+	return &RPCError{Code: CodeInternalError, Message: e.Error()}
+}
+
 // handle answers one question of the server. Both eras come here: id is nil in
 // the modern one. A panic of a handler becomes an error.
 func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *CallInfo) (result json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", cut(method), "panic", p, "stack", string(debug.Stack()))
-			err = errors.New("the handler panicked")
+			err = errPanicked
 		}
 	}()
 	var meta struct {
@@ -136,19 +153,33 @@ func (c *Client) knownServer() Server {
 	return Server{}
 }
 
+// wireError is what the server that asked is told of an error: what was made for
+// it, and of anything else only that there was one. What is wrapped was made for
+// somebody else: an answer of another server, say, with what that told us.
+func wireError(err error) (e *RPCError) {
+	switch made := err.(type) { // and no errors.As
+	case *RPCError:
+		e = made
+	case *refusal:
+		e = made.RPCError
+	case interface{ RPCError() *RPCError }:
+		e = made.RPCError()
+	}
+	switch {
+	case e != nil:
+		return e
+	case errors.Is(err, ErrRejected):
+		return &RPCError{Code: CodeUserRejected, Message: "rejected by the user"}
+	}
+	return &RPCError{Code: CodeInternalError, Message: "internal error"}
+}
+
 // responseTo makes the response that carries result, or err in its wire form.
 func responseTo(id json.RawMessage, result json.RawMessage, err error) []byte {
 	if err == nil {
 		return jsonrpc.AppendResult(nil, id, result)
 	}
-	e := new(RPCError)
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, ErrRejected):
-		e.Code, e.Message = CodeUserRejected, cut(err.Error())
-	default:
-		e.Code, e.Message = CodeInternalError, cut(err.Error())
-	}
+	e := wireError(err)
 	wire := *e
 	if len(wire.Data) > 0 && !json.Valid(wire.Data) {
 		wire.Data = nil
