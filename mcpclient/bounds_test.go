@@ -56,6 +56,36 @@ func TestMaxServerRequests(t *testing.T) {
 	})
 }
 
+// An id that is still being answered is not taken again: the handler of the first
+// would be out of reach. One that the server gave up is free.
+func TestRequestIDUsedTwice(t *testing.T) {
+	opts, running := blocks(legacy(), nil)
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.ask("1")
+		synctest.Wait()
+		p.ask("1")
+		if m := p.next(); string(m.ID) != "1" || m.Error == nil || m.Error.Code != mcpclient.CodeInvalidRequest {
+			t.Errorf("got %+v, want a refusal", m)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 1 {
+			t.Errorf("got %d handlers, want 1", n)
+		}
+		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		p.ask("1")
+		synctest.Wait()
+		if n := running.Load(); n != 1 {
+			t.Errorf("got %d handlers after one was given up and asked anew, want 1", n)
+		}
+		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		synctest.Wait()
+		if n := running.Load(); n != 0 {
+			t.Errorf("got %d handlers in the end, want 0", n)
+		}
+		p.quiet()
+	})
+}
+
 // A flood of requests costs neither goroutines nor the calls that are under way.
 func TestFloodOfRequests(t *testing.T) {
 	const flood = 10_000

@@ -38,13 +38,27 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		return
 	}
 	ctx, a := c.ask(l, from)
-	l.mu.Lock()
-	l.asking[string(m.ID)] = a
-	l.mu.Unlock()
+	if !l.take(string(m.ID), a) {
+		a.cancel()
+		<-c.serving
+		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
+		return
+	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
 		a.cancel()
 		<-c.serving
 	}
+}
+
+// take remembers a server request by its id, unless one with that id is there.
+func (l *link) take(id string, a *asked) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking[id] != nil {
+		return false
+	}
+	l.asking[id] = a
+	return true
 }
 
 // answer runs the handler and sends what it says.
@@ -91,6 +105,7 @@ func (l *link) cancelled(params json.RawMessage) {
 	if a, ok := l.asking[string(p.RequestID)]; ok {
 		a.silent = true
 		a.cancel()
+		delete(l.asking, string(p.RequestID))
 	}
 }
 
