@@ -86,6 +86,32 @@ func TestRequestIDUsedTwice(t *testing.T) {
 	})
 }
 
+// A notification that waits does not keep the batch that it came in.
+func TestWaitingNotificationsAreSmall(t *testing.T) {
+	var block chan struct{}
+	opts := modern()
+	opts.OnNotification = func(*mcpclient.Notification) { <-block }
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		block = make(chan struct{})
+		defer close(block)
+		const n, size = 20, 4 << 20
+		inUse := func() int64 {
+			var m runtime.MemStats
+			synctest.Wait()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		before := inUse()
+		for range n {
+			p.send(`[{"method":"notifications/x","params":{}},"` + strings.Repeat("x", size) + `"]`)
+		}
+		if got := inUse() - before; got > 2*size {
+			t.Errorf("got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
+		}
+	})
+}
+
 // A flood of requests costs neither goroutines nor the calls that are under way.
 func TestFloodOfRequests(t *testing.T) {
 	const flood = 10_000
@@ -168,14 +194,14 @@ func TestMaxNotifications(t *testing.T) {
 		<-release
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, string(n.Params))
+		got = append(got, strings.ReplaceAll(string(n.Params), " ", ""))
 	}
 	for _, size := range []int{0, 12 << 20} {
 		got = nil
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			release = make(chan bool)
 			for i := range 6 {
-				p.send(`{"method":"n","params":{"i":%d}%s}`, i, strings.Repeat(" ", size))
+				p.send(`{"method":"n","params":{"i":%d%s}}`, i, strings.Repeat(" ", size))
 				synctest.Wait()
 			}
 			close(release)

@@ -1,9 +1,12 @@
 package mcpclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"runtime/debug"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Notification is a message of the server that awaits no answer.
@@ -28,14 +31,16 @@ type notifier struct {
 
 type notice struct {
 	note *Notification
-	size int // of the message that it came in
+	size int
 }
 
 // add queues a notification; beyond the bounds the oldest is dropped.
-func (n *notifier) add(c *Client, note *Notification, size int) {
+func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	if c.opts.OnNotification == nil {
 		return
 	}
+	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+	size := len(note.Method) + len(note.Params)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.queue = append(n.queue, notice{note, size})

@@ -27,7 +27,7 @@ func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bo
 	case m.IsRequest():
 		l.serve(c, m, from)
 	default:
-		l.notified(c, m, from, len(data))
+		l.notified(c, m, from)
 	}
 	return false
 }
@@ -113,7 +113,7 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
 
 // notified brings a notification to the call or the subscription that it speaks
 // of, and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size int) {
+func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	switch m.Method {
 	case "notifications/progress":
 		l.progressed(c, m.Params)
@@ -124,7 +124,7 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size i
 		c.cache.invalidate(change)
 	}
 	c.current().noticed(c, l, m, from)
-	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params}, size)
+	c.notices.add(c, m)
 }
 
 // rpcError reads the error of a response. Its message is without what scrub takes
