@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -236,6 +237,9 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	params := new(CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %s", cut(err.Error()))
+	}
+	if slices.Contains(params.Tools, nil) {
+		return nil, refuse(CodeInvalidParams, "sampling request: a tool is null")
 	}
 	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !c.offers.sampling.Tools {
 		return nil, refuse(CodeInvalidParams, "sampling request: tools were not declared by the client")

@@ -281,15 +281,22 @@ func gathering(ctx context.Context) error {
 }
 
 // abandoned is the error of a call whose question has no answer: "no error
-// encoding exists". An RPCError here is not the server's answer to the call.
+// encoding exists". What the handler met is not what became of the call: another
+// connection that is closed, a deadline of its own. Only a rejection can be told
+// from the error.
 func abandoned(method string, err error) error {
 	var r *refusal
-	var rpc *RPCError
 	switch {
 	case errors.As(err, &r):
 		return fmt.Errorf("%w: %s of the server: %s", ErrInvalidResult, cut(method), r.Message)
-	case errors.As(err, &rpc) && !errors.Is(err, ErrRejected):
-		return fmt.Errorf("%s of the server: %v", cut(method), err)
+	case errors.Is(err, ErrRejected):
+		return fmt.Errorf("%s of the server: %w", cut(method), &rejected{err})
 	}
-	return fmt.Errorf("%s of the server: %w", cut(method), err)
+	return fmt.Errorf("%s of the server: %v", cut(method), err)
 }
+
+// rejected is the error of a handler of which only the rejection is told apart.
+type rejected struct{ err error }
+
+func (r *rejected) Error() string        { return r.err.Error() }
+func (r *rejected) Is(target error) bool { return target == ErrRejected }
