@@ -317,3 +317,53 @@ func TestQuestionWithinQuestion(t *testing.T) {
 		}
 	})
 }
+
+// A handler of one client that calls another has no place among the handlers of
+// that one.
+func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts, running := blocks(modern(), nil)
+		opts.MaxServerRequests = 2
+		b, pb, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asksOther := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			_, err := b.CallTool(ctx, "b", nil)
+			return nil, err
+		})
+		a, pa, err := connect(t, t.Context(), asksOther)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls sync.WaitGroup
+		for range 4 {
+			calls.Go(func() { _, _ = a.CallTool(t.Context(), "a", nil) })
+			pa.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pa.next().ID, samplingQuestion)
+			pb.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pb.next().ID, samplingQuestion)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("got %d handlers, want 2", n)
+		}
+		_, _ = a.Close(), b.Close()
+		calls.Wait()
+	})
+}
+
+// A server that asks nothing is asked again after a wait, however it says so.
+func TestNoQuestionsWait(t *testing.T) {
+	for _, none := range []string{"null", "{}"} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":%s}}`, p.next().ID, none)
+				p.echo()
+			}()
+			start := time.Now()
+			callText(t, t.Context(), c, "a", "a")
+			if got := time.Since(start); got != 250*time.Millisecond {
+				t.Errorf("%s: got a wait of %v, want 250ms", none, got)
+			}
+		})
+	}
+}

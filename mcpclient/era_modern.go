@@ -136,7 +136,9 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		case "resultType":
 			resultType = value
 		case "inputRequests":
-			questions = value
+			if string(value) != "null" {
+				questions = value
+			}
 		case "requestState":
 			state = value
 		}
@@ -195,11 +197,12 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if r.byHand {
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
 	}
-	if asked == nil {
+	if len(asked) == 0 {
 		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
 			return nil, err
 		}
-	} else {
+	}
+	if asked != nil {
 		answers, err := c.gather(ctx, asked, CallInfo{Method: r.method, Name: r.target})
 		if err != nil {
 			return nil, err

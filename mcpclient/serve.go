@@ -148,6 +148,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 			return nil, refuse(CodeInvalidParams, "params: %v", err)
 		}
 	}
+	ctx = context.WithValue(ctx, servingKey{c}, true)
 	ctx = context.WithValue(ctx, originKey{}, Origin{Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	switch method {
 	case "sampling/createMessage":
@@ -244,10 +245,14 @@ func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, 
 	return answers, nil
 }
 
+// servingKey marks the context of this client's handlers, those of other clients
+// that they call included.
+type servingKey struct{ c *Client }
+
 // question has a handler answer one question. A handler whose own call led to
 // it has its place among those that run at the same time already.
 func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
-	_, nested := OriginFrom(ctx)
+	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
 		select {
 		case c.serving <- struct{}{}:
