@@ -58,6 +58,62 @@ func TestMaxServerRequests(t *testing.T) {
 	})
 }
 
+// An id that is still being answered is not taken again: the handler of the first
+// would be out of reach. One that the server gave up is free.
+func TestRequestIDUsedTwice(t *testing.T) {
+	opts, running := blocks(legacy(), nil)
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.ask("1")
+		synctest.Wait()
+		p.ask("1")
+		if m := p.next(); string(m.ID) != "1" || m.Error == nil || m.Error.Code != mcpclient.CodeInvalidRequest {
+			t.Errorf("got %+v, want a refusal", m)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 1 {
+			t.Errorf("got %d handlers, want 1", n)
+		}
+		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		p.ask("1")
+		synctest.Wait()
+		if n := running.Load(); n != 1 {
+			t.Errorf("got %d handlers after one was given up and asked anew, want 1", n)
+		}
+		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		synctest.Wait()
+		if n := running.Load(); n != 0 {
+			t.Errorf("got %d handlers in the end, want 0", n)
+		}
+		p.quiet()
+	})
+}
+
+// A notification that waits does not keep the batch that it came in.
+func TestWaitingNotificationsAreSmall(t *testing.T) {
+	var block chan struct{}
+	opts := modern()
+	opts.OnNotification = func(*mcpclient.Notification) { <-block }
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		block = make(chan struct{})
+		defer close(block)
+		const n, size = 20, 4 << 20
+		inUse := func() int64 {
+			var m runtime.MemStats
+			synctest.Wait()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		before := inUse()
+		for range n {
+			p.send(`[{"method":"notifications/x","params":{}},"` + strings.Repeat("x", size) + `"]`)
+		}
+		if got := inUse() - before; got > 2*size {
+			t.Errorf("got %d bytes for %d notifications, want less than that of two batches, %d", got, n, 2*size)
+		}
+	})
+}
+
 // A flood of requests costs neither goroutines nor the calls that are under way.
 func TestFloodOfRequests(t *testing.T) {
 	const flood = 10_000
@@ -140,14 +196,14 @@ func TestMaxNotifications(t *testing.T) {
 		<-release
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, string(n.Params))
+		got = append(got, strings.ReplaceAll(string(n.Params), " ", ""))
 	}
 	for _, size := range []int{0, 12 << 20} {
 		got = nil
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			release = make(chan bool)
 			for i := range 6 {
-				p.send(`{"method":"n","params":{"i":%d}%s}`, i, strings.Repeat(" ", size))
+				p.send(`{"method":"n","params":{"i":%d%s}}`, i, strings.Repeat(" ", size))
 				synctest.Wait()
 			}
 			close(release)
@@ -320,4 +376,54 @@ func TestEventIDIsBounded(t *testing.T) {
 			t.Errorf("got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
 		}
 	})
+}
+
+// A handler of one client that calls another has no place among the handlers of
+// that one.
+func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts, running := blocks(modern(), nil)
+		opts.MaxServerRequests = 2
+		b, pb, err := connect(t, t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asksOther := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			_, err := b.CallTool(ctx, "b", nil)
+			return nil, err
+		})
+		a, pa, err := connect(t, t.Context(), asksOther)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls sync.WaitGroup
+		for range 4 {
+			calls.Go(func() { _, _ = a.CallTool(t.Context(), "a", nil) })
+			pa.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pa.next().ID, samplingQuestion)
+			pb.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pb.next().ID, samplingQuestion)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("got %d handlers, want 2", n)
+		}
+		_, _ = a.Close(), b.Close()
+		calls.Wait()
+	})
+}
+
+// A server that asks nothing is asked again after a wait, however it says so.
+func TestNoQuestionsWait(t *testing.T) {
+	for _, none := range []string{"null", "{}"} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":%s}}`, p.next().ID, none)
+				p.echo()
+			}()
+			start := time.Now()
+			callText(t, t.Context(), c, "a", "a")
+			if got := time.Since(start); got != 250*time.Millisecond {
+				t.Errorf("%s: got a wait of %v, want 250ms", none, got)
+			}
+		})
+	}
 }

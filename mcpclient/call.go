@@ -41,7 +41,8 @@ type inFlight struct {
 
 // call sends a request, answers what the server asks in between, and decodes
 // the result. result is nil, a *json.RawMessage or a pointer to decode into.
-func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOption) error {
+func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOption) (err error) {
+	defer func() { err = c.scrubbed(err) }()
 	o, err := c.callOptions(opts)
 	if err != nil {
 		return err
@@ -70,17 +71,17 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		return nil
 	case *json.RawMessage:
 		if !json.Valid(raw) {
-			return fmt.Errorf("%w: not valid JSON: %s", ErrInvalidResult, quote(raw))
+			return fmt.Errorf("%w: not valid JSON: %s", ErrInvalidResult, c.quote(raw))
 		}
 		*result = raw
 		return nil
 	default:
 		if raw[0] != '{' {
-			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, quote(raw))
+			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, c.quote(raw))
 		}
 		if err := decodeResult(raw, result); err != nil {
 			c.cache.forget(r)
-			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
 		}
 		return nil
 	}

@@ -78,7 +78,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
 		_ = c.shut()
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, fmt.Errorf("connect: %w", c.scrubbed(err))
 	}
 	return c, nil
 }

@@ -16,7 +16,9 @@ import (
 // once. Its context ends when the server cancels, when the call that caused
 // the request ends, or when the client closes; [OriginFrom] tells who asks, and
 // a person must be told so. The answer to a form is completed with defaults and
-// checked against the requested schema before it is sent.
+// checked against the requested schema before it is sent; of one that does not
+// fit, the server learns only that. Errors reach the server as those of a
+// [SamplingHandler] do.
 //
 // A URL must be shown in full, opened only on the person's consent, never
 // fetched, and never answered by a model.

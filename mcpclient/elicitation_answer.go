@@ -84,7 +84,7 @@ func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
 		return &ElicitResult{Action: r.Action}, nil
 	case ElicitAccept:
 	default:
-		return nil, fmt.Errorf("elicitation answer: action %q, want accept, decline or cancel", cut(r.Action))
+		return nil, &misfitError{fmt.Errorf("action %q, want accept, decline or cancel", cut(r.Action))}
 	}
 	if p.Mode == ElicitURL {
 		return &ElicitResult{Action: r.Action}, nil
@@ -95,9 +95,21 @@ func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
 	}
 	content, err := fill(fields, r.Content)
 	if err != nil {
-		return nil, fmt.Errorf("elicitation answer: %w", err)
+		return nil, &misfitError{err}
 	}
 	return &ElicitResult{Action: r.Action, Content: content}, nil
+}
+
+// misfitError is an answer that does not fit the form. Its text is for the person
+// who gave it; the server is not told what that was.
+type misfitError struct{ err error }
+
+func (e *misfitError) Error() string { return "elicitation answer: " + e.err.Error() }
+func (e *misfitError) Unwrap() error { return e.err }
+
+// RPCError is what the server gets.
+func (e *misfitError) RPCError() *RPCError {
+	return &RPCError{Code: CodeInternalError, Message: "the answer does not fit the form"}
 }
 
 func fill(fields []*Field, answers map[string]any) (map[string]any, error) {

@@ -43,7 +43,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	}
 	var result initializeResult
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, l.quote(raw))
 	}
 	if !isLegacy(result.ProtocolVersion) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{result.ProtocolVersion}})

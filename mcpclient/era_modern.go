@@ -78,7 +78,7 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	}
 	var result discoverResult
 	if err := json.Unmarshal(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, quote(raw))
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
 	if !slices.Contains(result.SupportedVersions, e.revision) {
 		return nil, &RevisionError{Client: revisions(), Server: result.SupportedVersions}
@@ -136,13 +136,15 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		case "resultType":
 			resultType = value
 		case "inputRequests":
-			questions = value
+			if string(value) != "null" {
+				questions = value
+			}
 		case "requestState":
 			state = value
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
 	}
 	switch string(resultType) {
 	case "", `"complete"`:
@@ -154,7 +156,7 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		}
 		fallthrough
 	default:
-		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, quote(resultType))
+		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, c.quote(resultType))
 	}
 	switch {
 	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
@@ -185,7 +187,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	var asked map[string]InputRequest
 	if questions != nil {
 		if err := json.Unmarshal(questions, &asked); err != nil || asked == nil {
-			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, quote(questions))
+			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, c.quote(questions))
 		}
 		if len(asked) > c.opts.MaxServerRequests {
 			return nil, fmt.Errorf("%w: the server asks %d questions at once, more than %d (Options.MaxServerRequests)",
@@ -195,11 +197,12 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if r.byHand {
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
 	}
-	if asked == nil {
+	if len(asked) == 0 {
 		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
 			return nil, err
 		}
-	} else {
+	}
+	if asked != nil {
 		answers, err := c.gather(ctx, asked, CallInfo{Method: r.method, Name: r.target})
 		if err != nil {
 			return nil, err

@@ -122,7 +122,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	case err != nil:
 		return err
 	case m.Error != nil:
-		return rpcError(m.Error)
+		return rpcError(m.Error, l.scrub)
 	}
 	return ErrSubscriptionEnded
 }
@@ -150,7 +150,7 @@ func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		c.log.Warn("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", quote(p.Meta.Subscription))
+		c.log.Warn("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
 	case changed:
 		a.sub.push(change)
 	default:

@@ -82,7 +82,7 @@ func (e *modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) 
 			if len(task.Error) == 0 {
 				return nil, fmt.Errorf("%w: a failed task without an error", ErrInvalidResult)
 			}
-			return nil, rpcError(task.Error)
+			return nil, rpcError(task.Error, t.client.link.Load().scrub)
 		case TaskCancelled:
 			return nil, ErrTaskCancelled
 		case TaskInputRequired:

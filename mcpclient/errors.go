@@ -20,7 +20,7 @@ var (
 	ErrClosed = errors.New("mcpclient: connection closed")
 
 	// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
-	// the person or a policy refused. A legacy server is told with code -1; a
+	// the person or a policy refused. A legacy server is told code -1 and no more; a
 	// modern one is not told, and the call that asked fails with this error.
 	ErrRejected = errors.New("mcpclient: rejected by the user")
 
@@ -63,7 +63,7 @@ const (
 )
 
 // RPCError is an error that the server answered with. A handler that returns
-// one answers the server with its code, message and data.
+// one, not wrapped, answers the server with its code, message and data.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`

@@ -113,7 +113,7 @@ func (c *Client) accepts(t *Tool) bool {
 	if bad == nil {
 		return true
 	}
-	c.log.Warn("left a tool out of the list", "tool", cut(t.Name), "reason", bad)
+	c.log.Warn("left a tool out of the list", "tool", c.link.Load().cut(t.Name), "reason", c.scrubbed(bad))
 	if c.opts.OnInvalidTool != nil {
 		c.opts.OnInvalidTool(t, bad)
 	}

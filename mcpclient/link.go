@@ -46,6 +46,8 @@ type exchanger interface {
 	// is one.
 	endSession(ctx context.Context, header http.Header)
 	sessionID() string
+
+	scrubber
 }
 
 // outgoing is a message on its way to an exchanger.
@@ -148,7 +150,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	case err != nil:
 		return nil, err
 	case m.Error != nil:
-		return nil, rpcError(m.Error)
+		return nil, rpcError(m.Error, l.scrub)
 	}
 	return m.Result, nil
 }

@@ -72,7 +72,7 @@ func (c *Client) adopt(ctx context.Context, e era) error {
 	c.era.Store(&eraBox{e})
 	server, err := e.handshake(ctx, c)
 	if err != nil {
-		return err
+		return c.scrubbed(err)
 	}
 	c.server.Store(server)
 	return nil

@@ -1,9 +1,12 @@
 package mcpclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"runtime/debug"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Notification is a message of the server that awaits no answer.
@@ -28,18 +31,21 @@ type notifier struct {
 
 type notice struct {
 	note *Notification
-	size int // of the message that it came in
+	size int
 }
 
-// add queues a notification whose params are JSON; beyond the bounds the oldest is dropped.
-func (n *notifier) add(c *Client, note *Notification, size int) {
+// add queues a notification whose params are JSON; beyond the bounds the oldest
+// is dropped.
+func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	if c.opts.OnNotification == nil {
 		return
 	}
-	if note.Params != nil && !json.Valid(note.Params) {
-		c.log.Warn("dropped a notification: its params are not JSON", "method", cut(note.Method))
+	if m.Params != nil && !json.Valid(m.Params) {
+		c.log.Warn("dropped a notification: its params are not JSON", "method", cut(m.Method))
 		return
 	}
+	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+	size := len(note.Method) + len(note.Params)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.queue = append(n.queue, notice{note, size})

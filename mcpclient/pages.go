@@ -51,7 +51,7 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 			hash := sha256.Sum256([]byte(*next))
 			switch {
 			case seen[hash]:
-				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, quote([]byte(*next))))
+				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
 				return
 			case page == c.opts.MaxPages:
 				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.MaxPages)", method, ErrTooManyPages, page))

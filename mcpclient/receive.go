@@ -27,7 +27,7 @@ func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bo
 	case m.IsRequest():
 		l.serve(c, m, from)
 	default:
-		l.notified(c, m, from, len(data))
+		l.notified(c, m, from)
 	}
 	return false
 }
@@ -39,7 +39,7 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			c.log.Warn("skipped what is no message in a batch", "text", quote(data))
+			c.log.Warn("skipped what is no message in a batch", "text", l.quote(data))
 			continue
 		}
 		satisfied = l.receive(c, data, from) || satisfied
@@ -50,7 +50,7 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 // garbled fails the call that a message was meant for. One that came in the
 // response to a call can only be that call's.
 func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, err, quote(data))
+	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, &scrubbedError{l.cut(err.Error()), err}, l.quote(data))
 	if from != nil {
 		return l.calls.Fail(from.ID, err)
 	}
@@ -93,9 +93,9 @@ func (l *link) warnUnreadable(c *Client, bad *MessageError) {
 	l.mu.Unlock()
 	switch {
 	case n < maxUnreadableWarnings:
-		c.log.Warn("unreadable message from the server", "error", bad.Err, "count", n)
+		c.log.Warn("unreadable message from the server", "error", l.scrub(bad.Err.Error()), "count", n)
 	case n == maxUnreadableWarnings:
-		c.log.Warn("unreadable message from the server, as were many: later ones are not logged", "error", bad.Err, "count", n)
+		c.log.Warn("unreadable message from the server, as were many: later ones are not logged", "error", l.scrub(bad.Err.Error()), "count", n)
 	}
 }
 
@@ -111,26 +111,26 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
 		if from != nil { // an error without id belongs to the exchange it came in
 			return l.calls.Resolve(from.ID, m)
 		}
-		c.log.Warn("error of the server that belongs to no request", "error", quote(m.Error))
+		c.log.Warn("error of the server that belongs to no request", "error", l.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
 	case from != nil && (!ok || id != from.ID):
-		c.log.Warn("response with the id of another request", "id", quote(m.ID), "want", from.ID)
+		c.log.Warn("response with the id of another request", "id", l.quote(m.ID), "want", from.ID)
 		return false
 	case !ok || !l.calls.Resolve(id, m):
-		c.log.Debug("response that nobody waits for", "id", quote(m.ID))
+		c.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
 		return false
 	case quoted:
-		c.log.Warn("the server turned the number of an id into a string", "id", string(m.ID))
+		c.log.Warn("the server turned the number of an id into a string", "id", l.quote(m.ID))
 	}
 	return true
 }
 
 // notified brings a notification to the call or the subscription that it speaks
 // of, and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size int) {
+func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	switch m.Method {
 	case "notifications/progress":
 		l.progressed(c, m.Params)
@@ -141,14 +141,16 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call, size i
 		c.cache.invalidate(change)
 	}
 	c.current().noticed(c, l, m, from)
-	c.notices.add(c, &Notification{Method: m.Method, Params: m.Params}, size)
+	c.notices.add(c, m)
 }
 
-// rpcError reads the error of a response.
-func rpcError(raw json.RawMessage) error {
+// rpcError reads the error of a response. Its message is without what scrub takes
+// out; its data is as it came.
+func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e := new(RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote(raw))
+		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
 	}
+	e.Message = scrub(e.Message)
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -16,9 +17,14 @@ import (
 // CreateMessage is called concurrently, at most [Options.MaxServerRequests]
 // calls at once. Its context ends when the server cancels, when the call that
 // caused the request ends, or when the client closes; [OriginFrom] tells who
-// asks. Returning [ErrRejected] says that the person refused, returning an
-// [*RPCError] answers with it, and any other error becomes code -32603 with
-// its text.
+// asks.
+//
+// An [*RPCError], returned as such, is the answer, and so is that of an error
+// which has one for servers: a method RPCError() *RPCError. [ErrRejected],
+// wrapped or not, says that the person refused; the server gets code -1. Any
+// other error, an RPCError that is wrapped in one included, is code -32603 to
+// the server without its text, which goes to [Options.Logger]: it may be about
+// what is none of the server's business.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {
@@ -231,6 +237,9 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	params := new(CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %s", cut(err.Error()))
+	}
+	if slices.Contains(params.Tools, nil) {
+		return nil, refuse(CodeInvalidParams, "sampling request: a tool is null")
 	}
 	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !c.offers.sampling.Tools {
 		return nil, refuse(CodeInvalidParams, "sampling request: tools were not declared by the client")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -20,10 +21,10 @@ const (
 func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	switch {
 	case !c.current().answers():
-		c.log.Warn("ignored a request of the server: its revision has none", "method", cut(m.Method))
+		c.log.Warn("ignored a request of the server: its revision has none", "method", l.cut(m.Method))
 		return
 	case len(m.ID) > maxServerID:
-		c.log.Warn("ignored a request of the server: its id is too long", "method", cut(m.Method), "bytes", len(m.ID))
+		c.log.Warn("ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 		return
 	case m.Method == "ping":
 		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
@@ -33,17 +34,31 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	case c.serving <- struct{}{}:
 	default:
 		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
-		c.tell(l, "refusal of "+cut(m.Method), responseTo(m.ID, nil, busy))
+		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
 		return
 	}
 	ctx, a := c.ask(l, from)
-	l.mu.Lock()
-	l.asking[string(m.ID)] = a
-	l.mu.Unlock()
+	if !l.take(string(m.ID), a) {
+		a.cancel()
+		<-c.serving
+		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
+		return
+	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
 		a.cancel()
 		<-c.serving
 	}
+}
+
+// take remembers a server request by its id, unless one with that id is there.
+func (l *link) take(id string, a *asked) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking[id] != nil {
+		return false
+	}
+	l.asking[id] = a
+	return true
 }
 
 // answer runs the handler and sends what it says.
@@ -64,12 +79,16 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 		return
 	}
 	if err != nil {
-		c.log.Debug("server request failed", "method", cut(m.Method), "error", err)
+		level := slog.LevelDebug
+		if e := wireError(err); e.Code == CodeInternalError {
+			level = slog.LevelWarn // the server learns no more than that
+		}
+		c.log.Log(ctx, level, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
 	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil {
-		c.log.Warn("answer to the server lost", "method", cut(m.Method), "error", err)
+		c.log.Warn("answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
 
@@ -86,6 +105,7 @@ func (l *link) cancelled(params json.RawMessage) {
 	if a, ok := l.asking[string(p.RequestID)]; ok {
 		a.silent = true
 		a.cancel()
+		delete(l.asking, string(p.RequestID))
 	}
 }
 
@@ -99,13 +119,25 @@ func refuse(code int, format string, args ...any) error {
 
 func (r *refusal) Unwrap() error { return r.RPCError }
 
+// errPanicked is the answer of a handler that panicked.
+var errPanicked error = panickedError{}
+
+type panickedError struct{}
+
+func (panickedError) Error() string { return "the handler panicked" }
+
+// RPCError is what the server gets.
+func (e panickedError) RPCError() *RPCError {
+	return &RPCError{Code: CodeInternalError, Message: e.Error()}
+}
+
 // handle answers one question of the server. Both eras come here: id is nil in
 // the modern one. A panic of a handler becomes an error.
 func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *CallInfo) (result json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("handler panicked", "method", cut(method), "panic", p, "stack", string(debug.Stack()))
-			err = errors.New("the handler panicked")
+			err = errPanicked
 		}
 	}()
 	var meta struct {
@@ -116,6 +148,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 			return nil, refuse(CodeInvalidParams, "params: %v", err)
 		}
 	}
+	ctx = context.WithValue(ctx, servingKey{c}, true)
 	ctx = context.WithValue(ctx, originKey{}, Origin{Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	switch method {
 	case "sampling/createMessage":
@@ -136,19 +169,33 @@ func (c *Client) knownServer() Server {
 	return Server{}
 }
 
+// wireError is what the server that asked is told of an error: what was made for
+// it, and of anything else only that there was one. What is wrapped was made for
+// somebody else: an answer of another server, say, with what that told us.
+func wireError(err error) (e *RPCError) {
+	switch made := err.(type) { // and no errors.As
+	case *RPCError:
+		e = made
+	case *refusal:
+		e = made.RPCError
+	case interface{ RPCError() *RPCError }:
+		e = made.RPCError()
+	}
+	switch {
+	case e != nil:
+		return e
+	case errors.Is(err, ErrRejected):
+		return &RPCError{Code: CodeUserRejected, Message: "rejected by the user"}
+	}
+	return &RPCError{Code: CodeInternalError, Message: "internal error"}
+}
+
 // responseTo makes the response that carries result, or err in its wire form.
 func responseTo(id json.RawMessage, result json.RawMessage, err error) []byte {
 	if err == nil {
 		return jsonrpc.AppendResult(nil, id, result)
 	}
-	e := new(RPCError)
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, ErrRejected):
-		e.Code, e.Message = CodeUserRejected, cut(err.Error())
-	default:
-		e.Code, e.Message = CodeInternalError, cut(err.Error())
-	}
+	e := wireError(err)
 	wire := *e
 	if len(wire.Data) > 0 && !json.Valid(wire.Data) {
 		wire.Data = nil
@@ -198,10 +245,14 @@ func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, 
 	return answers, nil
 }
 
+// servingKey marks the context of this client's handlers, those of other clients
+// that they call included.
+type servingKey struct{ c *Client }
+
 // question has a handler answer one question. A handler whose own call led to
 // it has its place among those that run at the same time already.
 func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
-	_, nested := OriginFrom(ctx)
+	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
 		select {
 		case c.serving <- struct{}{}:
@@ -235,15 +286,22 @@ func gathering(ctx context.Context) error {
 }
 
 // abandoned is the error of a call whose question has no answer: "no error
-// encoding exists". An RPCError here is not the server's answer to the call.
+// encoding exists". What the handler met is not what became of the call: another
+// connection that is closed, a deadline of its own. Only a rejection can be told
+// from the error.
 func abandoned(method string, err error) error {
 	var r *refusal
-	var rpc *RPCError
 	switch {
 	case errors.As(err, &r):
 		return fmt.Errorf("%w: %s of the server: %s", ErrInvalidResult, cut(method), r.Message)
-	case errors.As(err, &rpc) && !errors.Is(err, ErrRejected):
-		return fmt.Errorf("%s of the server: %v", cut(method), err)
+	case errors.Is(err, ErrRejected):
+		return fmt.Errorf("%s of the server: %w", cut(method), &rejected{err})
 	}
-	return fmt.Errorf("%s of the server: %w", cut(method), err)
+	return fmt.Errorf("%s of the server: %v", cut(method), err)
 }
+
+// rejected is the error of a handler of which only the rejection is told apart.
+type rejected struct{ err error }
+
+func (r *rejected) Error() string        { return r.err.Error() }
+func (r *rejected) Is(target error) bool { return target == ErrRejected }

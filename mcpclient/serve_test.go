@@ -34,6 +34,16 @@ func TestLegacyServerAsks(t *testing.T) {
 	})
 }
 
+// late is a refusal with words for the server.
+type late struct{}
+
+func (late) Error() string { return "late" }
+func (late) Unwrap() error { return mcpclient.ErrRejected }
+func (late) RPCError() *mcpclient.RPCError {
+	return &mcpclient.RPCError{Code: -1, Message: "too late in the day"}
+}
+
+// A server is told what was made for it, and nothing that others said.
 func TestHandlerErrors(t *testing.T) {
 	for _, way := range ways {
 		n := 0
@@ -47,6 +57,12 @@ func TestHandlerErrors(t *testing.T) {
 				return nil, errors.New("no model")
 			case 4:
 				panic("oops")
+			case 6:
+				return nil, &mcpclient.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)}
+			case 7:
+				return nil, late{}
+			case 8:
+				return nil, fmt.Errorf("%w: %w", mcpclient.ErrRejected, &mcpclient.RPCError{Code: -32000, Message: "of another"})
 			}
 			return nil, nil
 		}

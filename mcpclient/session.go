@@ -133,6 +133,7 @@ func (l *link) abandon() {
 		a.silent = true
 		a.cancel()
 	}
+	clear(l.asking) // a new session counts from the beginning
 }
 
 // anew is called for a request that failed with err. When the server had

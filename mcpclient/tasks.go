@@ -106,7 +106,7 @@ func milliseconds(ms float64) time.Duration {
 func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	t, err := c.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
-		return nil, fmt.Errorf("start tool %q: %w", tool.Name, err)
+		return nil, c.scrubbed(fmt.Errorf("start tool %q: %w", tool.Name, err))
 	}
 	return t, nil
 }
@@ -248,5 +248,5 @@ func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {
 }
 
 func (t *Task) failure(err error) error {
-	return fmt.Errorf("task of tool %q: %w", t.tool, err)
+	return t.client.scrubbed(fmt.Errorf("task of tool %q: %w", t.tool, err))
 }

@@ -2,6 +2,8 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,7 +133,7 @@ func jsonWriter(w http.ResponseWriter) io.Writer {
 // Neither what the caller keeps secret nor the session appears in an error or
 // in the log, whatever the server does.
 func TestErrorsHideSecrets(t *testing.T) {
-	secrets := []string{"pass-word", "query-token", "header-key", "bearer-token", "session-id"}
+	secrets := []string{"user-token", "pass-word", "query-token", "header-key", "bearer-token", "session-id"}
 	echo := strings.Join(secrets, " ")
 	for name, answer := range map[string]http.HandlerFunc{
 		"401":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, echo, http.StatusUnauthorized) },
@@ -144,20 +146,45 @@ func TestErrorsHideSecrets(t *testing.T) {
 			w.Header().Set("Location", "http://[::1/?"+r.URL.RawQuery)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
-		"cut":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"empty":  func(http.ResponseWriter, *http.Request) {},
+		"cut":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"empty": func(http.ResponseWriter, *http.Request) {},
+		"echo": func(w http.ResponseWriter, r *http.Request) {
+			_ = json.NewEncoder(jsonWriter(w)).Encode(map[string]any{"headers": r.Header})
+		},
+		"no object": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%q}`, r.Header.Get("Test-Id"), echo)
+		},
+		"content": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"isError":%q}}`, r.Header.Get("Test-Id"), echo)
+		},
+		"error": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, r.Header.Get("Test-Id"), echo)
+		},
+		"error object": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":%q}`, r.Header.Get("Test-Id"), echo)
+		},
+		"error and status": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, r.Header.Get("Test-Id"), echo)
+		},
+		"other id": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%q,"result":{}}`, echo)
+		},
 		"stream": func(w http.ResponseWriter, _ *http.Request) { stream(w) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) { answer(w, r) })
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					r.Header.Set("Test-Id", string(m.ID))
+					answer(w, r)
+				})
 				var log strings.Builder
 				o := legacy()
 				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				client := s.Client()
 				client.Transport = sessionID(client.Transport, "session-id")
 				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
-					URL:    "http://user:pass-word@memhttp.test/mcp?token=query-token",
+					URL:    "http://user-token:pass-word@memhttp.test/mcp?token=query-token",
 					Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
 					Client: client,
 				}, &o)
@@ -176,6 +203,9 @@ func TestErrorsHideSecrets(t *testing.T) {
 				if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
 					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
 				}
+				if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok {
+					text += "\n" + rpc.Message
+				}
 				for _, secret := range secrets {
 					if strings.Contains(text, secret) {
 						t.Errorf("%q is in:\n%s", secret, text)
@@ -190,6 +220,25 @@ func TestErrorsHideSecrets(t *testing.T) {
 			t.Errorf("%s: got %v", url, err)
 		}
 	}
+}
+
+// The name in a URL is a token at some hosts, and both halves of the user info
+// come back as what Basic makes of them.
+func TestDiscoveryHidesSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			auth := r.Header.Get("Authorization")
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":[%q],"protocolVersion":%q}}`, m.ID, auth, auth)
+		}))
+		defer s.Close()
+		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, nil)
+		encoded := base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))
+		if err == nil || strings.Contains(err.Error(), encoded) || !strings.Contains(err.Error(), "[secret]") {
+			t.Errorf("got %v, want an error without %s", err, encoded)
+		}
+	})
 }
 
 // sessionID gives the responses of a transport a session.

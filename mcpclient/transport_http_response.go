@@ -28,11 +28,14 @@ func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error 
 		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown, resp.StatusCode)
 	case media != mediaJSON:
 		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
-			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(c.scrub(string(body[:min(len(body), 200)])))))
+			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body[:min(len(body), maxScrubbed)]))))))
 	}
 	deliver(body)
 	return nil
 }
+
+// beginning is what an error shows of a body that is no message.
+func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
 // refused handles a failure status. A JSON-RPC error in the body is the
 // server's answer, unless the status is about more than this request.
@@ -42,7 +45,7 @@ func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error
 	if err != nil || m.Error == nil {
 		return failure
 	}
-	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error))
+	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error, c.scrub))
 	if ok && rpc.Code == CodeMethodNotFound {
 		failure.session = "" // the method is what was not found
 	}

@@ -1,10 +1,14 @@
 package mcpclient
 
 import (
+	"cmp"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // redactURL is a URL without what may be secret: user info, query, fragment.
@@ -18,8 +22,12 @@ func redactURL(raw string) string {
 
 // secretsOf lists what a server may echo and no error may show.
 func secretsOf(u *url.URL, header http.Header) []string {
-	password, _ := u.User.Password()
-	secrets := []string{u.RawQuery, password}
+	name, password := u.User.Username(), ""
+	secrets := []string{u.RawQuery, name} // some hosts take a token as the name
+	if u.User != nil {
+		password, _ = u.User.Password()
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(name+":"+password)), password)
+	}
 	for _, values := range u.Query() {
 		secrets = append(secrets, values...)
 	}
@@ -29,8 +37,69 @@ func secretsOf(u *url.URL, header http.Header) []string {
 			secrets = append(secrets, v, credentials)
 		}
 	}
+	for _, s := range slices.Clone(secrets) { // as JSON has them
+		quoted := jsonrpc.AppendString(nil, s)
+		secrets = append(secrets, string(quoted[1:len(quoted)-1]))
+	}
 	const long = 6 // what is shorter hides nothing, and would spoil the text
-	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < long })
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < long })
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one may be part of another
+	return slices.Compact(secrets)
+}
+
+// scrubber is a Conn that knows what no error and no log may show.
+type scrubber interface{ scrub(text string) string }
+
+// scrub takes what is secret on this connection out of text that the server sent.
+func (l *link) scrub(text string) string {
+	if s, ok := l.conn.(scrubber); ok {
+		return s.scrub(text)
+	}
+	return text
+}
+
+// maxScrubbed bounds the text that is looked through for secrets before it is
+// cut to what is shown: none is cut into a part that would not be found.
+const maxScrubbed = 64 << 10
+
+// cut limits text of the server to 1 KiB without secrets.
+func (l *link) cut(text string) string { return cut(l.scrub(text[:min(len(text), maxScrubbed)])) }
+
+// quote shows bytes of the server without secrets.
+func (l *link) quote(b []byte) string {
+	return quote([]byte(l.cut(string(b[:min(len(b), maxScrubbed)]))))
+}
+
+// quote is that of the connection.
+func (c *Client) quote(b []byte) string { return c.link.Load().quote(b) }
+
+// scrubbed is err with a text that has no secrets.
+func (c *Client) scrubbed(err error) error {
+	l := c.link.Load()
+	if err == nil || l == nil {
+		return err
+	}
+	if text := l.scrub(err.Error()); text != err.Error() {
+		return &scrubbedError{text, err}
+	}
+	return err
+}
+
+type scrubbedError struct {
+	text string
+	err  error
+}
+
+func (e *scrubbedError) Error() string { return e.text }
+func (e *scrubbedError) Unwrap() error { return e.err }
+
+// scrub is that of both halves of the connection.
+func (c *sseConn) scrub(text string) string {
+	text = c.stream.scrub(text)
+	if c.posts != nil {
+		text = c.posts.scrub(text)
+	}
+	return text
 }
 
 // scrub takes what is secret out of text that the server sent.

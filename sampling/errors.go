@@ -41,16 +41,21 @@ func (e *RefusedError) Error() string { return "sampling request refused: " + e.
 // Unwrap returns [mcpclient.ErrRejected], the [*mcpclient.RPCError] that is the
 // answer and, if there is one, the reviewer's error.
 func (e *RefusedError) Unwrap() []error {
-	answer := &mcpclient.RPCError{
+	answer := e.RPCError()
+	if e.cause == nil {
+		return []error{mcpclient.ErrRejected, answer}
+	}
+	return []error{mcpclient.ErrRejected, answer, e.cause}
+}
+
+// RPCError is the answer that the server gets; [mcpclient.SamplingHandler] says when.
+func (e *RefusedError) RPCError() *mcpclient.RPCError {
+	return &mcpclient.RPCError{
 		Code: mcpclient.CodeUserRejected, Message: e.Error(),
 		Data: encoded(struct {
 			Reason Kind `json:"reason"`
 		}{e.Kind}),
 	}
-	if e.cause == nil {
-		return []error{mcpclient.ErrRejected, answer}
-	}
-	return []error{mcpclient.ErrRejected, answer, e.cause}
 }
 
 func refused(kind Kind, reason string) error { return &RefusedError{Kind: kind, Reason: reason} }
