@@ -43,8 +43,21 @@ func (c *Client) negotiate(ctx context.Context) error {
 			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}
 	}
-	return c.adoptLegacy(ctx, &legacyEra{revision: revision})
+	legacyErr := c.adoptLegacy(ctx, &legacyEra{revision: revision})
+	if legacyErr == nil {
+		return nil
+	}
+	if _, refused := errors.AsType[*RPCError](legacyErr); refused && errors.Is(probeErr, errSilent) {
+		// A modern server that was slow to start refuses initialize, and is up.
+		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(ctx, e) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w (before that, %v)", legacyErr, probeErr)
 }
+
+// errSilent marks a probe that was not answered in time.
+var errSilent = errors.New("no answer within Options.ProbeTimeout")
 
 // probe asks for the modern era. When the server names other revisions it is
 // asked once more with one of those.
@@ -52,6 +65,9 @@ func (c *Client) probe(ctx context.Context) error {
 	probe, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
 	defer cancel()
 	err := c.adopt(probe, c.current())
+	if err != nil && probe.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", err, errSilent)
+	}
 	named, ok := namedRevisions(err)
 	if !ok {
 		return err
@@ -108,7 +124,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 			return "", false, probeErr
 		}
 		return newest, false, nil
-	case errors.Is(probeErr, context.DeadlineExceeded), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):
+	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
 		return "", false, probeErr // a broken exchange says nothing about the server
