@@ -44,16 +44,16 @@ func (c *Client) negotiate(ctx context.Context) error {
 		}
 	}
 	legacyErr := c.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if legacyErr == nil {
-		return nil
+	if legacyErr == nil || !errors.Is(probeErr, errSilent) {
+		return legacyErr
 	}
-	if _, refused := errors.AsType[*RPCError](legacyErr); refused && errors.Is(probeErr, errSilent) {
+	if _, refused := errors.AsType[*RPCError](legacyErr); refused {
 		// A modern server that was slow to start refuses initialize, and is up.
 		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(ctx, e) == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w (before that, %v)", legacyErr, probeErr)
+	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
 }
 
 // errSilent marks a probe that was not answered in time.
