@@ -64,10 +64,10 @@ func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (s
 // that prints what it does.
 func (l *link) unreadable(c *Client, bad *MessageError) {
 	l.warnUnreadable(c, bad)
-	if named(bad.Prefix, "method") {
+	if _, ok := jsonrpc.Find(bad.Prefix, "method"); ok {
 		return // a request or a notification
 	}
-	if raw, ok := jsonrpc.FindID(bad.Prefix); ok {
+	if raw, ok := jsonrpc.Find(bad.Prefix, "id"); ok {
 		m := jsonrpc.Message{ID: raw}
 		if id, _, ok := m.IntID(); ok {
 			l.calls.Fail(id, bad.Err)
@@ -97,12 +97,6 @@ func (l *link) warnUnreadable(c *Client, bad *MessageError) {
 	case n == maxUnreadableWarnings:
 		c.log.Warn("unreadable message from the server, as were many: later ones are not logged", "error", l.scrub(bad.Err.Error()), "count", n)
 	}
-}
-
-// named reports whether the beginning of a message has the member key.
-func named(prefix []byte, key string) (found bool) {
-	_ = jsonrpc.Members(prefix, func(k, _ []byte) { found = found || string(k) == key }) // ends in an error at the cut
-	return found
 }
 
 // respond brings a response to its call.

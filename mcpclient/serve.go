@@ -14,7 +14,7 @@ import (
 
 const (
 	answerTimeout = 30 * time.Second // bounds the sending of a handler's answer
-	maxServerID   = jsonrpc.MaxID    // bytes of the id of a server's request
+	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
 // serve answers a server's request on a goroutine of its own.

@@ -4,16 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
 // Version is the value of the member jsonrpc.
 const Version = "2.0"
-
-// MaxID bounds, in bytes, the ids whose grammar is checked. A longer one is for
-// the receiver to refuse.
-const MaxID = 1 << 10
 
 // Message is the envelope of one message. Its raw members are slices of the
 // bytes it was parsed from; nil means absent.
@@ -52,8 +47,8 @@ func (m *Message) IntID() (id int64, quoted, ok bool) {
 // ErrBatch says that the bytes hold an array of messages: see [Batch].
 var ErrBatch = errors.New("a batch of messages")
 
-// Parse reads one message. It checks the syntax of the envelope and the nesting
-// of everything inside; the values are checked when they are decoded.
+// Parse reads one message. All of it is valid JSON, nested at most [MaxDepth]
+// deep; what the members mean is checked when they are decoded.
 func Parse(data []byte) (Message, error) {
 	var m Message
 	s := scanner{data: data}
@@ -66,7 +61,7 @@ func Parse(data []byte) (Message, error) {
 		if err := s.value(); err != nil {
 			return err
 		}
-		return m.set(string(key), data[start:s.pos])
+		return m.set(key, data[start:s.pos])
 	})
 	if err != nil {
 		return Message{}, err
@@ -79,9 +74,9 @@ func Parse(data []byte) (Message, error) {
 
 // set stores a member. The names of the protocol are a handful, so that a
 // switch finds each without a hash or an allocation.
-func (m *Message) set(key string, value []byte) error {
+func (m *Message) set(key, value []byte) error {
 	var to *json.RawMessage
-	switch key {
+	switch string(key) {
 	case "id":
 		to = &m.ID
 	case "params":
@@ -94,7 +89,7 @@ func (m *Message) set(key string, value []byte) error {
 		if m.Method != "" {
 			return errors.New(`member "method" twice`)
 		}
-		if err := json.Unmarshal(value, &m.Method); err != nil || m.Method == "" {
+		if m.Method, _ = String(value); m.Method == "" {
 			return errors.New(`member "method" is not a name`)
 		}
 		return nil
@@ -116,8 +111,6 @@ func (m *Message) check() error {
 			return errors.New(`member "id" is neither a number nor a string`)
 		case c == 'n' && m.Method != "":
 			return errors.New(`a request with the id null`)
-		case len(m.ID) <= MaxID && !json.Valid(m.ID): // the scanner leaves the grammar to others, and an id is echoed
-			return errors.New(`member "id" is not JSON`)
 		}
 	}
 	answer := m.Result != nil || m.Error != nil
@@ -162,67 +155,4 @@ func Batch(data []byte, max int) ([]json.RawMessage, error) {
 		return nil, fmt.Errorf("text after the batch at byte %d", s.pos)
 	}
 	return out, nil
-}
-
-// Members gives the members of an object to visit, undecoded, in one pass.
-func Members(object []byte, visit func(key, value []byte)) error {
-	s := scanner{data: object}
-	return s.object(func(key []byte) error {
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
-		}
-		visit(key, object[start:s.pos])
-		return nil
-	})
-}
-
-// LimitArrays reports a member of the object, other than those in except, that
-// is an array of more than max elements: decoding costs memory for each of them,
-// however short they are.
-func LimitArrays(object []byte, max int, except ...string) error {
-	s := scanner{data: object}
-	return s.object(func(key []byte) error {
-		if s.peek() != '[' || slices.Contains(except, string(key)) {
-			return s.value()
-		}
-		if err := s.limited(max); err != nil {
-			return fmt.Errorf("member %q: %w", key, err)
-		}
-		return nil
-	})
-}
-
-// LimitArray reports an array of more than max elements.
-func LimitArray(array []byte, max int) error {
-	s := scanner{data: array}
-	return s.limited(max)
-}
-
-// limited moves past an array of at most max elements.
-func (s *scanner) limited(max int) error {
-	count := 0
-	return s.array(func() error {
-		if count++; count > max {
-			return fmt.Errorf("more than %d elements", max)
-		}
-		return s.value()
-	})
-}
-
-// FindID looks for the id in the beginning of a message that was cut off. It
-// finds an id that stands before the cut at the top level.
-func FindID(prefix []byte) (id json.RawMessage, ok bool) {
-	s := scanner{data: prefix}
-	_ = s.object(func(key []byte) error { // ends in an error at the cut
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
-		}
-		if string(key) == "id" && s.pos < len(prefix) {
-			id, ok = prefix[start:s.pos], true
-		}
-		return nil
-	})
-	return id, ok
 }

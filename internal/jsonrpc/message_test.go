@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -55,11 +56,11 @@ func TestParseRefuses(t *testing.T) {
 		{"cut in a string", `{"id":1,"result":"abc`, "ends in the middle"},
 		{"cut in an object", `{"id":1,"result":{"a":1`, "ends in the middle"},
 		{"text behind", `{"id":1,"result":1} x`, "text after the message at byte 20"},
-		{"id that is a calculation", `{"id":1-2,"method":"ping"}`, `member "id" is not JSON`},
-		{"id of signs", `{"id":-+.e,"method":"ping"}`, `member "id" is not JSON`},
-		{"hexadecimal id", `{"id":0x,"method":"ping"}`, `member "id" is not JSON`},
-		{"id with an unknown escape", `{"id":"\q","method":"ping"}`, `member "id" is not JSON`},
-		{"id with a raw tab", "{\"id\":\"a\tb\",\"method\":\"ping\"}", `member "id" is not JSON`},
+		{"id that is a calculation", `{"id":1-2,"method":"ping"}`, `'-' at byte 7, want ','`},
+		{"id of signs", `{"id":-+.e,"method":"ping"}`, `'+' at byte 7, want a digit`},
+		{"hexadecimal id", `{"id":0x,"method":"ping"}`, `'x' at byte 7, want ','`},
+		{"id with an unknown escape", `{"id":"\q","method":"ping"}`, `'q' at byte 8, which no escape`},
+		{"id with a raw tab", "{\"id\":\"a\tb\",\"method\":\"ping\"}", `'\t' at byte 8, which has to be escaped`},
 		{"duplicate id", `{"id":1,"id":2,"result":1}`, `member "id" twice`},
 		{"duplicate result", `{"id":1,"result":1,"result":2}`, `member "result" twice`},
 		{"duplicate method by escape", `{"id":1,"method":"a","\u006dethod":"b"}`, `member "method" twice`},
@@ -69,7 +70,7 @@ func TestParseRefuses(t *testing.T) {
 		{"id is an object", `{"id":{},"method":"m"}`, `neither a number nor a string`},
 		{"request with id null", `{"id":null,"method":"m"}`, "id null"},
 		{"method is a number", `{"id":1,"method":3}`, "is not a name"},
-		{"brackets crossed", `{"id":1,"result":[{]}}`, "closes nothing"},
+		{"brackets crossed", `{"id":1,"result":[{]}}`, `']' at byte 19, want the name of a member`},
 		{"unknown word", `{"id":1,"result":nil}`, "unknown word"},
 		{"no comma", `{"id":1 "result":1}`, `want ','`},
 		{"no colon", `{"id" 1}`, `want ':'`},
@@ -135,7 +136,7 @@ func TestIntID(t *testing.T) {
 	}
 }
 
-func TestFindID(t *testing.T) {
+func TestFind(t *testing.T) {
 	tests := []struct {
 		prefix, want string
 		ok           bool
@@ -143,64 +144,38 @@ func TestFindID(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":12,"result":{"content":[{"ty`, "12", true},
 		{`{"jsonrpc":"2.0","id":"x","result":`, `"x"`, true},
 		{`{"result":{"id":5},"jsonrpc":"2.0","id":8,"x":"`, "8", true},
+		{`{"result":{"a":tru,"b":[1 2]},"id":8}`, "8", true},
+		{`{ "id" : "a\"b" , "result" : }`, `"a\"b"`, true},
+		{`{"method":"id","x":["id",1],"id":{"id":3}}`, "", false},
 		{`{"jsonrpc":"2.0","id":12`, "", false}, // the number may go on
 		{`{"jsonrpc":"2.0","result":{"id":4,"text":"`, "", false},
+		{`["id",1]`, "", false},
+		{`}}{"id":1`, "", false},
 		{`noise`, "", false},
 		{``, "", false},
 	}
 	for _, tt := range tests {
-		got, ok := FindID([]byte(tt.prefix))
+		got, ok := Find([]byte(tt.prefix), "id")
 		if ok != tt.ok || string(got) != tt.want {
 			t.Errorf("%s: got %s, %t, want %s, %t", tt.prefix, got, ok, tt.want, tt.ok)
 		}
 	}
 }
 
-func TestMembers(t *testing.T) {
-	got := map[string]string{}
-	err := Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) })
-	want := map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`}
-	if diff := cmp.Diff(got, want); err != nil || diff != "" {
-		t.Errorf("%v, got(-) want(+):\n%s", err, diff)
-	}
-	if err := Members([]byte(`[1]`), func(k, v []byte) {}); err == nil {
-		t.Error("got no error for an array")
-	}
-}
-
-func TestLimitArrays(t *testing.T) {
-	tests := []struct {
-		in   string
-		fits bool
-	}{
-		{`{}`, true},
-		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // what is nested is inside an element
-		{`{"a":[],"raw":[1,2,3,4]}`, true},
-		{`{"a":[[1,2,3,4],{}]}`, true},
-		{`{"a":[1,2,3,4]}`, false},
-		{`{"x":1,"a":[{},{},{},{}]}`, false},
-	}
-	for _, tt := range tests {
-		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
-			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
-		}
-	}
-}
-
-// FuzzParse holds Parse against encoding/json: what encoding/json refuses may
-// pass in the parts that are decoded later, but what it reads must be read the
-// same.
+// FuzzParse holds Parse against encoding/json, which reads all that it accepts,
+// and reads it the same.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":"a","result":{"x":[1,2,{"y":"\\\""}]}}`,
 		`{"jsonrpc":"2.0","error":{"code":-1,"message":"m"},"id":null}`, `[{"method":"n"}]`, `{"id":1,"id":1}`, `{"a":"\ud800"}`,
+		`{"id":-0.5e+7,"result":[[],{},[{}],{"a":[true,false,null]}]}`,
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := Parse(data)
-		FindID(data)
-		if err != nil || !json.Valid(data) {
+		Find(data, "id")
+		if err != nil {
 			return
 		}
 		var want map[string]json.RawMessage
@@ -209,6 +184,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if string(want["id"]) != string(m.ID) || string(want["params"]) != string(m.Params) || string(want["result"]) != string(m.Result) {
 			t.Errorf("got %+v, want %s", m, want)
+		}
+		if id, ok := Find(data, "id"); ok && string(id) != string(m.ID) && !bytes.Contains(data, []byte{'\\'}) {
+			t.Errorf("found the id %s, want %s", id, m.ID)
 		}
 	})
 }
@@ -223,6 +201,14 @@ func BenchmarkParse(b *testing.B) {
 			for b.Loop() {
 				if _, err := Parse(data); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/json.Valid", func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if !json.Valid(data) {
+					b.Fatal("not valid")
 				}
 			}
 		})

@@ -2,9 +2,11 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // MaxDepth bounds the nesting of arrays and objects in a message.
@@ -12,8 +14,8 @@ const MaxDepth = 1000
 
 var errEnd = errors.New("the message ends in the middle")
 
-// scanner walks over JSON text. It checks brackets, strings and literals, and
-// leaves the grammar between them to whoever decodes the value.
+// scanner walks over JSON text and accepts what encoding/json accepts, up to
+// [MaxDepth]. What it has moved past needs no other check.
 type scanner struct {
 	data []byte
 	pos  int
@@ -40,14 +42,19 @@ func (s *scanner) peek() byte {
 
 func (s *scanner) expect(c byte) error {
 	s.space()
-	if s.pos == len(s.data) {
+	if s.peek() == c {
+		s.pos++
+		return nil
+	}
+	return s.unexpected(fmt.Sprintf("want %q", c))
+}
+
+// unexpected is the error for what stands here instead of what is wanted.
+func (s *scanner) unexpected(want string) error {
+	if s.pos >= len(s.data) {
 		return errEnd
 	}
-	if s.data[s.pos] != c {
-		return fmt.Errorf("%q at byte %d, want %q", s.data[s.pos], s.pos, c)
-	}
-	s.pos++
-	return nil
+	return fmt.Errorf("%q at byte %d, %s", s.data[s.pos], s.pos, want)
 }
 
 // object walks over an object; member is called at each value with the key and
@@ -65,10 +72,6 @@ func (s *scanner) object(member func(key []byte) error) error {
 		if err != nil {
 			return err
 		}
-		if err := s.expect(':'); err != nil {
-			return err
-		}
-		s.space()
 		if err := member(key); err != nil {
 			return err
 		}
@@ -106,62 +109,132 @@ func (s *scanner) array(element func() error) error {
 	}
 }
 
-// key reads the name of a member, unescaped where it needs to be.
+// key reads the name of a member, unescaped where it needs to be, and moves to
+// the value.
 func (s *scanner) key() ([]byte, error) {
 	s.space()
 	start := s.pos
-	if s.peek() != '"' {
-		if s.pos == len(s.data) {
-			return nil, errEnd
-		}
-		return nil, fmt.Errorf("%q at byte %d, want the name of a member", s.data[s.pos], s.pos)
-	}
-	if err := s.str(); err != nil {
+	escaped, err := s.name()
+	if err != nil {
 		return nil, err
 	}
-	raw := s.data[start+1 : s.pos-1]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw, nil
+	key := s.data[start+1 : s.pos-1]
+	if escaped {
+		var name string
+		if err := json.Unmarshal(s.data[start:s.pos], &name); err != nil {
+			return nil, fmt.Errorf("name of a member at byte %d: %v", start, err)
+		}
+		key = []byte(name)
 	}
-	var name string
-	if err := json.Unmarshal(s.data[start:s.pos], &name); err != nil {
-		return nil, fmt.Errorf("name of a member at byte %d: %v", start, err)
+	if err := s.expect(':'); err != nil {
+		return nil, err
 	}
-	return []byte(name), nil
+	s.space()
+	return key, nil
 }
 
-// str moves past a string.
-func (s *scanner) str() error {
-	s.pos++ // the opening quote
+// name moves past the name of a member.
+func (s *scanner) name() (escaped bool, err error) {
+	if s.peek() != '"' {
+		return false, s.unexpected("want the name of a member")
+	}
+	return s.str()
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks bytes of eight that end or interrupt a plain run of a string: a
+// quote, a backslash, a control character. The lowest mark is exact.
+func special(w uint64) uint64 {
+	quote, slash := w^(ones*'"'), w^(ones*'\\')
+	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+}
+
+// str moves past a string, and reports whether it has escapes.
+func (s *scanner) str() (escaped bool, err error) {
+	data, pos := s.data, s.pos+1 // after the opening quote
 	for {
-		i := bytes.IndexByte(s.data[s.pos:], '"')
-		if i < 0 {
-			s.pos = len(s.data)
-			return errEnd
+		for pos+8 <= len(data) {
+			if m := special(binary.LittleEndian.Uint64(data[pos:])); m != 0 {
+				pos += bits.TrailingZeros64(m) / 8
+				break
+			}
+			pos += 8
 		}
-		end := s.pos + i
-		escapes := 0
-		for end-escapes > s.pos && s.data[end-escapes-1] == '\\' {
-			escapes++
+		for pos < len(data) && data[pos] >= 0x20 && data[pos] != '"' && data[pos] != '\\' {
+			pos++
 		}
-		s.pos = end + 1
-		if escapes%2 == 0 {
-			return nil
+		if pos >= len(data) {
+			s.pos = len(data)
+			return escaped, errEnd
+		}
+		switch data[pos] {
+		case '"':
+			s.pos = pos + 1
+			return escaped, nil
+		case '\\':
+			escaped = true
+			if pos+1 < len(data) && simpleEscape[data[pos+1]] {
+				pos += 2
+				continue
+			}
+			s.pos = pos + 1
+			if err := s.unicodeEscape(); err != nil {
+				return escaped, err
+			}
+			pos = s.pos
+		default:
+			s.pos = pos
+			return escaped, s.unexpected("which has to be escaped in a string")
 		}
 	}
+}
+
+// simpleEscape tells what stands for one character after a backslash.
+var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// unicodeEscape moves past the letter u and four digits.
+func (s *scanner) unicodeEscape() error {
+	if s.peek() != 'u' {
+		return s.unexpected("which no escape in a string has")
+	}
+	for range 4 {
+		s.pos++
+		if !isHex(s.peek()) {
+			return s.unexpected("want a hexadecimal digit")
+		}
+	}
+	s.pos++
+	return nil
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // value moves past any value.
 func (s *scanner) value() error {
+	s.space()
+	switch s.peek() {
+	case '"':
+		_, err := s.str()
+		return err
+	case '{', '[':
+		return s.compound()
+	}
+	return s.literal()
+}
+
+// compound moves past an object or an array.
+func (s *scanner) compound() error {
 	var open nesting
-	for {
-		s.space()
-		if s.pos == len(s.data) {
-			return errEnd
-		}
-		switch c := s.data[s.pos]; c {
+	for { // at a value
+		switch c := s.peek(); c {
 		case '"':
-			if err := s.str(); err != nil {
+			if _, err := s.str(); err != nil {
 				return err
 			}
 		case '{', '[':
@@ -170,51 +243,117 @@ func (s *scanner) value() error {
 			}
 			open.push(c == '{')
 			s.pos++
-			continue
-		case '}', ']':
-			if open.depth == 0 || open.pop() != (c == '}') {
-				return fmt.Errorf("%q at byte %d closes nothing", c, s.pos)
+			s.space()
+			switch {
+			case s.peek() == c+2: // empty
+			case c == '[':
+				continue
+			default:
+				if err := s.toMember(); err != nil {
+					return err
+				}
+				continue
 			}
-			s.pos++
-		case ',', ':':
-			if open.depth == 0 {
-				return fmt.Errorf("%q at byte %d, want a value", c, s.pos)
-			}
-			s.pos++
-			continue
 		default:
 			if err := s.literal(); err != nil {
 				return err
 			}
 		}
-		if open.depth == 0 {
-			return nil
+		if done, err := s.leave(&open); done || err != nil {
+			return err
 		}
 	}
 }
 
+// leave moves from the end of a value to the next one, or past the end of all
+// that is open.
+func (s *scanner) leave(open *nesting) (done bool, err error) {
+	for {
+		s.space()
+		switch c := s.peek(); {
+		case c == ',' && open.object():
+			s.pos++
+			s.space()
+			return false, s.toMember()
+		case c == ',':
+			s.pos++
+			s.space()
+			return false, nil
+		case (c == '}' || c == ']') && open.object() == (c == '}'):
+			s.pos++
+			if open.depth--; open.depth == 0 {
+				return true, nil
+			}
+		case open.object():
+			return false, s.unexpected(`want "," or "}"`)
+		default:
+			return false, s.unexpected(`want "," or "]"`)
+		}
+	}
+}
+
+// toMember moves past the name of a member to its value.
+func (s *scanner) toMember() error {
+	if _, err := s.name(); err != nil {
+		return err
+	}
+	if err := s.expect(':'); err != nil {
+		return err
+	}
+	s.space()
+	return nil
+}
+
 // literal moves past a number, true, false or null.
 func (s *scanner) literal() error {
-	start := s.pos
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c == '-', c == '+', c == '.', c == 'E':
-			s.pos++
-			continue
+	switch c := s.peek(); {
+	case c == '-' || c >= '0' && c <= '9':
+		return s.number()
+	case c >= 'a' && c <= 'z':
+		for _, word := range [...]string{"true", "false", "null"} {
+			if bytes.HasPrefix(s.data[s.pos:], []byte(word)) {
+				s.pos += len(word)
+				return nil
+			}
 		}
-		break
+		return fmt.Errorf("unknown word at byte %d", s.pos)
 	}
-	if s.pos == start {
-		return fmt.Errorf("%q at byte %d, want a value", s.data[s.pos], s.pos)
+	return s.unexpected("want a value")
+}
+
+// number moves past a number.
+func (s *scanner) number() error {
+	if s.peek() == '-' {
+		s.pos++
 	}
-	if c := s.data[start]; c >= 'a' && c <= 'z' {
-		switch string(s.data[start:s.pos]) {
-		case "true", "false", "null":
-		default:
-			return fmt.Errorf("unknown word at byte %d", start)
+	if s.peek() == '0' {
+		s.pos++
+	} else if !s.digits() {
+		return s.unexpected("want a digit")
+	}
+	if s.peek() == '.' {
+		s.pos++
+		if !s.digits() {
+			return s.unexpected("want a digit")
+		}
+	}
+	if s.peek()|0x20 == 'e' {
+		s.pos++
+		if c := s.peek(); c == '+' || c == '-' {
+			s.pos++
+		}
+		if !s.digits() {
+			return s.unexpected("want a digit")
 		}
 	}
 	return nil
+}
+
+func (s *scanner) digits() (some bool) {
+	for s.pos < len(s.data) && s.data[s.pos]-'0' <= 9 {
+		s.pos, some = s.pos+1, true
+	}
+	return some
 }
 
 // nesting is a stack of open brackets, one bit each.
@@ -232,7 +371,8 @@ func (n *nesting) push(object bool) {
 	n.depth++
 }
 
-func (n *nesting) pop() (object bool) {
-	n.depth--
-	return n.bits[n.depth/64]&(1<<(n.depth%64)) != 0
+// object reports whether the innermost bracket is that of an object.
+func (n *nesting) object() bool {
+	i := n.depth - 1
+	return n.bits[i/64]&(1<<(i%64)) != 0
 }

@@ -1,0 +1,152 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Members gives the members of an object to visit, undecoded, in one pass.
+func Members(object []byte, visit func(key, value []byte)) error {
+	s := scanner{data: object}
+	return s.object(func(key []byte) error {
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		visit(key, object[start:s.pos])
+		return nil
+	})
+}
+
+// Elements gives the elements of an array of at most max to visit, undecoded, in
+// one pass, which ends at the first error.
+func Elements(array []byte, max int, visit func(value []byte) error) error {
+	s := scanner{data: array}
+	count := 0
+	return s.array(func() error {
+		if count++; count > max {
+			return fmt.Errorf("more than %d elements", max)
+		}
+		start := s.pos
+		if err := s.value(); err != nil {
+			return err
+		}
+		return visit(array[start:s.pos])
+	})
+}
+
+// LimitArrays reports a member of the object, other than those in except, that
+// is an array of more than max elements: decoding costs memory for each of them,
+// however short they are.
+func LimitArrays(object []byte, max int, except ...string) error {
+	s := scanner{data: object}
+	return s.object(func(key []byte) error {
+		if s.peek() != '[' || slices.Contains(except, string(key)) {
+			return s.value()
+		}
+		if err := s.limited(max); err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// LimitArray reports an array of more than max elements.
+func LimitArray(array []byte, max int) error {
+	s := scanner{data: array}
+	return s.limited(max)
+}
+
+// limited moves past an array of at most max elements.
+func (s *scanner) limited(max int) error {
+	count := 0
+	return s.array(func() error {
+		if count++; count > max {
+			return fmt.Errorf("more than %d elements", max)
+		}
+		return s.value()
+	})
+}
+
+// String decodes a string that the scanner has moved past, as encoding/json
+// does: what is not UTF-8 becomes U+FFFD. It is not ok for any other value.
+func String(raw []byte) (s string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	inner := raw[1 : len(raw)-1]
+	switch {
+	case !utf8.Valid(inner):
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	case bytes.IndexByte(inner, '\\') < 0:
+		return string(inner), true
+	}
+	return unescape(inner)
+}
+
+// unescape replaces the escapes in what stands between quotes.
+func unescape(inner []byte) (string, bool) {
+	var b strings.Builder
+	b.Grow(len(inner))
+	for {
+		i := bytes.IndexByte(inner, '\\')
+		if i < 0 {
+			b.Write(inner)
+			return b.String(), true
+		}
+		b.Write(inner[:i])
+		if inner = inner[i+1:]; len(inner) == 0 {
+			return "", false
+		}
+		c := inner[0]
+		inner = inner[1:]
+		if c != 'u' {
+			plain := strings.IndexByte("\"\\/bfnrt", c)
+			if plain < 0 {
+				return "", false
+			}
+			b.WriteByte("\"\\/\b\f\n\r\t"[plain])
+			continue
+		}
+		r, ok := hex4(inner)
+		if !ok {
+			return "", false
+		}
+		inner = inner[4:]
+		if utf16.IsSurrogate(r) {
+			low := rune(utf8.RuneError)
+			if len(inner) >= 6 && inner[0] == '\\' && inner[1] == 'u' {
+				low, _ = hex4(inner[2:])
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				inner = inner[6:]
+			}
+		}
+		b.WriteRune(r)
+	}
+}
+
+// hex4 reads the four digits of an escape.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

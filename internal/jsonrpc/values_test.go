@@ -1,0 +1,94 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMembers(t *testing.T) {
+	got := map[string]string{}
+	err := Members([]byte(`{"a":1,"b":{"a":2},"c":"x"}`), func(k, v []byte) { got[string(k)] = string(v) })
+	want := map[string]string{"a": "1", "b": `{"a":2}`, "c": `"x"`}
+	if diff := cmp.Diff(got, want); err != nil || diff != "" {
+		t.Errorf("%v, got(-) want(+):\n%s", err, diff)
+	}
+	if err := Members([]byte(`[1]`), func(k, v []byte) {}); err == nil {
+		t.Error("got no error for an array")
+	}
+}
+
+func TestLimitArrays(t *testing.T) {
+	tests := []struct {
+		in   string
+		fits bool
+	}{
+		{`{}`, true},
+		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // what is nested is inside an element
+		{`{"a":[],"raw":[1,2,3,4]}`, true},
+		{`{"a":[[1,2,3,4],{}]}`, true},
+		{`{"a":[1,2,3,4]}`, false},
+		{`{"x":1,"a":[{},{},{},{}]}`, false},
+	}
+	for _, tt := range tests {
+		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
+			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
+		}
+	}
+}
+
+func TestElements(t *testing.T) {
+	var got []string
+	visit := func(v []byte) error { got = append(got, string(v)); return nil }
+	if err := Elements([]byte(`[1, {"a":[2]} ,"x"]`), 3, visit); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got, []string{"1", `{"a":[2]}`, `"x"`}); diff != "" {
+		t.Errorf("got(-) want(+):\n%s", diff)
+	}
+	if err := Elements([]byte(`[1,2,3,4]`), 3, visit); err == nil {
+		t.Error("got no error for more than the bound")
+	}
+	stop := errors.New("stop")
+	if err := Elements([]byte(`[1,2`), 3, func([]byte) error { return stop }); err != stop {
+		t.Errorf("got %v, want the error of visit", err)
+	}
+}
+
+func TestString(t *testing.T) {
+	for _, raw := range []string{`""`, `"plain"`, `"a\nb\\\"\/\b\f\r\tc"`, `"\u00e9\u20AC"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`,
+		`"\ude00x"`, `"\ud83d\ud83d\ude00"`, "\"\xff\\n\xc3\"", `"é€😀"`, `"` + strings.Repeat(`long\n`, 100) + `"`} {
+		var want string
+		if err := json.Unmarshal([]byte(raw), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := String([]byte(raw)); !ok || got != want {
+			t.Errorf("%s: got %q, %t, want %q", raw, got, ok, want)
+		}
+	}
+	for _, raw := range []string{``, `"`, `5`, `null`, `{}`, `"\"`, `"\q"`, `"\u12"`, `"\u12g4"`} {
+		if got, ok := String([]byte(raw)); ok {
+			t.Errorf("%s: got %q, want that it is no string", raw, got)
+		}
+	}
+}
+
+// FuzzString holds String against encoding/json.
+func FuzzString(f *testing.F) {
+	for _, s := range []string{`plain`, `a\n\u00e9`, `\ud83d\ude00`, `\ud83dx`, "\xff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, inner []byte) {
+		raw := append(append([]byte{'"'}, inner...), '"')
+		var want string
+		if json.Unmarshal(raw, &want) != nil {
+			return
+		}
+		if got, ok := String(raw); !ok || got != want {
+			t.Errorf("%q: got %q, %t, want %q", raw, got, ok, want)
+		}
+	})
+}
