@@ -44,14 +44,6 @@ func hintOf(ttl, scope json.RawMessage) CacheHint {
 	return h
 }
 
-// hinted is the part of a result that is its hint.
-type hinted struct {
-	TTL   json.RawMessage `json:"ttlMs"`
-	Scope json.RawMessage `json:"cacheScope"`
-}
-
-func (h *hinted) hint() CacheHint { return hintOf(h.TTL, h.Scope) }
-
 const (
 	maxTTL          = 24 * time.Hour
 	maxCacheEntries = 1024

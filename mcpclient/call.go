@@ -66,39 +66,37 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	if err != nil {
 		return err
 	}
-	switch result := result.(type) {
-	case nil:
-		return nil
-	case *json.RawMessage:
-		if !json.Valid(raw) {
-			return fmt.Errorf("%w: not valid JSON: %s", ErrInvalidResult, c.quote(raw))
-		}
-		*result = raw
-		return nil
-	default:
-		if raw[0] != '{' {
-			return fmt.Errorf("%w: want an object: %s", ErrInvalidResult, c.quote(raw))
-		}
-		if err := decodeResult(raw, result); err != nil {
-			c.cache.forget(r)
-			return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
-		}
-		return nil
+	if err := decodeResult(raw, result); err != nil {
+		c.cache.forget(r)
+		return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
 	}
+	return nil
 }
 
 // maxElements bounds the items of a page, the blocks of a result, the messages
 // of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
 const maxElements = 10_000
 
-// decodeResult is json.Unmarshal within a bound, and without the pass over the
-// whole text that a type which reads itself makes needless.
+// decoded is a result that reads itself from its text.
+type decoded interface {
+	decode(d *jsonrpc.Decoder)
+}
+
+// decodeResult decodes a result, which is valid JSON, within a bound.
 func decodeResult(raw json.RawMessage, result any) error {
-	if err := jsonrpc.LimitArrays(raw, maxElements, "structuredContent"); err != nil {
-		return err
+	switch result := result.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*result = raw
+		return nil
+	case decoded:
+		d := jsonrpc.NewDecoder(raw, maxElements)
+		result.decode(&d)
+		return d.Err()
 	}
-	if u, ok := result.(json.Unmarshaler); ok {
-		return u.UnmarshalJSON(raw)
+	if err := jsonrpc.LimitArrays(raw, maxElements, "structuredContent"); err != nil { // which also refuses what is no object
+		return err
 	}
 	return json.Unmarshal(raw, result)
 }

@@ -135,7 +135,7 @@ func TestUnknownContent(t *testing.T) {
 func TestDecodeContentSkipsSpace(t *testing.T) {
 	for in, want := range map[string]Content{
 		" \t\r\n{\"type\":\"text\",\"text\":\"hi\"} ": &TextContent{Text: "hi"},
-		" {\"type\":5}": &UnknownContent{Raw: json.RawMessage(` {"type":5}`)},
+		" {\"type\":5}": &UnknownContent{Raw: json.RawMessage(`{"type":5}`)},
 	} {
 		got, err := DecodeContent(json.RawMessage(in))
 		if err != nil {
@@ -291,11 +291,14 @@ func TestContentIsBoundedInParts(t *testing.T) {
 			return decodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))
 		},
 		"list": func() error {
+			return decodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &paged[Tool]{key: "tools"})
+		},
+		"plain list": func() error {
 			members := map[string]json.RawMessage{}
 			return decodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &members)
 		},
 		"prompt": func() error {
-			return decodeResult(json.RawMessage(`{"messages":`+many("{}")+`}`), new(GetPromptResult))
+			return decodeResult(json.RawMessage(`{"messages":`+many(`{"content":{}}`)+`}`), new(GetPromptResult))
 		},
 		"message": func() error {
 			return new(SamplingMessage).UnmarshalJSON([]byte(`{"role":"user","content":` + many("{}") + `}`))

@@ -1,13 +1,13 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -81,42 +81,64 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 	if cursor != nil {
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
-	var members map[string]json.RawMessage
-	if err := c.call(ctx, r, &members, opts); err != nil {
+	p := &paged[T]{key: key}
+	if err := c.call(ctx, r, p, opts); err != nil {
 		if rpc, ok := errors.AsType[*RPCError](err); ok && cursor != nil && rpc.Code == CodeInvalidParams {
 			c.cache.dropMethods(method)
 		}
 		return nil, err
 	}
-	p, err := decodePage[T](members, key)
-	if err != nil {
-		c.cache.forget(r)
-		return nil, fmt.Errorf("%w: %w", ErrInvalidResult, err)
-	}
-	return p, nil
+	return &p.Page, nil
 }
 
-func decodePage[T any](members map[string]json.RawMessage, key string) (*Page[T], error) {
-	p := new(Page[T])
-	items, ok := members[key]
-	if !ok {
-		return nil, fmt.Errorf("no member %q", key)
-	}
-	if err := json.Unmarshal(items, &p.Items); err != nil {
-		return nil, fmt.Errorf("member %q: %v", key, err)
-	}
-	if slices.Contains(p.Items, nil) {
-		return nil, fmt.Errorf("member %q: an item is null", key)
-	}
-	if next, ok := members["nextCursor"]; ok {
-		if err := json.Unmarshal(next, &p.NextCursor); err != nil {
-			return nil, fmt.Errorf("nextCursor: %v", err)
+// paged reads a page whose items stand under key.
+type paged[T any] struct {
+	Page[T]
+	key string
+}
+
+func (p *paged[T]) decode(d *jsonrpc.Decoder) {
+	var ttl, scope []byte
+	found := false
+	for key := range d.Members {
+		switch string(key) {
+		case p.key:
+			found = true
+			p.items(d)
+		case "nextCursor":
+			unmarshalMember(d, "nextCursor", &p.NextCursor)
+			if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
+				d.Fail(fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor))
+			}
+		case "ttlMs":
+			ttl = d.Raw()
+		case "cacheScope":
+			scope = d.Raw()
+		case "_meta":
+			p.Meta = bytes.Clone(d.Raw())
 		}
-		if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
-			return nil, fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor)
-		}
 	}
-	p.Cache = hintOf(members["ttlMs"], members["cacheScope"])
-	p.Meta = members["_meta"]
-	return p, nil
+	if !found {
+		d.Fail(fmt.Errorf("no member %q", p.key))
+	}
+	p.Cache = hintOf(ttl, scope)
+}
+
+func (p *paged[T]) items(d *jsonrpc.Decoder) {
+	if d.Kind() == 'n' { // null, as of servers written in Go
+		d.Raw()
+		return
+	}
+	for i := range d.Elements {
+		if d.Kind() == 'n' {
+			d.Fail(fmt.Errorf("member %q: item %d is null", p.key, i))
+		}
+		item := new(T)
+		if own, ok := any(item).(decoded); ok {
+			own.decode(d)
+		} else {
+			unmarshalMember(d, p.key, item)
+		}
+		p.Items = append(p.Items, item)
+	}
 }

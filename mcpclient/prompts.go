@@ -1,8 +1,10 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -35,19 +37,23 @@ type PromptMessage struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *PromptMessage) UnmarshalJSON(data []byte) error {
-	var w struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
+	d := jsonrpc.NewDecoder(data, maxElements)
+	m.decode(&d)
+	return d.Err()
+}
+
+func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case "role":
+			m.Role = stringMember(d, "role", d.Raw())
+		case "content":
+			m.Content = decodeContent(d, maxContentDepth)
+		}
 	}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
+	if m.Content == nil {
+		d.Fail(errors.New("a message has no content"))
 	}
-	content, err := DecodeContent(w.Content)
-	if err != nil {
-		return err
-	}
-	m.Role, m.Content = w.Role, content
-	return nil
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -63,6 +69,26 @@ type GetPromptResult struct {
 	Description string          `json:"description,omitempty"`
 	Messages    []PromptMessage `json:"messages"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case "description":
+			r.Description = stringMember(d, "description", d.Raw())
+		case "messages":
+			if d.Kind() == 'n' {
+				continue
+			}
+			for range d.Elements {
+				var m PromptMessage
+				m.decode(d)
+				r.Messages = append(r.Messages, m)
+			}
+		case "_meta":
+			r.Meta = bytes.Clone(d.Raw())
+		}
+	}
 }
 
 // Prompts lists the server's prompts over all pages. Each range asks the

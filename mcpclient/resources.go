@@ -1,12 +1,15 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 
 	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Resource is something that a server lets its clients read.
@@ -61,6 +64,30 @@ type ReadResourceResult struct {
 	Cache    CacheHint          `json:"-"`
 }
 
+func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
+	var ttl, scope []byte
+	for key := range d.Members {
+		switch string(key) {
+		case "contents":
+			if d.Kind() == 'n' {
+				continue
+			}
+			for range d.Elements {
+				var part ResourceContents
+				part.decode(d)
+				r.Contents = append(r.Contents, part)
+			}
+		case "ttlMs":
+			ttl = d.Raw()
+		case "cacheScope":
+			scope = d.Raw()
+		case "_meta":
+			r.Meta = bytes.Clone(d.Raw())
+		}
+	}
+	r.Cache = hintOf(ttl, scope)
+}
+
 // Resources lists the server's resources over all pages. Each range asks the
 // server anew, except for pages that it said still hold (see
 // [Options.MaxCache]); an error is the last pair.
@@ -93,14 +120,10 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOptio
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
-	var result struct {
-		ReadResourceResult
-		hinted
-	}
-	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params, lasting: true}, &result, opts)
+	result := new(ReadResourceResult)
+	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params, lasting: true}, result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
-	result.Cache = result.hint()
-	return &result.ReadResourceResult, nil
+	return result, nil
 }

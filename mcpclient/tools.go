@@ -29,6 +29,31 @@ type Tool struct {
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 }
 
+func (t *Tool) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case "name":
+			t.Name = stringMember(d, "name", d.Raw())
+		case "title":
+			t.Title = stringMember(d, "title", d.Raw())
+		case "description":
+			t.Description = stringMember(d, "description", d.Raw())
+		case "inputSchema":
+			t.InputSchema = bytes.Clone(d.Raw())
+		case "outputSchema":
+			t.OutputSchema = bytes.Clone(d.Raw())
+		case "annotations":
+			unmarshalMember(d, "annotations", &t.Annotations)
+		case "icons":
+			unmarshalMember(d, "icons", &t.Icons)
+		case "execution":
+			t.Execution = bytes.Clone(d.Raw())
+		case "_meta":
+			t.Meta = bytes.Clone(d.Raw())
+		}
+	}
+}
+
 // DisplayName is the name to show a person: title, annotated title, or name.
 func (t *Tool) DisplayName() string {
 	switch {
@@ -103,42 +128,33 @@ type callToolResultWire struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *CallToolResult) UnmarshalJSON(data []byte) error {
-	var content, isError []byte
-	var structured, meta json.RawMessage
-	err := jsonrpc.Members(data, func(key, value []byte) {
+	d := jsonrpc.NewDecoder(data, maxElements)
+	r.decode(&d)
+	return d.Err()
+}
+
+func (r *CallToolResult) decode(d *jsonrpc.Decoder) {
+	out := CallToolResult{tool: r.tool}
+	for key := range d.Members {
 		switch string(key) {
 		case "content":
-			content = value
+			out.Content = readContents(d, maxContentDepth)
 		case "structuredContent":
-			structured = bytes.Clone(value)
+			out.StructuredContent = bytes.Clone(d.Raw())
 		case "isError":
-			isError = value
+			raw := d.Raw()
+			failed, ok := boolean(raw)
+			if !ok {
+				d.Fail(fmt.Errorf("isError is not a boolean: %s", quote(raw)))
+			}
+			out.IsError = failed
 		case "_meta":
-			meta = bytes.Clone(value)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for _, raw := range []json.RawMessage{structured, meta} {
-		if raw != nil && !json.Valid(raw) {
-			return fmt.Errorf("not valid JSON: %s", quote(raw))
+			out.Meta = bytes.Clone(d.Raw())
 		}
 	}
-	var failed bool
-	switch string(isError) {
-	case "true":
-		failed = true
-	case "", "false", "null":
-	default:
-		return fmt.Errorf("isError is not a boolean: %s", quote(isError))
+	if d.Err() == nil {
+		*r = out
 	}
-	blocks, err := decodeContents(content, maxContentDepth)
-	if err != nil {
-		return err
-	}
-	r.Content, r.StructuredContent, r.IsError, r.Meta = blocks, structured, failed, meta
-	return nil
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -82,12 +82,17 @@ func String(raw []byte) (s string, ok bool) {
 	inner := raw[1 : len(raw)-1]
 	switch {
 	case !utf8.Valid(inner):
-		err := json.Unmarshal(raw, &s)
-		return s, err == nil
+		return mended(raw)
 	case bytes.IndexByte(inner, '\\') < 0:
 		return string(inner), true
 	}
 	return unescape(inner)
+}
+
+// mended decodes a string that is not UTF-8.
+func mended(raw []byte) (s string, ok bool) {
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
 }
 
 // unescape replaces the escapes in what stands between quotes.

@@ -1,0 +1,117 @@
+package jsonrpc
+
+import "fmt"
+
+// Decoder reads JSON text from front to back, each part of it once. The loops
+// over its objects and arrays nest; a value that the body of a loop does not
+// read is skipped:
+//
+//	for key := range d.Members {
+//		switch string(key) {
+//		case "name":
+//			name, ok = d.String()
+//		case "tags":
+//			for range d.Elements { … }
+//		}
+//	}
+//
+// The first error ends all loops, and stays: see [Decoder.Err].
+type Decoder struct {
+	s   scanner
+	max int
+	err error
+}
+
+// NewDecoder makes a decoder of text whose arrays have at most max elements,
+// those that are skipped or read as they are excepted.
+func NewDecoder(data []byte, max int) Decoder {
+	return Decoder{s: scanner{data: data}, max: max}
+}
+
+// Err is why the decoder ended before its text did.
+func (d *Decoder) Err() error { return d.err }
+
+// Fail ends the decoding, unless it has ended before.
+func (d *Decoder) Fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// Kind is the first character of the value that is next, or 0.
+func (d *Decoder) Kind() byte {
+	if d.err != nil {
+		return 0
+	}
+	d.s.space()
+	return d.s.peek()
+}
+
+// Offset is where the decoder is in its text.
+func (d *Decoder) Offset() int { return d.s.pos }
+
+// Since returns the text from an offset on.
+func (d *Decoder) Since(offset int) []byte { return d.s.data[offset:d.s.pos:d.s.pos] }
+
+// Raw reads any value as it is, nil after an error.
+func (d *Decoder) Raw() []byte {
+	if d.err != nil {
+		return nil
+	}
+	d.s.space()
+	start := d.s.pos
+	if d.err = d.s.value(); d.err != nil {
+		return nil
+	}
+	return d.Since(start)
+}
+
+// String reads a string. It is not ok, and no error, for any other value, which
+// it moves past.
+func (d *Decoder) String() (s string, ok bool) { return String(d.Raw()) }
+
+// Members ranges over the names of an object. A name is valid until the next.
+func (d *Decoder) Members(yield func(key []byte) bool) {
+	if d.err != nil {
+		return
+	}
+	err := d.s.object(func(key []byte) error {
+		start := d.s.pos
+		if !yield(key) {
+			d.Fail(errStopped)
+		}
+		return d.passed(start)
+	})
+	d.Fail(err)
+}
+
+// Elements ranges over the indices of an array.
+func (d *Decoder) Elements(yield func(i int) bool) {
+	if d.err != nil {
+		return
+	}
+	i := 0
+	err := d.s.array(func() error {
+		if i == d.max {
+			return fmt.Errorf("more than %d elements", d.max)
+		}
+		start := d.s.pos
+		if !yield(i) {
+			d.Fail(errStopped)
+		}
+		i++
+		return d.passed(start)
+	})
+	d.Fail(err)
+}
+
+// errStopped is the end of a loop that its body left.
+var errStopped = fmt.Errorf("not read to the end")
+
+// passed skips the value at start unless it was read.
+func (d *Decoder) passed(start int) error {
+	if d.err == nil && d.s.pos == start {
+		return d.s.value()
+	}
+	return d.err
+}

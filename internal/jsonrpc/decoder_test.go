@@ -1,0 +1,104 @@
+package jsonrpc
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestDecoder(t *testing.T) {
+	d := NewDecoder([]byte(` {"skipped":[1,{"name":"x"}],"name":"a\nb","tags":["p",2,{"q":3}],"rest" : {"r": 1} } `), 3)
+	var name, rest string
+	var tags []string
+	for key := range d.Members {
+		switch string(key) {
+		case "name":
+			name, _ = d.String()
+		case "tags":
+			for i := range d.Elements {
+				if i == 1 {
+					continue
+				}
+				tags = append(tags, string(d.Raw()))
+			}
+		case "rest":
+			start := d.Offset()
+			for range d.Members {
+			}
+			rest = string(d.Since(start))
+		}
+	}
+	if d.Err() != nil || name != "a\nb" || strings.Join(tags, " ") != `"p" {"q":3}` || rest != `{"r": 1}` {
+		t.Errorf("got %q, %q, %q, %v", name, tags, rest, d.Err())
+	}
+}
+
+func TestDecoderFails(t *testing.T) {
+	mine := errors.New("mine")
+	tests := []struct {
+		name, in, want string
+		read           func(d *Decoder)
+	}{
+		{"not an object", `[1]`, `want '{'`, func(d *Decoder) {
+			for range d.Members {
+			}
+		}},
+		{"too many elements", `[1,2,3,4]`, "more than 3 elements", func(d *Decoder) {
+			for range d.Elements {
+			}
+		}},
+		{"in a skipped value", `{"a":[1,}`, "want a value", func(d *Decoder) {
+			for range d.Members {
+			}
+		}},
+		{"inner error ends the outer loop", `[[1,2],[3]]`, "mine", func(d *Decoder) {
+			for range d.Elements {
+				for range d.Elements {
+					d.Fail(mine)
+				}
+				d.Fail(errors.New("a later error"))
+			}
+		}},
+		{"a loop that is left", `[1,2]`, "not read to the end", func(d *Decoder) {
+			for range d.Elements {
+				break
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := NewDecoder([]byte(tt.in), 3)
+			tt.read(&d)
+			if d.Err() == nil || !strings.Contains(d.Err().Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", d.Err(), tt.want)
+			}
+			if d.Raw() != nil || d.Kind() != 0 {
+				t.Error("something can be read after an error")
+			}
+		})
+	}
+}
+
+func TestDecoderAllocatesNothing(t *testing.T) {
+	data := []byte(`{"content":[{"type":"text","text":"hello"}],"isError":false}`)
+	n := testing.AllocsPerRun(100, func() {
+		d := NewDecoder(data, 10)
+		found := 0
+		for key := range d.Members {
+			if string(key) != "content" {
+				continue
+			}
+			for range d.Elements {
+				for range d.Members {
+					found += len(d.Raw())
+				}
+			}
+		}
+		if d.Err() != nil || found != 13 {
+			t.Fatal(d.Err(), found)
+		}
+	})
+	if n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
