@@ -31,8 +31,9 @@ type request struct {
 	reborn    bool        // it was sent again in a new session
 }
 
-// inFlight is what the connection knows of a request that awaits its response.
+// inFlight is a request that awaits its response, and the value of its call.
 type inFlight struct {
+	jsonrpc.Call
 	ctx  context.Context // the caller's
 	info CallInfo
 
@@ -77,7 +78,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 // of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
 const maxElements = 10_000
 
-// decoded is a result that reads itself from its text.
+// decoded is what reads itself from its text.
 type decoded interface {
 	decode(d *jsonrpc.Decoder)
 }
@@ -90,10 +91,8 @@ func decodeResult(raw json.RawMessage, result any) error {
 	case *json.RawMessage:
 		*result = raw
 		return nil
-	case decoded:
-		d := jsonrpc.NewDecoder(raw, maxElements)
-		result.decode(&d)
-		return d.Err()
+	case json.Unmarshaler: // which needs no other look at what is valid
+		return result.UnmarshalJSON(raw)
 	}
 	if err := jsonrpc.LimitArrays(raw, maxElements, "structuredContent"); err != nil { // which also refuses what is no object
 		return err
@@ -235,14 +234,30 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 // encodeArguments makes the params of a request that names something and hands
 // it arguments.
 func encodeArguments(name string, args any) ([]byte, error) {
-	arguments, err := encodeParams(args)
-	if err != nil {
-		return nil, fmt.Errorf("arguments: %w", err)
+	const names, arguments = `{"name":`, `,"arguments":`
+	raw, isRaw := args.(json.RawMessage)
+	b := make([]byte, 0, len(name)+len(raw)+128)
+	b = jsonrpc.AppendString(append(b, names...), name)
+	if args == nil {
+		return append(b, '}'), nil
 	}
-	b := make([]byte, 0, len(name)+len(arguments)+32)
-	b = jsonrpc.AppendString(append(b, `{"name":`...), name)
-	if arguments != nil {
-		b = append(append(b, `,"arguments":`...), arguments...)
+	end := len(b)
+	b = append(b, arguments...)
+	start := len(b)
+	var err error
+	if isRaw {
+		raw, err = encodeParams(raw)
+		b = append(b, raw...)
+	} else {
+		b, err = jsonrpc.AppendValue(b, args)
+	}
+	switch value := b[start:]; {
+	case err != nil:
+		return nil, fmt.Errorf("arguments: %w", err)
+	case len(value) == 0 || string(value) == "null":
+		b = b[:end]
+	case value[0] != '{':
+		return nil, fmt.Errorf("arguments: want a JSON object, got %s", quote(value))
 	}
 	return append(b, '}'), nil
 }

@@ -41,8 +41,10 @@ type era interface {
 	// started does what is due once the handshake is done.
 	started(ctx context.Context, c *Client) error
 
-	// encode makes the message of a request.
-	encode(id int64, r *request, o *callOptions) []byte
+	// encode appends the message of a request. Without entries of _meta that the
+	// caller asked for it takes about room bytes.
+	encode(b []byte, id int64, r *request, o *callOptions) []byte
+	room(r *request) int
 
 	// header makes the HTTP header of a request, or of a message that has no
 	// response when r is nil.
@@ -170,6 +172,10 @@ func tellCancelled(c *Client, l *link, id int64, reason string) {
 	}
 	c.tell(l, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
 }
+
+// envelope is about what a request takes around its method and its params, in
+// bytes.
+const envelope = 80
 
 // appendMeta appends the entries of _meta that a caller asked for, each with a
 // comma after it.

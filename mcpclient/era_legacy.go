@@ -108,19 +108,26 @@ func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
 	}
 }
 
-func (e *legacyEra) encode(id int64, r *request, o *callOptions) []byte {
-	meta := appendMeta([]byte(`"_meta":{`), id, o)
-	hasMeta := meta[len(meta)-1] == ','
-	params := r.params
-	if hasMeta || len(r.round) > 0 {
-		params = appendMembers([]byte{'{'}, r.params)
-		params = append(params, r.round...)
-		if hasMeta {
-			params = append(params, closeObject(meta)...)
+func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
+	b = jsonrpc.AppendRequest(b, id, r.method)
+	meta := o.progress != nil || len(o.meta) > 0
+	switch {
+	case meta || len(r.round) > 0:
+		b = append(b, `,"params":{`...)
+		b = appendMembers(b, r.params)
+		b = append(b, r.round...)
+		if meta {
+			b = closeObject(appendMeta(append(b, `"_meta":{`...), id, o))
 		}
-		params = closeObject(params)
+		b = closeObject(b)
+	case len(r.params) > 0:
+		b = append(append(b, `,"params":`...), r.params...)
 	}
-	return jsonrpc.AppendRequest(make([]byte, 0, len(params)+len(r.method)+48), id, r.method, params)
+	return append(b, '}')
+}
+
+func (e *legacyEra) room(r *request) int {
+	return envelope + len(r.method) + len(r.params) + len(r.round)
 }
 
 func (e *legacyEra) header(r *request) http.Header {

@@ -97,22 +97,24 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 
 func (e *modernEra) started(context.Context, *Client) error { return nil }
 
-func (e *modernEra) encode(id int64, r *request, o *callOptions) []byte {
-	meta := e.meta
+func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
+	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
+	b = appendMembers(b, r.params)
+	b = append(b, r.round...)
+	b = append(b, `"_meta":{`...)
 	if r.task {
-		meta = e.taskMeta
+		b = append(b, e.taskMeta...)
+	} else {
+		b = append(b, e.meta...)
 	}
-	p := make([]byte, 0, len(r.params)+len(r.round)+len(meta)+64)
-	p = appendMembers(append(p, '{'), r.params)
-	p = append(p, r.round...)
-	p = append(p, `"_meta":{`...)
-	p = append(p, meta...)
 	if o.logLevel != "" {
-		p = append(p, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
+		b = append(b, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
-	p = appendMeta(p, id, o)
-	p = append(closeObject(p), '}')
-	return jsonrpc.AppendRequest(make([]byte, 0, len(p)+len(r.method)+48), id, r.method, p)
+	return append(closeObject(appendMeta(b, id, o)), "}}"...)
+}
+
+func (e *modernEra) room(r *request) int {
+	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.taskMeta)
 }
 
 func (e *modernEra) header(r *request) http.Header {

@@ -101,16 +101,12 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params}
-	call, err := l.calls.Start(&inFlight{ctx: ctx, info: CallInfo{Method: r.method}, listening: a}, 0)
+	call, err := l.start(&inFlight{ctx: ctx, info: CallInfo{Method: r.method}, listening: a}, 0)
 	if err != nil {
 		return err
 	}
 	defer l.calls.Forget(call)
-	out := &outgoing{body: e.encode(call.ID, r, o)}
-	if l.exchange != nil {
-		out.header = e.header(r)
-	}
-	sent, m, err := l.send(ctx, c, call, out, o)
+	sent, m, err := l.send(ctx, c, e, call, r, o)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSubscriptionEnded):
 		return cause

@@ -92,16 +92,16 @@ func (l *link) end() error {
 func (l *link) read(c *Client) {
 	for {
 		data, err := l.conn.Recv()
-		var bad *MessageError
-		switch {
-		case err == nil:
+		if err == nil {
 			l.receive(c, data, nil)
-		case errors.As(err, &bad):
-			l.unreadable(c, bad)
-		default:
+			continue
+		}
+		bad, ok := errors.AsType[*MessageError](err)
+		if !ok {
 			l.died(c, err)
 			return
 		}
+		l.unreadable(c, bad)
 	}
 }
 
@@ -131,16 +131,12 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 		maxNotes = c.opts.MaxNotifications
 	}
 	flight := &inFlight{ctx: ctx, info: CallInfo{Method: r.method, Name: r.target}}
-	call, err := l.calls.Start(flight, maxNotes)
+	call, err := l.start(flight, maxNotes)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { l.finish(call, ctx.Err() != nil) }()
-	out := &outgoing{body: e.encode(call.ID, r, o)}
-	if l.exchange != nil {
-		out.header, out.opensSession = e.header(r), r.method == "initialize"
-	}
-	sent, m, err := l.send(ctx, c, call, out, o)
+	sent, m, err := l.send(ctx, c, e, call, r, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
@@ -155,20 +151,44 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	return m.Result, nil
 }
 
-// send hands a request to the connection and waits for its response. sent says
-// that the server may have got it.
-func (l *link) send(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
-	note := func(params json.RawMessage) { tellProgress(o.progress, params) }
-	if l.exchange == nil {
-		if err := l.conn.Send(ctx, m.body); err != nil {
-			if _, callErr, ok := call.Response(); ok && callErr != nil { // it says more
-				err = callErr
-			}
-			return false, jsonrpc.Message{}, err
-		}
-		response, err := call.Wait(ctx, note)
-		return true, response, err
+// start enters a request among those that await their responses.
+func (l *link) start(flight *inFlight, maxNotes int) (*jsonrpc.Call, error) {
+	flight.Value = flight
+	return &flight.Call, l.calls.Start(&flight.Call, maxNotes)
+}
+
+// bodies are buffers for messages, which a connection does not keep.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptBody bounds a buffer that is kept for the next message, in bytes.
+const keptBody = 16 << 10
+
+// send encodes a request, hands it to the connection and waits for its response.
+// sent says that the server may have got it.
+func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
+	if l.exchange != nil {
+		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
+		return l.converse(ctx, c, call, &outgoing{body: body, header: e.header(r), opensSession: r.method == "initialize"}, o)
 	}
+	body := bodies.Get().(*[]byte)
+	*body = e.encode((*body)[:0], call.ID, r, o)
+	err := l.conn.Send(ctx, *body)
+	if cap(*body) <= keptBody {
+		bodies.Put(body)
+	}
+	if err != nil {
+		if _, callErr, ok := call.Response(); ok && callErr != nil { // it says more
+			err = callErr
+		}
+		return false, jsonrpc.Message{}, err
+	}
+	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return true, response, err
+}
+
+// converse makes an exchange and waits for the response to its request.
+func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
+	note := func(params json.RawMessage) { tellProgress(o.progress, params) }
 	answered := false
 	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
 		answered = l.receive(c, data, call)

@@ -97,6 +97,13 @@ type paged[T any] struct {
 	key string
 }
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *paged[T]) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, maxElements)
+	p.decode(&d)
+	return d.Err()
+}
+
 func (p *paged[T]) decode(d *jsonrpc.Decoder) {
 	var ttl, scope []byte
 	found := false

@@ -71,6 +71,13 @@ type GetPromptResult struct {
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 }
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *GetPromptResult) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, maxElements)
+	r.decode(&d)
+	return d.Err()
+}
+
 func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {

@@ -64,6 +64,13 @@ type ReadResourceResult struct {
 	Cache    CacheHint          `json:"-"`
 }
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *ReadResourceResult) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, maxElements)
+	r.decode(&d)
+	return d.Err()
+}
+
 func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
 	var ttl, scope []byte
 	for key := range d.Members {

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 
 // Send posts a message. That the server accepted it says nothing of its answer.
 func (c *sseConn) Send(ctx context.Context, message []byte) error {
-	return c.posts.Send(ctx, message)
+	return c.posts.Send(ctx, bytes.Clone(message)) // the body of a request may be read after its response
 }
 
 // Recv returns the next message of the stream.

@@ -23,6 +23,7 @@ type outbox struct {
 	dst    io.Writer
 	failed func(error) // called when dst failed; it calls shut
 
+	run     func() // flush, once it was needed
 	mu      sync.Mutex
 	err     error         // of every later send
 	next    []byte        // messages to be written
@@ -100,7 +101,10 @@ func (o *outbox) appendLocked(message []byte) {
 	o.queued += len(message) + 1
 	if !o.writing {
 		o.writing = true
-		go o.flush()
+		if o.run == nil {
+			o.run = o.flush
+		}
+		go o.run()
 	}
 }
 

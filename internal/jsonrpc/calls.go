@@ -32,14 +32,14 @@ type Call struct {
 	err      error
 }
 
-// Start gives out an id that was never used before on this table. maxNotes
+// Start gives a call an id that was never used before on this table. maxNotes
 // bounds the notes that wait for the call; beyond it the oldest is dropped.
-func (t *Calls) Start(value any, maxNotes int) (*Call, error) {
-	c := &Call{Value: value, wake: make(chan struct{}, 1), maxNotes: maxNotes}
+func (t *Calls) Start(c *Call, maxNotes int) error {
+	c.wake, c.maxNotes = make(chan struct{}, 1), maxNotes
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
-		return nil, t.err
+		return t.err
 	}
 	t.last++
 	c.ID = t.last
@@ -47,7 +47,7 @@ func (t *Calls) Start(value any, maxNotes int) (*Call, error) {
 		t.pending = make(map[int64]*Call)
 	}
 	t.pending[c.ID] = c
-	return c, nil
+	return nil
 }
 
 // Find returns the call with this id, if it still waits.

@@ -11,13 +11,18 @@ import (
 
 func ignore(json.RawMessage) {}
 
+func start(t *Calls, value any, maxNotes int) (*Call, error) {
+	c := &Call{Value: value}
+	return c, t.Start(c, maxNotes)
+}
+
 func TestCallsResolve(t *testing.T) {
 	var calls Calls
-	a, err := calls.Start("a", 0)
+	a, err := start(&calls, "a", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := calls.Start("b", 0)
+	b, err := start(&calls, "b", 0)
 	if err != nil || a.ID == b.ID {
 		t.Fatalf("got ids %d and %d, %v", a.ID, b.ID, err)
 	}
@@ -40,7 +45,7 @@ func TestCallsResolve(t *testing.T) {
 
 func TestCallsForget(t *testing.T) {
 	var calls Calls
-	c, err := calls.Start(nil, 0)
+	c, err := start(&calls, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +65,7 @@ func TestCallsForget(t *testing.T) {
 
 func TestCallsClose(t *testing.T) {
 	var calls Calls
-	c, err := calls.Start(nil, 0)
+	c, err := start(&calls, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +75,7 @@ func TestCallsClose(t *testing.T) {
 	if _, err := c.Wait(t.Context(), ignore); err != over {
 		t.Errorf("got %v, want %v", err, over)
 	}
-	if _, err := calls.Start(nil, 0); err != over {
+	if _, err := start(&calls, nil, 0); err != over {
 		t.Errorf("got %v, want %v", err, over)
 	}
 }
@@ -78,7 +83,7 @@ func TestCallsClose(t *testing.T) {
 func TestCallNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls Calls
-		c, err := calls.Start(nil, 2)
+		c, err := start(&calls, nil, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +111,7 @@ func TestCallNotes(t *testing.T) {
 
 func TestCallNotesDropOldest(t *testing.T) {
 	var calls Calls
-	c, err := calls.Start(nil, 2)
+	c, err := start(&calls, nil, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +141,7 @@ func TestCallsConcurrently(t *testing.T) {
 	for range 64 {
 		wg.Go(func() {
 			for range 100 {
-				c, err := calls.Start(nil, 4)
+				c, err := start(&calls, nil, 4)
 				if err != nil {
 					t.Error(err)
 					return

@@ -3,25 +3,51 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"strconv"
+	"sync"
 )
 
 // Marshal is json.Marshal without HTML escaping.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
+
+// AppendValue appends v as JSON on one line, without HTML escaping.
+func AppendValue(b []byte, v any) ([]byte, error) {
+	e := encoders.Get().(*encoder)
+	defer e.free()
+	if err := e.json.Encode(v); err != nil {
+		return b, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return append(b, bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))...), nil
+}
+
+// encoder is an encoder and what it writes to.
+type encoder struct {
+	buf  bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := new(encoder)
+	e.json = json.NewEncoder(&e.buf)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// keptBuffer bounds a buffer that is kept for the next value, in bytes.
+const keptBuffer = 64 << 10
+
+func (e *encoder) free() {
+	if e.buf.Cap() <= keptBuffer {
+		e.buf.Reset()
+		encoders.Put(e)
+	}
 }
 
 // Compact returns raw as JSON on one line, raw itself when it is that already.
 func Compact(raw json.RawMessage) (json.RawMessage, error) {
-	if !json.Valid(raw) {
-		return nil, errors.New("not valid JSON")
+	if err := Check(raw); err != nil {
+		return nil, err
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw, nil
@@ -33,21 +59,30 @@ func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// AppendRequest appends a request. params is a JSON object or nil.
-func AppendRequest(b []byte, id int64, method string, params []byte) []byte {
+// Check reports what is wrong with JSON text, which is one value, nested at most
+// [MaxDepth] deep.
+func Check(raw []byte) error {
+	s := scanner{data: raw}
+	if err := s.value(); err != nil {
+		return fmt.Errorf("not valid JSON: %w", err)
+	}
+	if s.space(); s.pos != len(raw) {
+		return fmt.Errorf("not valid JSON: text after the value at byte %d", s.pos)
+	}
+	return nil
+}
+
+// AppendRequest appends a request up to its params: what follows is a comma and
+// the member params, or nothing, and then the closing brace.
+func AppendRequest(b []byte, id int64, method string) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
-	return appendCall(b, method, params)
+	return AppendString(append(b, `,"method":`...), method)
 }
 
 // AppendNotification appends a notification. params is a JSON object or nil.
 func AppendNotification(b []byte, method string, params []byte) []byte {
-	return appendCall(append(b, `{"jsonrpc":"2.0"`...), method, params)
-}
-
-func appendCall(b []byte, method string, params []byte) []byte {
-	b = append(b, `,"method":`...)
-	b = AppendString(b, method)
+	b = AppendString(append(b, `{"jsonrpc":"2.0","method":`...), method)
 	if len(params) > 0 {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)
