@@ -38,6 +38,9 @@ func (e *modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 	case <-s.over:
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.granted != nil { // and ended right after that
+			return nil
+		}
 		return s.err
 	case <-ctx.Done():
 		return ended(ctx)
