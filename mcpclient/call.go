@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -19,6 +18,7 @@ type request struct {
 	params []byte // a JSON object without _meta, or nil
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
+	call   int64  // the call that it belongs to, CallInfo.ID; 0 until that is known
 
 	task    bool // the result may be a task, or it is about one
 	stays   bool // no notice tells that nobody waits for it any more
@@ -63,6 +63,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		defer stop()
 	}
 	r.byHand = o.byHand
+	c.identify(r)
 	raw, err := c.answer(ctx, r, o)
 	if err != nil {
 		return err
@@ -124,6 +125,9 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 
 // settled repeats a request until the server has all the input it asks for.
 func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ json.RawMessage, rounds int, _ error) {
+	if c.sending != nil && o.seen == nil {
+		return c.settledThrough(ctx, r, o)
+	}
 	for {
 		raw, err := c.mirrored(ctx, r, o)
 		if err != nil {
@@ -148,16 +152,11 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	for _, opt := range opts {
 		opt(o)
 	}
-	for key, value := range o.meta {
-		if key == "progressToken" || strings.HasPrefix(key, "io.modelcontextprotocol/") {
-			return nil, fmt.Errorf("WithMeta: %q belongs to the protocol", key)
-		}
-		compact, err := jsonrpc.Compact(value)
-		if err != nil {
-			return nil, fmt.Errorf("WithMeta: value of %q: %w", key, err)
-		}
-		o.meta[key] = compact
+	meta, err := checkMeta("WithMeta", o.meta)
+	if err != nil {
+		return nil, err
 	}
+	o.meta = meta
 	if o.logLevel != "" && !o.logLevel.known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}

@@ -30,6 +30,10 @@ type Client struct {
 	server atomic.Pointer[Server]
 	ready  atomic.Bool // Connect has succeeded
 
+	sending   Handler // Options.Middleware; nil for none
+	answering Handler // Options.ServerMiddleware; nil for none
+	lastCall  atomic.Int64
+
 	offers      offers
 	toolHeaders toolHeaders
 	session     session
@@ -74,6 +78,9 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		serving:   make(chan struct{}, o.MaxServerRequests),
 		done:      make(chan struct{}),
 		left:      make(chan struct{}),
+	}
+	if err := c.installMiddleware(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
@@ -210,9 +217,13 @@ func (c *Client) ended() error {
 	return ErrClosed
 }
 
-// Server tells what is known of the server. What it points to is shared and
-// must not be changed.
-func (c *Client) Server() Server { return *c.server.Load() }
+// Server tells what is known of the server, nothing before Connect has learnt it.
+// What it points to is shared and must not be changed.
+func (c *Client) Server() Server { return c.knownServer() }
+
+// Transport is the recipe of the connection in use: that of Connect, or the [SSE]
+// that a [HTTP] fell back to.
+func (c *Client) Transport() Transport { return c.link.Load().transport }
 
 // Ping asks the server for a sign of life: ping in the legacy era,
 // server/discover in the modern one, which has no ping.

@@ -173,7 +173,7 @@ func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action
 		return "", err
 	}
 	question := map[string]InputRequest{"": {Method: "elicitation/create", Params: params}}
-	answers, err := c.gather(ctx, question, CallInfo{Method: r.method, Name: r.target})
+	answers, err := c.gather(ctx, question, r.info())
 	if err != nil {
 		return "", err
 	}

@@ -205,7 +205,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 		}
 	}
 	if asked != nil {
-		answers, err := c.gather(ctx, asked, CallInfo{Method: r.method, Name: r.target})
+		answers, err := c.gather(ctx, asked, r.info())
 		if err != nil {
 			return nil, err
 		}

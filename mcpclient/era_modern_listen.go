@@ -97,33 +97,51 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	if err != nil {
 		return err
 	}
-	l, e := c.link.Load(), c.current()
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	a := &listening{sub: s, cancel: cancel}
 	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params}
-	call, err := l.start(&inFlight{ctx: ctx, info: CallInfo{Method: r.method}, listening: a}, 0)
+	c.identify(r)
+	exchange := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+		return a.exchange(ctx, c, r, o)
+	}
+	if c.sending == nil {
+		_, err = exchange(ctx, r, o)
+	} else {
+		_, err = c.through(ctx, r, o, exchange)
+	}
+	if err == nil {
+		err = ErrSubscriptionEnded
+	}
+	return err
+}
+
+// exchange sends the request and returns what came of it when the server ended
+// the subscription.
+func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
+	l, e := c.link.Load(), c.current()
+	call, err := l.start(&inFlight{ctx: ctx, info: r.info(), listening: a}, 0, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer l.calls.Forget(call)
 	sent, m, err := l.send(ctx, c, e, call, r, o)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSubscriptionEnded):
-		return cause
+		return nil, cause
 	case cause != nil:
 		if sent {
 			e.cancel(c, l, call.ID, "")
 		}
-		return cause
+		return nil, cause
 	case err != nil:
-		return err
+		return nil, err
 	case m.Error != nil:
-		return rpcError(m.Error, l.scrub)
+		return nil, rpcError(m.Error, l.scrub)
 	}
-	return ErrSubscriptionEnded
+	return m.Result, nil
 }
 
 // noticed brings a notification to the subscription that it names. On a stream

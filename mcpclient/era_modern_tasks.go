@@ -115,7 +115,7 @@ func (t *Task) answer(ctx context.Context, input map[string]InputRequest, answer
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
 			ErrInvalidResult, len(input), c.opts.MaxServerRequests)
 	}
-	answers, err := c.gather(ctx, input, CallInfo{Method: "tools/call", Name: t.tool})
+	answers, err := c.gather(ctx, input, CallInfo{ID: t.call, Method: "tools/call", Name: t.tool})
 	if err != nil {
 		return 0, err
 	}

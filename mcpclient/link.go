@@ -14,9 +14,10 @@ import (
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
-	conn     Conn
-	exchange exchanger // conn, when every request has a response channel of its own
-	calls    jsonrpc.Calls
+	conn      Conn
+	transport Transport // that conn is of
+	exchange  exchanger // conn, when every request has a response channel of its own
+	calls     jsonrpc.Calls
 
 	mu     sync.Mutex
 	asking map[string]*asked // server requests being answered, by id
@@ -63,7 +64,7 @@ func (c *Client) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &link{conn: conn, asking: map[string]*asked{}}
+	l := &link{conn: conn, transport: c.transport, asking: map[string]*asked{}}
 	l.exchange, _ = conn.(exchanger)
 	c.link.Store(l)
 	if l.exchange == nil {
@@ -125,13 +126,18 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
+	c.identify(r)
+	if c.sending != nil && o.seen == nil {
+		return c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+			return l.roundTrip(ctx, c, r, o)
+		})
+	}
 	e := c.current()
 	maxNotes := 0
 	if o.progress != nil {
 		maxNotes = c.opts.MaxNotifications
 	}
-	flight := &inFlight{ctx: ctx, info: CallInfo{Method: r.method, Name: r.target}}
-	call, err := l.start(flight, maxNotes)
+	call, err := l.start(&inFlight{ctx: ctx, info: r.info()}, maxNotes, o)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +158,14 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 }
 
 // start enters a request among those that await their responses.
-func (l *link) start(flight *inFlight, maxNotes int) (*jsonrpc.Call, error) {
-	flight.Value = flight
-	return &flight.Call, l.calls.Start(&flight.Call, maxNotes)
+func (l *link) start(flight *inFlight, maxNotes int, o *callOptions) (*jsonrpc.Call, error) {
+	call := &flight.Call
+	call.Value = flight
+	err := l.calls.Start(call, maxNotes)
+	if o.seen != nil {
+		o.seen.id = call.ID
+	}
+	return call, err
 }
 
 // bodies are buffers for messages, which a connection does not keep.
@@ -228,6 +239,9 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 
 // notify sends a notification.
 func (l *link) notify(ctx context.Context, c *Client, method string, params []byte) error {
+	if c.sending != nil {
+		return c.throughNotify(ctx, l, method, params)
+	}
 	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params))
 }
 

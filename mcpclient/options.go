@@ -48,6 +48,12 @@ type Options struct {
 	// that ranges over the list. The log says the same at Warn.
 	OnInvalidTool func(tool *Tool, reason error)
 
+	// Middleware goes around everything that the client sends, and
+	// ServerMiddleware around everything that handlers answer; the first is
+	// outermost. [Request] tells what is seen. See also HTTP.RoundTripper.
+	Middleware       []Middleware
+	ServerMiddleware []Middleware
+
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.
@@ -172,7 +178,8 @@ type callOptions struct {
 	noCache  bool
 	byHand   bool
 
-	described *Tool // whose output schema is checked
+	described *Tool    // whose output schema is checked
+	seen      *passage // through Options.Middleware
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

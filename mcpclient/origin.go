@@ -22,9 +22,16 @@ type Origin struct {
 
 // CallInfo describes a call that is under way.
 type CallInfo struct {
+	// ID is the call's own, unique within the Client and never 0. Whatever
+	// belongs to the call has it: its input rounds, and all requests about the
+	// task that a call became, or that [Client.ResumeTask] took up.
+	ID int64
+
 	Method string // "tools/call"
 	Name   string // of the tool or prompt, or the URI of the resource
 }
+
+func (r *request) info() CallInfo { return CallInfo{ID: r.call, Method: r.method, Name: r.target} }
 
 type originKey struct{}
 

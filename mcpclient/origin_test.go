@@ -55,7 +55,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 				t.Errorf("%s: got %+v, want the value that the calls share", tool, a.values)
 			}
 			switch {
-			case tool == "one" && (a.origin.Call == nil || *a.origin.Call != mcpclient.CallInfo{Method: "tools/call", Name: "one"} || a.values["different"] != "one"):
+			case tool == "one" && (a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "one" || a.values["different"] != "one"):
 				t.Errorf("one call: got %+v, %+v", a.origin.Call, a.values)
 			case tool == "two" && (a.origin.Call != nil || a.values["different"] != nil || a.values["uncomparable"] != nil):
 				t.Errorf("two calls: got %+v, %+v", a.origin.Call, a.values)
@@ -115,17 +115,17 @@ func TestOriginInResponse(t *testing.T) {
 					})
 				}
 				calls.Wait()
-				names := map[string]bool{}
+				names, ids := map[string]bool{}, map[int64]bool{}
 				for range 2 {
 					a := <-seen
 					if a.origin.Call == nil || a.values["different"] != a.origin.Call.Name || (a.origin.ID == nil) != (name == "modern") {
 						t.Errorf("got %+v with %+v", a.origin, a.values)
 						continue
 					}
-					names[a.origin.Call.Name] = true
+					names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
 				}
-				if len(names) != 2 {
-					t.Errorf("got calls %v, want both", names)
+				if len(names) != 2 || len(ids) != 2 || ids[0] {
+					t.Errorf("got calls %v with the ids %v, want both", names, ids)
 				}
 			})
 		})

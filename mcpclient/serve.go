@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -134,12 +133,7 @@ func (e panickedError) RPCError() *RPCError {
 // handle answers one question of the server. Both eras come here: id is nil in
 // the modern one. A panic of a handler becomes an error.
 func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *CallInfo) (result json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.log.Error("handler panicked", "method", cut(method), "panic", p, "stack", string(debug.Stack()))
-			err = errPanicked
-		}
-	}()
+	defer c.caught(method, errPanicked, &err)
 	var meta struct {
 		Meta json.RawMessage `json:"_meta"`
 	}
@@ -150,6 +144,14 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
 	ctx = context.WithValue(ctx, originKey{}, Origin{Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
+	if c.answering != nil {
+		return c.throughServer(ctx, method, params, meta.Meta, call)
+	}
+	return c.answerBy(ctx, method, params)
+}
+
+// answerBy has the handler for a method answer.
+func (c *Client) answerBy(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch method {
 	case "sampling/createMessage":
 		return c.createMessage(ctx, params)

@@ -46,6 +46,7 @@ type Task struct {
 	client *Client
 	id     string
 	tool   string
+	call   int64 // CallInfo.ID of the tool call, and of all that follows it
 
 	mu     sync.Mutex
 	state  TaskState
@@ -125,7 +126,7 @@ func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.D
 	if err := c.call(ctx, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := &Task{client: c, tool: tool.Name}
+	t := &Task{client: c, tool: tool.Name, call: r.call}
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
@@ -144,7 +145,7 @@ func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.D
 // ResumeTask takes up a task by its id, which may come from another process.
 // tool is for errors only. Nothing is sent.
 func (c *Client) ResumeTask(id, tool string) *Task {
-	return &Task{client: c, id: id, tool: tool, state: TaskState{ID: id, Status: TaskWorking}}
+	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
 }
 
 // ID is what [Client.ResumeTask] takes. It may be all that protects the task:
@@ -236,7 +237,7 @@ func (t *Task) request(method string) *request {
 	if err != nil {
 		params = nil // a map of strings always marshals
 	}
-	return &request{method: method, target: t.id, params: params, task: true}
+	return &request{method: method, target: t.id, params: params, call: t.call, task: true}
 }
 
 func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {

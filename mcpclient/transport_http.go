@@ -34,6 +34,12 @@ type HTTP struct {
 	// with the version of this module.
 	Header http.Header
 
+	// RoundTripper, when set, is put around the transport of the client, for this
+	// connection only: it sees every HTTP request, each redirect and each
+	// repetition, with its credentials. Dial calls it once. Its errors can be
+	// found with errors.As in the errors of calls.
+	RoundTripper func(next http.RoundTripper) http.RoundTripper
+
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
 
@@ -65,6 +71,9 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, 1024
 		c.client.Transport = c.idle
 	}
+	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
+		return nil, errors.New("HTTP.RoundTripper returned nil")
+	}
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
@@ -74,6 +83,16 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	c.draining = make(chan struct{}, maxDraining)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
+}
+
+// wrap puts a round tripper around that of the connection's client.
+func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
+	next := c.client.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	c.client.Transport = around(next)
+	return c.client.Transport != nil
 }
 
 // sameOrigin refuses redirects that would carry a message elsewhere, or lose it.

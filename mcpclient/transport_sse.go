@@ -34,14 +34,15 @@ type SSE struct {
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
 
-	// Before, After and Unauthorized are those of [HTTP].
+	// RoundTripper, Before, After and Unauthorized are those of [HTTP].
+	RoundTripper  func(next http.RoundTripper) http.RoundTripper
 	Before, After func(context.Context, HTTPExchange)
 	Unauthorized  func(context.Context, HTTPExchange) (again bool)
 }
 
 // streamable is the transport with the same settings that makes the requests.
 func (t *SSE) streamable(url string) *HTTP {
-	return &HTTP{URL: url, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}
+	return &HTTP{URL: url, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, RoundTripper: t.RoundTripper, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}
 }
 
 const (
@@ -54,7 +55,7 @@ const (
 func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	conn, err := t.streamable(t.URL).Dial(ctx)
 	if err != nil {
-		return nil, errors.New(strings.Replace(err.Error(), "HTTP.URL", "SSE.URL", 1))
+		return nil, errors.New(strings.Replace(err.Error(), "HTTP.", "SSE.", 1))
 	}
 	c := &sseConn{recipe: t, stream: conn.(*httpConn)}
 	defer func() {
@@ -128,7 +129,7 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	}
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
-	posts.Client = &c.stream.client
+	posts.Client, posts.RoundTripper = &c.stream.client, nil // the client has it
 	conn, err := posts.Dial(context.Background())
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
@@ -184,7 +185,7 @@ func (t *HTTP) older(err error) (*SSE, bool) {
 	}
 	switch status.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}, true
+		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, RoundTripper: t.RoundTripper, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}, true
 	}
 	return nil, false
 }

@@ -1,0 +1,296 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Middleware goes around requests: those that the client makes when it is in
+// [Options.Middleware], those that the server makes when it is in
+// [Options.ServerMiddleware]. It is called once for each client, by Connect, and
+// returns what stands in the place of next:
+//
+//	func logged(next mcpclient.Handler) mcpclient.Handler {
+//		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+//			start := time.Now()
+//			result, err := next(ctx, r)
+//			slog.InfoContext(ctx, r.Method, "name", r.Name, "took", time.Since(start), "error", err)
+//			return result, err
+//		}
+//	}
+//
+// It may hand on another context, change what [Request] says can be changed,
+// answer without next, change the answer, and call next again, one call after
+// the other. To repeat a request that may have acted, as a tools/call, is its own
+// responsibility: the client by itself never does.
+type Middleware func(next Handler) Handler
+
+// Handler answers a request by its result, a JSON object. Those of one client run
+// concurrently, each on the goroutine of its request: the caller's, or one of the
+// client's own where it begins a new session, keeps a subscription or answers the
+// server. A panic is the request's error; the log has its stack.
+//
+// A result is not to be changed, and to be copied if it is kept. A nil one
+// answers a notification.
+type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
+
+// Request is what a [Middleware] sees: either what the client is about to send, or
+// what the server asks.
+//
+// What the client sends is seen once for each call, in either era: input rounds,
+// repetitions after failures that pass, corrected headers and the wait for a new
+// session all happen within next. That includes initialize, server/discover, what
+// tasks and subscriptions ask, and the notifications of [Client.Notify],
+// [Client.SetRoots] and the handshake; subscriptions/listen lasts as long as its
+// stream. Not seen are requests that are not sent, because the server does not
+// offer what they need or the answer is in the cache, and messages that end or
+// answer others: notices of cancellation, the answers to the server's requests.
+//
+// What the server asks is seen once for each question that handlers answer: a
+// request of the legacy era, or an entry of a modern input round. [OriginFrom]
+// tells where it comes from.
+//
+// A Request is of use until the outermost Middleware returns, to one goroutine.
+// A Middleware may hand on a copy.
+type Request struct {
+	// Client sends the request or was asked. Before it is connected what it
+	// knows of its server is the zero value.
+	Client *Client
+
+	Method string
+	Name   string // of the tool or prompt, the URI of the resource, or the id of the task
+	Call   int64  // the call that it belongs to: [CallInfo.ID]; 0 when that is not known
+
+	// Notification says that there is no answer.
+	Notification bool
+
+	// Params may be replaced by another JSON object; what it points to is not to
+	// be changed. Nil when there are none. The client's own are without _meta,
+	// the server's are as they came.
+	Params json.RawMessage
+
+	// Meta is _meta. Entries may be added, changed and removed in what the client
+	// sends, except those of the protocol itself ([WithMeta]), which are not in
+	// it. It is never nil there.
+	Meta map[string]json.RawMessage
+
+	*passage
+}
+
+// passage is what the copies of a Request have in common.
+type passage struct {
+	do Handler // what the innermost handler does
+	id int64
+}
+
+// ID is the id of the message by which the client sent the request last; 0 before
+// that, and for what the server asks, whose id is in its [Origin].
+func (r *Request) ID() int64 {
+	if r.passage == nil {
+		return 0
+	}
+	return r.id
+}
+
+// compose puts middleware around the innermost handler. The first is outermost.
+func compose(option string, all []Middleware, innermost Handler) (Handler, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	h := innermost
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i] == nil {
+			return nil, fmt.Errorf("%s[%d] is nil", option, i)
+		}
+		if h = all[i](h); h == nil {
+			return nil, fmt.Errorf("%s[%d] returned nil", option, i)
+		}
+	}
+	return h, nil
+}
+
+// installMiddleware prepares what requests go through.
+func (c *Client) installMiddleware() error {
+	var sendErr, serveErr error
+	c.sending, sendErr = compose("Options.Middleware", c.opts.Middleware, innermost)
+	c.answering, serveErr = compose("Options.ServerMiddleware", c.opts.ServerMiddleware, innermost)
+	return errors.Join(sendErr, serveErr)
+}
+
+func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
+	if r.passage == nil {
+		return nil, errors.New("middleware: its request is neither the one it got nor a copy")
+	}
+	return r.do(ctx, r)
+}
+
+// identify gives a request the id of a call of its own, unless it has one.
+func (c *Client) identify(r *request) {
+	if r.call == 0 {
+		r.call = c.lastCall.Add(1)
+	}
+}
+
+// sender sends a request as the era and the connection demand.
+type sender func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error)
+
+// through sends a request by way of Options.Middleware, which sees it once: send
+// gets options that say so.
+func (c *Client) through(ctx context.Context, r *request, o *callOptions, send sender) (raw json.RawMessage, err error) {
+	defer c.caught(r.method, errMiddlewarePanicked, &err)
+	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call, Params: r.whole(), Meta: map[string]json.RawMessage{}, passage: new(passage)}
+	maps.Copy(q.Meta, o.meta)
+	given, got := q.Params, json.RawMessage(nil)
+	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
+		again, seen := *r, *o // next may be called more than once
+		seen.seen = q.passage
+		var err error
+		if seen.meta, err = checkMeta("middleware", q.Meta); err != nil {
+			return nil, err
+		}
+		if !sameBytes(given, q.Params) {
+			changed, meta, err := customRequest(r.method, q.Params)
+			if err != nil {
+				return nil, fmt.Errorf("middleware: params: %w", err)
+			}
+			if meta != nil {
+				return nil, errors.New("middleware: params: _meta goes into Request.Meta")
+			}
+			again.target, again.params, again.round = changed.target, changed.params, changed.round
+		}
+		got, err = send(ctx, &again, &seen)
+		return got, err
+	}
+	if raw, err = c.sending(ctx, q); err != nil {
+		return nil, err
+	}
+	return middlewareResult(raw, got)
+}
+
+// settledThrough is settled by way of Options.Middleware.
+func (c *Client) settledThrough(ctx context.Context, r *request, o *callOptions) (_ json.RawMessage, rounds int, _ error) {
+	raw, err := c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (raw json.RawMessage, err error) {
+		raw, rounds, err = c.settled(ctx, r, o)
+		return raw, err
+	})
+	return raw, rounds, err
+}
+
+// throughNotify is through for a notification.
+func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
+	defer c.caught(method, errMiddlewarePanicked, &err)
+	r, meta, err := customRequest(method, json.RawMessage(params))
+	if err != nil {
+		return err
+	}
+	o := new(callOptions)
+	for _, opt := range meta {
+		opt(o)
+	}
+	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, passage: new(passage)}
+	maps.Copy(q.Meta, o.meta)
+	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
+		params, err := encodeParams(q.Params)
+		if err != nil {
+			return nil, fmt.Errorf("middleware: params: %w", err)
+		}
+		if len(q.Meta) > 0 {
+			meta, err := jsonrpc.Marshal(q.Meta)
+			if err != nil {
+				return nil, fmt.Errorf("middleware: _meta: %w", err)
+			}
+			params = closeObject(appendMember(appendMembers([]byte{'{'}, params), "_meta", meta))
+		}
+		return nil, l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params))
+	}
+	_, err = c.sending(ctx, q)
+	return err
+}
+
+// throughServer answers a question of the server by way of
+// Options.ServerMiddleware.
+func (c *Client) throughServer(ctx context.Context, method string, params, meta json.RawMessage, call *CallInfo) (json.RawMessage, error) {
+	q := &Request{Client: c, Method: method, Params: params, passage: new(passage)}
+	if call != nil {
+		q.Call = call.ID
+	}
+	if meta != nil && json.Unmarshal(meta, &q.Meta) != nil {
+		q.Meta = nil // handlers get it raw in Origin.Meta
+	}
+	var got json.RawMessage
+	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
+		defer c.caught(method, errPanicked, &err) // so that middleware sees it as an error
+		got, err = c.answerBy(ctx, method, q.Params)
+		return got, err
+	}
+	raw, err := c.answering(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return middlewareResult(raw, got)
+}
+
+// middlewareResult is the result that the outermost middleware returned. It is
+// checked unless it is the one that middleware got.
+func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
+	if len(raw) > 0 && sameBytes(raw, got) {
+		return raw, nil
+	}
+	made, err := encodeParams(raw)
+	if err == nil && made == nil {
+		err = errors.New("want a JSON object, got nothing")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: middleware: %w", ErrInvalidResult, err)
+	}
+	return made, nil
+}
+
+// sameBytes reports whether a and b are the same memory.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// whole is the params of a request with the answers to an input round.
+func (r *request) whole() json.RawMessage {
+	if len(r.round) == 0 {
+		return r.params
+	}
+	return closeObject(append(appendMembers([]byte{'{'}, r.params), r.round...))
+}
+
+// checkMeta checks and compacts entries of _meta. who is to blame for them.
+func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(meta) == 0 {
+		return nil, nil
+	}
+	checked := make(map[string]json.RawMessage, len(meta))
+	for key, value := range meta {
+		if key == "progressToken" || strings.HasPrefix(key, metaPrefix) {
+			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
+		}
+		compact, err := jsonrpc.Compact(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: value of %q: %w", who, key, err)
+		}
+		checked[key] = compact
+	}
+	return checked, nil
+}
+
+var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
+
+// caught, deferred, turns the panic of what others installed into an error.
+func (c *Client) caught(method string, as error, err *error) {
+	if p := recover(); p != nil {
+		c.log.Error(as.Error(), "method", cut(method), "panic", p, "stack", string(debug.Stack()))
+		*err = as
+	}
+}

@@ -1,0 +1,593 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// diary keeps what middleware saw, in order.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *diary) write(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+// read returns what was written since the last time.
+func (d *diary) read() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.lines
+	d.lines = nil
+	return out
+}
+
+// middleware writes down what goes in and what comes out.
+func (d *diary) middleware(name string) mcpclient.Middleware {
+	return func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			d.write("%s > %s", name, strings.TrimSpace(r.Method+" "+r.Name))
+			raw, err := next(ctx, r)
+			if err != nil {
+				d.write("%s < %v", name, err)
+			} else {
+				d.write("%s < %s", name, r.Method)
+			}
+			return raw, err
+		}
+	}
+}
+
+// handlerOf is middleware that consists of one function.
+func handlerOf(fn func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)) mcpclient.Middleware {
+	return func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) { return fn(ctx, r, next) }
+	}
+}
+
+// answers answers everything after the handshake; calls of the tool "ask" only
+// when a sampling request was answered, in the era's way.
+func (p *peer) answers() {
+	asking := map[string]message{}
+	for m := range p.inbox {
+		switch {
+		case m.Method == "tools/call" && m.Params.Name == "ask" && strings.Contains(string(m.Params.Meta), "clientInfo"):
+			if m.Params.Answers == nil {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":%s}}}}`, m.ID, samplingParams)
+				continue
+			}
+			p.answer(m)
+		case m.Method == "tools/call" && m.Params.Name == "ask":
+			asking["1"] = m
+			p.ask("1")
+		case m.Method == "tools/call":
+			p.answer(m)
+		case m.Method == "":
+			p.answer(asking[string(m.ID)])
+		case m.ID != nil:
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+		}
+	}
+}
+
+// Both eras look the same: one request for a call with its question, the first
+// middleware outermost, and what it puts into the context is there for handlers.
+func TestMiddleware(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			var d diary
+			opts.Middleware = []mcpclient.Middleware{
+				d.middleware("outer"),
+				handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+					return next(context.WithValue(ctx, contextKey("span"), r.Name), r)
+				}),
+				d.middleware("inner"),
+			}
+			opts.ServerMiddleware = []mcpclient.Middleware{d.middleware("asked"), d.middleware("last")}
+			opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				d.write("handler in %v", ctx.Value(contextKey("span")))
+				return tea(), nil
+			})
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				want := []string{"outer > initialize", "inner > initialize", "inner < initialize", "outer < initialize",
+					"outer > notifications/initialized", "inner > notifications/initialized", "inner < notifications/initialized", "outer < notifications/initialized"}
+				if name == "modern" {
+					want = []string{"outer > server/discover", "inner > server/discover", "inner < server/discover", "outer < server/discover"}
+				}
+				if diff := cmp.Diff(d.read(), want); diff != "" {
+					t.Errorf("handshake: got -, want +:\n%s", diff)
+				}
+				go p.answers()
+				callText(t, t.Context(), c, "ask", "ask")
+				want = []string{"outer > tools/call ask", "inner > tools/call ask",
+					"asked > sampling/createMessage", "last > sampling/createMessage", "handler in ask",
+					"last < sampling/createMessage", "asked < sampling/createMessage",
+					"inner < tools/call", "outer < tools/call"}
+				if diff := cmp.Diff(d.read(), want); diff != "" {
+					t.Errorf("call: got -, want +:\n%s", diff)
+				}
+				if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+					t.Error(err)
+				}
+				if _, err := c.ResourcesPage(t.Context(), nil); err == nil {
+					t.Error("resources that are not offered: got no error")
+				}
+				want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
+				if diff := cmp.Diff(d.read(), want); diff != "" {
+					t.Errorf("notification: got -, want +:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// Middleware knows the request, its ids and what the server said.
+func TestMiddlewareRequest(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			var call, asked mcpclient.Request
+			var origin mcpclient.Origin
+			var result string
+			opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				if r.ID() != 0 {
+					t.Errorf("got id %d before it was sent", r.ID())
+				}
+				if r.Client.SessionID() != "" || r.Client.Transport() == nil {
+					t.Error("got a session or no transport over a pipe")
+				}
+				again := *r
+				raw, err := next(ctx, &again)
+				if r.Method == "tools/call" {
+					call, result = *r, string(raw)
+				}
+				return raw, err
+			})}
+			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				asked = *r
+				origin, _ = mcpclient.OriginFrom(ctx)
+				return next(ctx, r)
+			})}
+			opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				return tea(), nil
+			})
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go p.answers()
+				if _, err := c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2"))); err != nil {
+					t.Fatal(err)
+				}
+				if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
+					t.Errorf("call: got %+v", call)
+				}
+				if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
+					t.Errorf("got id %d, want %d", call.ID(), wantID)
+				}
+				if !strings.Contains(result, `"text":"ask"`) {
+					t.Errorf("got result %s", result)
+				}
+				if asked.Client != c || asked.Call == 0 || asked.Call != call.Call || origin.Call.ID != call.Call || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
+					t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.Call)
+				}
+			})
+		})
+	}
+}
+
+// What middleware puts into the request reaches the server.
+func TestMiddlewareChangesRequest(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				switch r.Method {
+				case "tools/call":
+					delete(r.Meta, "gone")
+					r.Params = json.RawMessage("{\n\"name\": \"other\", \"arguments\": {}}")
+				case "notifications/acme":
+					r.Params = json.RawMessage(`{"name":"n"}`)
+				}
+				again := *r
+				again.Meta = maps.Clone(r.Meta)
+				again.Meta["traceparent"] = json.RawMessage(`"00-1"`)
+				return next(ctx, &again)
+			})}
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				var calls sync.WaitGroup
+				calls.Go(func() {
+					callText(t, t.Context(), c, "a", "other", mcpclient.WithMeta("gone", json.RawMessage("1")), mcpclient.WithMeta("kept", json.RawMessage("1")))
+				})
+				m := p.next()
+				var meta map[string]any
+				if err := json.Unmarshal(m.Params.Meta, &meta); err != nil {
+					t.Fatal(err)
+				}
+				maps.DeleteFunc(meta, func(key string, _ any) bool { return strings.HasPrefix(key, "io.modelcontextprotocol/") })
+				if diff := cmp.Diff(meta, map[string]any{"traceparent": "00-1", "kept": 1.0}); diff != "" {
+					t.Errorf("_meta: got -, want +:\n%s", diff)
+				}
+				p.answer(m)
+				calls.Wait()
+				if err := c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}); err != nil {
+					t.Error(err)
+				}
+				if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
+					t.Errorf("notification: got %+v", m)
+				}
+			})
+		})
+	}
+}
+
+// Middleware may answer by itself, change an answer, and ask again.
+func TestMiddlewareAnswers(t *testing.T) {
+	boom := errors.New("boom")
+	made := json.RawMessage(`{"content":[{"type":"text","text":"made"}]}`)
+	tests := map[string]struct {
+		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
+		sent       int
+		text       string
+		err        error
+		says       string
+	}{
+		"without the server": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
+			return made, nil
+		}, 0, "made", nil, ""},
+		"another answer": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			_, err := next(ctx, r)
+			return made, err
+		}, 1, "made", nil, ""},
+		"again": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			first, err := next(ctx, r)
+			if err != nil || !strings.Contains(string(first), `"a"`) {
+				return nil, err
+			}
+			r.Params = json.RawMessage(`{"name":"b"}`)
+			return next(ctx, r)
+		}, 2, "b", nil, ""},
+		"an error": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			_, _ = next(ctx, r)
+			return nil, fmt.Errorf("not today: %w", boom)
+		}, 1, "", boom, `call tool "a": not today: boom`},
+		"nothing": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return nil, nil }, 0, "", mcpclient.ErrInvalidResult, "want a JSON object"},
+		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
+			return json.RawMessage("[1]"), nil
+		}, 0, "", mcpclient.ErrInvalidResult, "want a JSON object"},
+		"broken": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
+			return json.RawMessage("{"), nil
+		}, 0, "", mcpclient.ErrInvalidResult, "not valid JSON"},
+		"a key of the protocol": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Meta["progressToken"] = json.RawMessage("1")
+			return next(ctx, r)
+		}, 0, "", nil, `"progressToken" belongs to the protocol`},
+		"a broken entry": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Meta["k"] = json.RawMessage("{")
+			return next(ctx, r)
+		}, 0, "", nil, `value of "k"`},
+		"broken params": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage("[]")
+			return next(ctx, r)
+		}, 0, "", nil, "want a JSON object"},
+		"_meta in the wrong place": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage(`{"name":"a","_meta":{"k":1}}`)
+			return next(ctx, r)
+		}, 0, "", nil, "Request.Meta"},
+		"a request from nowhere": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			return next(ctx, &mcpclient.Request{Method: r.Method})
+		}, 0, "", nil, "nor a copy"},
+		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, 0, "", nil, "the middleware panicked"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, opts := range []mcpclient.Options{legacy(), modern()} {
+				opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+					if r.Method != "tools/call" {
+						return next(ctx, r)
+					}
+					return test.middleware(ctx, r, next)
+				})}
+				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					sent := 0
+					over := make(chan bool)
+					go func() {
+						for m := range p.inbox {
+							sent++
+							p.answer(m)
+						}
+						close(over)
+					}()
+					res, err := c.CallTool(t.Context(), "a", nil)
+					switch {
+					case test.text != "" && (err != nil || res.Text() != test.text):
+						t.Errorf("got %+v, %v, want %q", res, err, test.text)
+					case test.text == "" && (err == nil || !strings.Contains(err.Error(), test.says) || !errors.Is(err, test.err) && test.err != nil):
+						t.Errorf("got %v, want %q", err, test.says)
+					}
+					_ = c.Close()
+					_ = p.conn.Close()
+					if <-over; sent != test.sent {
+						t.Errorf("the server got %d requests, want %d", sent, test.sent)
+					}
+				})
+			}
+		})
+	}
+}
+
+// A call that is repeated inside is one request, and what comes from the cache
+// is none.
+func TestMiddlewareSeesCallsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		n := 0
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if n++; n == 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":60000,"tools":[]}}`, m.ID)
+		})
+		o := modern()
+		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		d.read()
+		for range 2 {
+			if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
+				t.Error(err)
+			}
+		}
+		if diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"}); diff != "" || n != 2 {
+			t.Errorf("after %d requests: got -, want +:\n%s", n, diff)
+		}
+	})
+}
+
+// The stream of a subscription is a request that lasts; in the legacy era each
+// resource is one.
+func TestMiddlewareOfSubscription(t *testing.T) {
+	var d diary
+	opts := modern()
+	opts.Middleware = []mcpclient.Middleware{d.middleware("m")}
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		defer func() { _ = conn.Close() }()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+		go p.read()
+		go func() {
+			m := p.next()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
+		}()
+		c, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		d.read()
+		acknowledge := func() message {
+			m := p.next()
+			p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, m.ID)
+			return m
+		}
+		for _, ended := range []bool{false, true} {
+			first := make(chan message, 1)
+			go func() { first <- acknowledge() }()
+			s, err := c.Subscribe(t.Context(), mcpclient.SubscriptionFilter{ToolsListChanged: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(d.read(), []string{"m > subscriptions/listen"}); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+			m := <-first
+			want := "m < context canceled"
+			if ended {
+				want = "m < subscriptions/listen"
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
+				for _, err := range s.Changes(t.Context()) {
+					if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+						t.Errorf("got %v, want %v", err, mcpclient.ErrSubscriptionEnded)
+					}
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(d.read(), []string{want}); diff != "" {
+				t.Errorf("got -, want +:\n%s", diff)
+			}
+			if !ended {
+				p.next() // the notice of cancellation
+			}
+		}
+	})
+}
+
+// Middleware of the server's requests may change the question and the answer,
+// and answer itself.
+func TestServerMiddleware(t *testing.T) {
+	tests := map[string]struct {
+		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
+		result     string // part of it
+		code       int
+	}{
+		"another question": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"changed"`, 1))
+			return next(ctx, r)
+		}, `"changed"`, 0},
+		"another answer": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			raw, err := next(ctx, r)
+			return json.RawMessage("{\n\"was\": " + string(raw) + "}"), err
+		}, `"was":{`, 0},
+		"a refusal": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
+			return nil, &mcpclient.RPCError{Code: -32000, Message: "not today"}
+		}, "", -32000},
+		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
+			return json.RawMessage("1"), nil
+		}, "", mcpclient.CodeInternalError},
+		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcpclient.CodeInternalError},
+		"a handler's panic": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"panic"`, 1))
+			if _, err := next(ctx, r); err == nil {
+				t.Error("got no error of a panic")
+			}
+			return json.RawMessage(`{"made":1}`), nil
+		}, `"made"`, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			opts := samples(legacy(), func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				text := p.Messages[0].Content[0].(*mcpclient.TextContent).Text
+				if text == "panic" {
+					panic(text)
+				}
+				return &mcpclient.CreateMessageResult{Model: text, Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+			})
+			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(test.middleware)}
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				p.ask("1")
+				m := p.next()
+				switch {
+				case test.code == 0 && !strings.Contains(strings.ReplaceAll(string(m.Result), " ", ""), test.result):
+					t.Errorf("got %s, %v, want %s", m.Result, m.Error, test.result)
+				case test.code != 0 && (m.Error == nil || m.Error.Code != test.code):
+					t.Errorf("got %s, %v, want code %d", m.Result, m.Error, test.code)
+				}
+			})
+		})
+	}
+}
+
+func TestMiddlewareRefused(t *testing.T) {
+	nothing := func(mcpclient.Handler) mcpclient.Handler { return nil }
+	for want, opts := range map[string]mcpclient.Options{
+		"Options.Middleware[0] is nil":             {Middleware: []mcpclient.Middleware{nil}},
+		"Options.ServerMiddleware[1] returned nil": {ServerMiddleware: []mcpclient.Middleware{(&diary{}).middleware(""), nothing}},
+		"Options.ServerMiddleware[1] is nil":       {ServerMiddleware: []mcpclient.Middleware{nothing, nil}},
+		"Options.Middleware[0] returned nil":       {Middleware: []mcpclient.Middleware{nothing}},
+	} {
+		transport, conn := mcpclient.Pipe()
+		defer func() { _ = conn.Close() }()
+		if _, err := mcpclient.Connect(t.Context(), transport, &opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// tripper counts the requests by method, on top of another one.
+type tripper struct {
+	next http.RoundTripper
+	mu   *sync.Mutex
+	seen *[]string
+}
+
+func (r tripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	*r.seen = append(*r.seen, req.Method)
+	r.mu.Unlock()
+	req = req.Clone(req.Context())
+	req.Header.Set("X-Key", "k")
+	return r.next.RoundTrip(req)
+}
+
+// A round tripper is put around the caller's client without changing that, once,
+// over either transport.
+func TestHTTPRoundTripper(t *testing.T) {
+	for _, name := range []string{"HTTP", "SSE", "fallback"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var seen []string
+				wraps := 0
+				around := func(next http.RoundTripper) http.RoundTripper {
+					wraps++
+					return tripper{next, &mu, &seen}
+				}
+				var client *http.Client
+				var transport mcpclient.Transport
+				if name == "HTTP" {
+					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+						if r.Header.Get("X-Key") != "k" {
+							t.Error("a request went past the round tripper")
+						}
+						if r.Method == http.MethodGet {
+							w.WriteHeader(http.StatusMethodNotAllowed)
+							return
+						}
+						_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+					})
+					client = s.Client()
+					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+				} else {
+					old := newOldServer(t) // which wants to see the key too
+					s := memhttp.New(old)
+					defer s.Close()
+					go func() {
+						old.shake()
+						old.say <- answerTo(<-old.got)
+					}()
+					client = s.Client()
+					transport = &mcpclient.SSE{URL: s.URL(), Client: client, RoundTripper: around}
+					if name == "fallback" {
+						transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+					}
+				}
+				before := client.Transport
+				opts := legacy()
+				c, err := mcpclient.Connect(t.Context(), transport, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				callText(t, t.Context(), c, "a", "a")
+				time.Sleep(time.Second) // the standalone stream is refused meanwhile
+				_, isSSE := c.Transport().(*mcpclient.SSE)
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				if client.Transport != before {
+					t.Error("the caller's client was changed")
+				}
+				wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
+				switch name {
+				case "SSE":
+					want = []string{"GET", "POST", "POST", "POST"}
+				case "fallback":
+					wantWraps, want = 2, []string{"POST", "GET", "POST", "POST", "POST"}
+				}
+				slices.Sort(seen)
+				slices.Sort(want)
+				if diff := cmp.Diff(seen, want); diff != "" || wraps != wantWraps || isSSE != (name != "HTTP") {
+					t.Errorf("wrapped %d times, SSE: %v; got -, want +:\n%s", wraps, isSSE, diff)
+				}
+			})
+		})
+	}
+	for _, transport := range []mcpclient.Transport{
+		&mcpclient.HTTP{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
+		&mcpclient.SSE{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
+	} {
+		if _, err := transport.Dial(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ".RoundTripper returned nil") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
