@@ -1,14 +1,11 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"net/url"
-	"sync"
 	"sync/atomic"
 )
 
@@ -56,11 +53,19 @@ type HTTP struct {
 
 // Dial prepares the connection; no request is made yet.
 func (t *HTTP) Dial(context.Context) (Conn, error) {
-	u, err := url.Parse(t.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	pattern, err := http.NewRequest(http.MethodPost, t.URL, nil)
+	if err != nil || (pattern.URL.Scheme != "http" && pattern.URL.Scheme != "https") || pattern.URL.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
 	}
-	c := &httpConn{url: t.URL, shown: redactURL(t.URL), fixed: t.Header.Clone(), max: t.MaxMessage}
+	c := &httpConn{
+		pattern: pattern,
+		shown:   redactURL(t.URL),
+		secrets: secretsOf(pattern.URL, t.Header),
+		fixed:   http.Header{"User-Agent": {userAgent()}},
+		max:     t.MaxMessage,
+		hooks:   hooks{t.Before, t.After, t.Unauthorized},
+	}
+	maps.Copy(c.fixed, t.Header.Clone())
 	if c.max <= 0 {
 		c.max = defaultMaxMessage
 	}
@@ -68,7 +73,7 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 		c.client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		c.idle = base.Clone()
-		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, 1024
+		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, maxIdle
 		c.client.Transport = c.idle
 	}
 	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
@@ -77,10 +82,6 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
-	c.agent = userAgent()
-	c.hooks = hooks{t.Before, t.After, t.Unauthorized}
-	c.secrets = secretsOf(u, c.fixed)
-	c.draining = make(chan struct{}, maxDraining)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -95,6 +96,11 @@ func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
 	return c.client.Transport != nil
 }
 
+// maxIdle is how many connections of the default client may wait for calls.
+const maxIdle = 1024
+
+const maxRedirects = 5
+
 // sameOrigin refuses redirects that would carry a message elsewhere, or lose it.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
@@ -104,35 +110,30 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	if req.Method != via[0].Method {
 		return fmt.Errorf("redirect that would turn %s into %s refused: its status should be 307 or 308", via[0].Method, req.Method)
 	}
-	if len(via) > 5 {
-		return errors.New("more than 5 redirects")
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
 	return nil
 }
 
 // httpConn is an [exchanger].
 type httpConn struct {
-	url     string
-	shown   string // url without secrets
+	pattern *http.Request // of every request
+	shown   string        // the URL without secrets
 	secrets []string
+	fixed   http.Header // of every request
 	client  http.Client
 	idle    *http.Transport // of our own client
-	fixed   http.Header
-	agent   string
 	max     int
+	hooks   hooks
 
-	accept   accept
-	bearer   bearer
-	hooks    hooks
-	session  atomic.Pointer[string]
-	draining chan struct{} // a slot for each response that is being drained
+	accept    accept
+	bearer    bearer
+	session   atomic.Pointer[[]string] // the value of its header; nil for none
+	exchanges exchanges
 
 	ctx    context.Context // ends when the connection is closed
 	cancel context.CancelFunc
-
-	mu     sync.Mutex
-	closed bool
-	wg     sync.WaitGroup // drains; none is added once closed is set
 }
 
 const (
@@ -144,7 +145,7 @@ const (
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	x := c.exchange(ctx)
+	x := c.exchanges.begin(ctx)
 	defer x.end()
 	if m.opensSession {
 		m.header = http.Header{sessionHeader: nil} // not that of an earlier one
@@ -156,55 +157,17 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 	if m.opensSession && resp.StatusCode == http.StatusOK {
 		c.begin(resp.Header.Get(sessionHeader))
 	}
-	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaStream {
-		defer func() { _ = resp.Body.Close() }()
-		return c.single(resp, deliver)
+	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
+		s := &eventStream{conn: c, header: m.header}
+		return s.exchange(x, resp.Body, deliver)
 	}
-	stream := &eventStream{conn: c, header: m.header}
-	body, err := stream.exchange(x.ctx, resp.Body, deliver)
-	if err == nil {
-		c.drain(x, body)
-	}
-	return err
-}
-
-// exchange is the life of one HTTP request and its response. It ends with the
-// context of the caller, unless a drain has taken it over, and with the
-// connection.
-type exchange struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	stop    func() bool // detaches it from the caller
-	stopAll func() bool // detaches it from the connection
-	drained bool
-}
-
-func (c *httpConn) exchange(ctx context.Context) *exchange {
-	x := new(exchange)
-	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	x.stop = context.AfterFunc(ctx, x.cancel)
-	x.stopAll = context.AfterFunc(c.ctx, x.cancel)
-	if c.ctx.Err() != nil {
-		x.cancel()
-	}
-	return x
-}
-
-func (x *exchange) end() {
-	if !x.drained {
-		x.finish()
-	}
-}
-
-func (x *exchange) finish() {
-	x.stop()
-	x.stopAll()
-	x.cancel()
+	defer func() { _ = resp.Body.Close() }()
+	return c.single(resp, deliver)
 }
 
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	x := c.exchange(ctx)
+	x := c.exchanges.begin(ctx)
 	defer x.end()
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
@@ -214,7 +177,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	c.drain(x, resp.Body)
+	x.drain(resp.Body)
 	return nil
 }
 
@@ -232,24 +195,27 @@ func (c *httpConn) Recv() ([]byte, error) {
 
 // Close ends all exchanges.
 func (c *httpConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
 	c.cancel()
-	c.wg.Wait()
+	c.exchanges.close()
+	c.exchanges.drains.Wait()
 	if c.idle != nil {
 		c.idle.CloseIdleConnections()
 	}
 	return nil
 }
 
-// endSession implements [exchanger]. Whether the server listens is its own
-// affair.
+// endSession implements [exchanger].
 func (c *httpConn) endSession(ctx context.Context, header http.Header) {
 	c.cancel()
-	if c.session.Load() == nil {
-		return
+	c.exchanges.close()
+	if c.session.Load() != nil {
+		c.forget(ctx, header)
 	}
+}
+
+// forget tells the server that a session has ended. Whether it listens is its
+// own affair.
+func (c *httpConn) forget(ctx context.Context, header http.Header) {
 	if resp, err := c.do(ctx, http.MethodDelete, header, nil); err == nil {
 		_ = resp.Body.Close()
 	}
@@ -261,55 +227,12 @@ func (c *httpConn) begin(id string) {
 		c.session.Store(nil)
 		return
 	}
-	c.session.Store(&id)
+	c.session.Store(&[]string{id})
 }
 
 func (c *httpConn) sessionID() string {
-	if id := c.session.Load(); id != nil {
-		return *id
+	if v := c.session.Load(); v != nil {
+		return (*v)[0]
 	}
 	return ""
-}
-
-// once makes one HTTP request. accept is for requests that carry a message.
-func (c *httpConn) once(ctx context.Context, method string, header http.Header, body []byte, accept []string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: invalid request", method, c.shown)
-	}
-	req.Header["User-Agent"] = []string{c.agent}
-	for k, v := range c.fixed {
-		req.Header[k] = v
-	}
-	if v, ok := c.bearer.header(); ok {
-		req.Header["Authorization"] = []string{v}
-	}
-	for k, v := range header {
-		req.Header[k] = v
-	}
-	switch method {
-	case http.MethodPost:
-		req.Header["Content-Type"] = []string{mediaJSON}
-		req.Header["Accept"] = accept
-	case http.MethodGet:
-		req.Header["Accept"] = []string{mediaStream}
-	}
-	if _, without := header[sessionHeader]; !without && c.sessionID() != "" {
-		req.Header[sessionHeader] = []string{c.sessionID()}
-	}
-	resp, err := c.client.Do(req)
-	if err != nil && c.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	if err != nil {
-		var wrapped *url.Error // its text has the whole URL
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
-			err = errors.New(cut(text))
-		}
-		return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
-	}
-	return resp, nil
 }

@@ -1,13 +1,15 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -102,106 +104,69 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 	return x
 }
 
-// bearer is a token that can be changed while the connection is in use.
-type bearer struct {
-	mu     sync.Mutex
-	token  string
-	former []string // which may still be in an answer
-}
-
-const maxFormerTokens = 8
-
-// set changes the token and returns the one before.
-func (b *bearer) set(token string) (before string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before, b.token = b.token, token
-	if before != "" && before != token {
-		b.former = append(b.former[max(0, len(b.former)-maxFormerTokens+1):], before)
+// once makes one HTTP request. header is for this request; accept is for
+// requests that carry a message.
+func (c *httpConn) once(ctx context.Context, method string, header http.Header, body []byte, accept []string) (*http.Response, error) {
+	req := c.request(ctx, method, body)
+	req.Header = c.header(method, header, accept)
+	resp, err := c.client.Do(req)
+	switch {
+	case err == nil:
+		return resp, nil
+	case c.ctx.Err() != nil:
+		return nil, ErrClosed
 	}
-	return before
-}
-
-func (b *bearer) header() (value string, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.token == "" {
-		return "", false
+	if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
+		err = wrapped.Err
 	}
-	return "Bearer " + b.token, true
+	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
+		err = errors.New(cut(text))
+	}
+	return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
 }
 
-// scrub takes the tokens out of text that the server sent.
-func (b *bearer) scrub(text string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, t := range append(b.former[:len(b.former):len(b.former)], b.token) {
-		if t != "" {
-			text = strings.ReplaceAll(text, t, "[secret]")
+// request makes a request without its header. It shares no memory that the
+// caller's RoundTripper may change.
+func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
+	req := c.pattern.WithContext(ctx)
+	u := *c.pattern.URL
+	req.Method, req.URL = method, &u
+	if len(body) > 0 {
+		req.ContentLength = int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil } // for redirects
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return req
+}
+
+// header makes the header of a request. What is for this request wins over what
+// is for all, and what the transport demands over that.
+func (c *httpConn) header(method string, own http.Header, accept []string) http.Header {
+	h := maps.Clone(c.fixed)
+	if v := c.bearer.header(); v != nil {
+		h["Authorization"] = v
+	}
+	maps.Copy(h, own)
+	switch method {
+	case http.MethodPost:
+		h["Content-Type"] = contentJSON
+		h["Accept"] = accept
+	case http.MethodGet:
+		h["Accept"] = acceptStream
+	}
+	if _, without := own[sessionHeader]; !without {
+		if v := c.session.Load(); v != nil {
+			h[sessionHeader] = *v
 		}
 	}
-	return text
+	return h
 }
 
-// SetBearerToken changes the token that this connection sends in Authorization,
-// instead of what the Header of its transport says there; "" ends that. It is
-// for HTTP and has no effect on other transports. Nothing of it is in an error.
-//
-// A legacy session belongs to whoever began it: where the token differs from the
-// one before, a new session begins before SetBearerToken returns, and the server
-// is told that the old one has ended. Calls under way go on in the old one. A
-// connection over HTTP+SSE keeps its stream, and so does a modern one.
-func (c *Client) SetBearerToken(ctx context.Context, token string) error {
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return errors.New("set bearer token: it has a character that no token has: a space, a line break or one beyond ASCII")
-	}
-	if conn, ok := c.link.Load().conn.(*sseConn); ok {
-		conn.stream.bearer.set(token)
-		conn.posts.bearer.set(token)
-	}
-	conn, ok := c.link.Load().conn.(*httpConn)
-	if !ok {
-		return nil
-	}
-	before := conn.bearer.set(token)
-	if before == token {
-		return nil
-	}
-	c.cache.clear()                   // what was kept may be for the eyes of the other token only
-	if ctx.Value(renewing{}) != nil { // a session is just being begun
-		return nil
-	}
-	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before
-		return fmt.Errorf("set bearer token: %w", err)
-	}
-	id := conn.sessionID()
-	if id == "" {
-		return nil
-	}
-	if err := c.renew(ctx, id); err != nil {
-		return fmt.Errorf("set bearer token: new session: %w", err)
-	}
-	header := c.current().header(nil).Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header[sessionHeader] = []string{id}
-	if before != "" {
-		header["Authorization"] = []string{"Bearer " + before}
-	}
-	c.start(&c.own, func() { conn.endOld(c.ctx, header) })
-	return nil
-}
-
-// endOld ends a session that is not the current one. Whether the server listens
-// is its own affair.
-func (c *httpConn) endOld(ctx context.Context, header http.Header) {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
-	defer cancel()
-	if resp, err := c.do(ctx, http.MethodDelete, header, nil); err == nil {
-		_ = resp.Body.Close()
-	}
-}
+// Values of headers are shared: nobody changes them in place.
+var (
+	contentJSON  = []string{mediaJSON}
+	acceptStream = []string{mediaStream}
+)
 
 // userAgent is what the transport calls itself where its Header does not say.
 func userAgent() string {

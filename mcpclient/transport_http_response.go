@@ -20,8 +20,7 @@ func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error 
 		return c.refused(resp, deliver)
 	}
 	body, err := c.readBody(resp)
-	media := mediaType(resp)
-	switch {
+	switch media := mediaType(resp); {
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(body)) == 0:
@@ -57,29 +56,61 @@ func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error
 	return failure
 }
 
+// mediaType is the type of a response without parameters, "" for none.
 func mediaType(resp *http.Response) string {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	v := resp.Header.Get("Content-Type")
+	if v == mediaJSON || v == mediaStream {
+		return v
+	}
+	media, _, _ := mime.ParseMediaType(v)
 	return media
 }
 
 // readBody reads a body within the bound of a message.
-func (c *httpConn) readBody(resp *http.Response) ([]byte, error) {
-	tooLarge := fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
+func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
 	if resp.ContentLength > int64(c.max) {
-		return nil, tooLarge
+		return nil, c.tooLarge()
 	}
-	var buf bytes.Buffer
-	if resp.ContentLength > 0 {
-		buf.Grow(int(resp.ContentLength) + bytes.MinRead)
+	if resp.ContentLength >= 0 {
+		body, err = readSized(resp.Body, int(resp.ContentLength))
+	} else {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, int64(c.max)+1))
 	}
-	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1))
-	if err != nil {
-		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown, n, err)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown, len(body), err)
+	case len(body) > c.max:
+		return nil, c.tooLarge()
 	}
-	if n > int64(c.max) {
-		return nil, tooLarge
+	return body, nil
+}
+
+func (c *httpConn) tooLarge() error {
+	return fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
+}
+
+const (
+	trustedSize  = 1 << 20 // bytes that a Content-Length alone is worth
+	trustedRatio = 16      // how many more it is worth for each byte that came
+)
+
+// readSized reads a body of a claimed size to its end.
+func readSized(r io.Reader, size int) ([]byte, error) {
+	b := make([]byte, 0, min(size, trustedSize)+1) // one more, to see the end
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) > size:
+			return b, fmt.Errorf("it is over its Content-Length of %d", size)
+		case len(b) == cap(b):
+			b = append(make([]byte, 0, min(size+1, trustedRatio*len(b))), b...)
+		}
 	}
-	return buf.Bytes(), nil
 }
 
 // statusError makes an error of a response that has a failure status.
@@ -110,44 +141,4 @@ func retryAfter(v string, now time.Time) time.Duration {
 		return max(0, min(at.Sub(now), 24*time.Hour))
 	}
 	return 0
-}
-
-const (
-	maxDraining = 64
-	maxDrain    = 4 << 10
-	drainTime   = time.Second
-)
-
-// drain reads the end of a response that is not needed any more, so that the
-// connection under it can be used again, and ends the exchange. It gives up
-// when the server keeps the response open or says more.
-func (c *httpConn) drain(x *exchange, body io.ReadCloser) {
-	if body == http.NoBody || !c.startDrain(x, body) {
-		_ = body.Close()
-	}
-}
-
-// startDrain drains on a goroutine, unless too many responses are being drained.
-func (c *httpConn) startDrain(x *exchange, body io.ReadCloser) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	select {
-	case c.draining <- struct{}{}:
-	default:
-		return false
-	}
-	x.stop()
-	x.drained = true
-	c.wg.Go(func() {
-		defer func() { <-c.draining }()
-		defer x.finish()
-		defer func() { _ = body.Close() }()
-		timer := time.AfterFunc(drainTime, x.finish)
-		defer timer.Stop()
-		_, _ = io.CopyN(io.Discard, body, maxDrain)
-	})
-	return true
 }

@@ -38,30 +38,42 @@ var errLost = errors.New("the answer to the request did not come")
 
 var errNoStream = errors.New("the response is no event stream")
 
-// exchange reads the response to a request until deliver is satisfied, and
-// returns what is left of it. A stream that ends before that, but after an event
+// exchange reads the response to a request until deliver is satisfied, and has x
+// drain what is left of it. A stream that ends before that, but after an event
 // with an id, is taken up again where it ended.
-func (s *eventStream) exchange(ctx context.Context, body io.ReadCloser, deliver func([]byte) bool) (io.ReadCloser, error) {
+func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	for {
-		satisfied, err := s.read(sse.NewReader(body, s.conn.max), deliver)
-		s.ended()
-		if satisfied {
-			return body, nil
+		satisfied, atEnd, err := s.connection(body, deliver)
+		if satisfied && !atEnd {
+			x.drain(body)
+			return nil
 		}
 		_ = body.Close()
+		if satisfied {
+			return nil
+		}
 		if err == nil {
 			err = errors.New("the event stream ended")
 		}
 		err = fmt.Errorf("%w: %w", errLost, err)
-		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || ctx.Err() != nil {
-			return nil, err
+		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || x.ctx.Err() != nil {
+			return err
 		}
 		var resumeErr error
-		if body, resumeErr = s.resume(ctx); resumeErr != nil {
-			return nil, fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
+		if body, resumeErr = s.resume(x.ctx); resumeErr != nil {
+			return fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
 		}
 	}
+}
+
+// connection reads one connection of the stream until deliver is satisfied.
+func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (satisfied, atEnd bool, err error) {
+	r := sse.NewReader(body, s.conn.max)
+	defer r.Release()
+	satisfied, err = s.read(r, deliver)
+	s.ended()
+	return satisfied, r.AtEnd(), err
 }
 
 // resume connects again until that succeeds or is refused for good.
@@ -183,7 +195,7 @@ func permanent(err error) bool {
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
 func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error {
-	x := c.exchange(ctx)
+	x := c.exchanges.begin(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header}
 	for wasOpen := false; ; {
@@ -216,6 +228,7 @@ func (e *HTTPError) noStream(wasOpen bool) bool {
 func (s *eventStream) listen(body io.ReadCloser, deliver func([]byte)) {
 	defer func() { _ = body.Close() }()
 	r := sse.NewReader(body, s.conn.max)
+	defer r.Release()
 	for {
 		_, err := s.read(r, func(data []byte) bool { deliver(data); return false })
 		if !errors.Is(err, ErrMessageTooLarge) {

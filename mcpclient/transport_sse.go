@@ -65,7 +65,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	}()
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
-	c.life = c.stream.exchange(wait)
+	c.life = c.stream.exchanges.begin(wait)
 	resp, err := c.stream.do(c.life.ctx, http.MethodGet, nil, nil)
 	if err == nil {
 		c.body = resp.Body
@@ -76,7 +76,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 		return nil, fmt.Errorf("GET %s: %w", c.stream.shown, ended(wait))
 	case err != nil:
 		return nil, err
-	case !c.life.stop(): // the connection outlives the dialing
+	case !c.life.outlive(): // the connection outlives the dialing
 		return nil, ended(wait)
 	}
 	return c, nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -270,6 +272,98 @@ func TestDataBelongsToCaller(t *testing.T) {
 	}
 }
 
+// Lines of every length about those of the buffers, in reads of any size.
+func TestLongLines(t *testing.T) {
+	var in strings.Builder
+	var want []outcome
+	for _, edge := range []int{minBuffer, 2 * minBuffer, 4 * minBuffer, maxBuffer, 2 * maxBuffer} {
+		for n := edge - 9; n <= edge+2; n++ {
+			data := strings.Repeat("long ", n/5) + "....."[:n%5]
+			in.WriteString(": " + data + "\r\ndata: " + data + "\r\n\r\ndata: short\r\r")
+			want = append(want, message(data), message("short"))
+		}
+	}
+	want = append(want, eof)
+	for name, src := range map[string]io.Reader{
+		"whole":     strings.NewReader(in.String()),
+		"in halves": iotest.HalfReader(strings.NewReader(in.String())),
+		"chunked":   &chunked{strings.NewReader(in.String()), rand.New(rand.NewPCG(1, 1)), 9000},
+	} {
+		got := drain(NewReader(src, 1<<20))
+		if len(got) != len(want) {
+			t.Errorf("%s: got %d events, want %d", name, len(got), len(want))
+			continue
+		}
+		for i := range got {
+			if got[i].Err != want[i].Err || !bytes.Equal(got[i].Event.Data, want[i].Event.Data) {
+				t.Fatalf("%s: event %d has %d bytes of data and error %q, want %d bytes", name, i, len(got[i].Event.Data), got[i].Err, len(want[i].Event.Data))
+			}
+		}
+	}
+}
+
+// After a large event a stream goes on with a small buffer.
+func TestIdleReaderIsSmall(t *testing.T) {
+	in := "data: " + strings.Repeat("x", 3*maxBuffer) + "\n\n"
+	src := io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF))
+	r := NewReader(src, 1<<20)
+	for range 2 {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(r.lines.buf); got != minBuffer || r.lines.gathered != nil {
+		t.Errorf("got a buffer of %d bytes and %d lines kept, want %d and none", got, len(r.lines.gathered), minBuffer)
+	}
+}
+
+func TestLargeEventIsInMemoryTwice(t *testing.T) {
+	const size = 10 << 20
+	in := "data: " + strings.Repeat("x", size) + "\n\n"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ev, err := NewReader(strings.NewReader(in), size).Next()
+	runtime.ReadMemStats(&after)
+	if err != nil || len(ev.Data) != size {
+		t.Fatalf("got %d bytes, %v", len(ev.Data), err)
+	}
+	if got := float64(after.TotalAlloc-before.TotalAlloc) / size; got > 2.2 {
+		t.Errorf("got %.2f times the event allocated, want 2", got)
+	}
+}
+
+func TestAtEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		src  io.Reader
+		want bool
+	}{
+		"end with the event":   {iotest.DataErrReader(strings.NewReader("data: x\n\n")), true},
+		"end not yet seen":     {strings.NewReader("data: x\n\n"), false},
+		"error with the event": {io.MultiReader(strings.NewReader("data: x\n\n"), iotest.ErrReader(io.ErrUnexpectedEOF)), false},
+	} {
+		r := NewReader(test.src, 100)
+		if _, err := r.Next(); err != nil || r.AtEnd() != test.want {
+			t.Errorf("%s: got %v, %v, want %v", name, r.AtEnd(), err, test.want)
+		}
+	}
+}
+
+// A reader given back has no part in what others read, nor in its own events.
+func TestRelease(t *testing.T) {
+	first := NewReader(strings.NewReader("data: mine\n\ndata: lost\n\n"), 100)
+	ev, err := first.Next()
+	first.Release()
+	second := NewReader(strings.NewReader("data: other\n\n"), 100)
+	other, otherErr := second.Next()
+	if string(ev.Data) != "mine" || string(other.Data) != "other" || err != nil || otherErr != nil {
+		t.Errorf("got %q, %v and %q, %v", ev.Data, err, other.Data, otherErr)
+	}
+	if late, err := first.Next(); err == nil {
+		t.Errorf("got %q of a reader given back, want an error", late.Data)
+	}
+	first.Release()
+}
+
 func TestNewReaderRefusesBound(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -277,6 +371,18 @@ func TestNewReaderRefusesBound(t *testing.T) {
 		}
 	}()
 	NewReader(strings.NewReader(""), 0)
+}
+
+// BenchmarkOneEvent is what a response with one answer costs.
+func BenchmarkOneEvent(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewReader(strings.NewReader("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), 1<<20)
+		if _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+		r.Release()
+	}
 }
 
 func BenchmarkSmallEvents(b *testing.B) {

@@ -1,0 +1,216 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+)
+
+const (
+	minBuffer     = 4 << 10
+	maxBuffer     = 256 << 10
+	maxEmptyReads = 100 // reads without bytes or error in a row, as in bufio
+)
+
+// buffers are of minBuffer bytes, which is enough for most streams.
+var buffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+
+var errReleased = errors.New("the reader was released")
+
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+// lines splits a stream. A line that is longer than the buffer is gathered in
+// several, and put together when its length is known, so that it is in memory
+// twice at most.
+type lines struct {
+	src io.Reader
+	max int // bytes of a line
+	err error
+
+	buf      []byte
+	pos, lim int // buf[pos:lim] is not yet read
+	lf, cr   found
+
+	started bool // past the byte order mark
+	afterCR bool // a \n that comes next belongs to the line before
+
+	gathered [][]byte // the line so far
+	length   int      // of all that came of the line before buf[pos], also what was not kept
+	first    byte     // of the line, once length is above 0
+}
+
+// found is the index of a byte in the buffer, or how far it was looked for.
+type found struct {
+	at int
+	ok bool
+}
+
+// next returns the next line without its end. It points into the buffer and is
+// good until the next call, except when owned is set: then the caller may keep
+// it. Of a comment, and of any line when skipping is set, only the first byte is
+// certain to be there. With an error it is the beginning of the line that the
+// stream broke off, or empty.
+func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
+	if !l.started {
+		l.skipByteOrderMark()
+	}
+	for {
+		if l.afterCR && l.pos < l.lim {
+			l.afterCR = false
+			if l.buf[l.pos] == '\n' {
+				l.pos++
+			}
+		}
+		end := min(l.find('\n', &l.lf), l.find('\r', &l.cr))
+		chunk, whole := l.buf[l.pos:end], end < l.lim
+		if l.length == 0 && len(chunk) > 0 {
+			l.first = chunk[0]
+		}
+		ignored := skipping || l.first == ':' && l.length+len(chunk) > 0
+		switch long := l.length+len(chunk) > l.max && !ignored; {
+		case whole:
+			l.pos = end + 1
+			l.afterCR = l.buf[end] == '\r'
+			line, owned = l.join(chunk, ignored)
+			if long {
+				return nil, false, errLongLine
+			}
+			return line, owned, nil
+		case long: // what comes of it still is for a caller who skips it
+			l.drop()
+			return nil, false, errLongLine
+		case ignored:
+			l.drop()
+		}
+		if err := l.more(); err != nil {
+			return l.begun(), false, err
+		}
+	}
+}
+
+// find returns the index of the next c, or lim. It passes over a buffer once,
+// whatever its lines.
+func (l *lines) find(c byte, f *found) int {
+	if f.ok && f.at >= l.pos {
+		return f.at
+	}
+	from := max(f.at, l.pos)
+	i := bytes.IndexByte(l.buf[from:l.lim], c)
+	if *f = (found{from + i, true}); i < 0 {
+		*f = found{l.lim, false}
+	}
+	return f.at
+}
+
+// join ends a line whose last bytes are chunk.
+func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
+	switch {
+	case l.length == 0:
+		return chunk, false
+	case ignored:
+		line = []byte{l.first}
+	default:
+		line = bytes.Join(append(l.gathered, chunk), nil)
+	}
+	for _, b := range l.gathered {
+		reuse(b)
+	}
+	l.gathered, l.length = nil, 0
+	return line, true
+}
+
+// drop forgets what there is of a line that will be ignored.
+func (l *lines) drop() {
+	l.length += l.lim - l.pos
+	l.gathered, l.pos = nil, l.lim
+}
+
+// begun is the beginning of a line that does not come to its end.
+func (l *lines) begun() []byte {
+	if l.length+l.lim-l.pos == 0 {
+		return nil
+	}
+	return []byte{l.first}
+}
+
+// more reads once. What is in the buffer begins a line.
+func (l *lines) more() error {
+	if l.err != nil {
+		return l.err
+	}
+	switch {
+	case l.pos == l.lim:
+		l.renew(minBuffer)
+	case l.lim < len(l.buf):
+	case l.pos > 0:
+		l.move()
+	default:
+		l.gathered = append(l.gathered, l.buf)
+		l.length += len(l.buf)
+		l.buf = nil
+		l.renew(min(l.length, maxBuffer))
+	}
+	return l.read()
+}
+
+// renew makes room for size bytes in an empty buffer.
+func (l *lines) renew(size int) {
+	l.pos, l.lim, l.lf, l.cr = 0, 0, found{}, found{}
+	switch {
+	case l.buf != nil && len(l.buf) <= size:
+	case size == minBuffer:
+		l.buf = buffers.Get().(*[minBuffer]byte)[:]
+	default:
+		l.buf = make([]byte, size)
+	}
+}
+
+// move brings what is not yet read to the beginning of the buffer.
+func (l *lines) move() {
+	copy(l.buf, l.buf[l.pos:l.lim])
+	l.lf.at, l.cr.at = max(0, l.lf.at-l.pos), max(0, l.cr.at-l.pos)
+	l.lim -= l.pos
+	l.pos = 0
+}
+
+func (l *lines) read() error {
+	for range maxEmptyReads {
+		n, err := l.src.Read(l.buf[l.lim:])
+		l.err = err
+		l.lim += n
+		switch {
+		case n > 0:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	l.err = io.ErrNoProgress
+	return l.err
+}
+
+// skipByteOrderMark reads only until it knows that there is one, or none.
+func (l *lines) skipByteOrderMark() {
+	l.started = true
+	l.renew(minBuffer)
+	for l.lim < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, l.buf[:l.lim]) {
+		if l.read() != nil {
+			return
+		}
+	}
+	if bytes.HasPrefix(l.buf[:l.lim], byteOrderMark) {
+		l.pos = len(byteOrderMark)
+	}
+}
+
+func (l *lines) release() {
+	reuse(l.buf)
+	*l = lines{started: true, err: errReleased}
+}
+
+func reuse(b []byte) {
+	if len(b) == minBuffer {
+		buffers.Put((*[minBuffer]byte)(b))
+	}
+}

@@ -1,0 +1,112 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// bearer is a token that can be changed while the connection is in use.
+type bearer struct {
+	value atomic.Pointer[[]string] // of its header; nil for none
+
+	mu     sync.Mutex
+	token  string
+	former []string // which may still be in an answer
+}
+
+const maxFormerTokens = 8
+
+// set changes the token and returns the one before.
+func (b *bearer) set(token string) (before string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, b.token = b.token, token
+	if token == "" {
+		b.value.Store(nil)
+	} else {
+		b.value.Store(&[]string{"Bearer " + token})
+	}
+	if before != "" && before != token {
+		b.former = append(b.former[max(0, len(b.former)-maxFormerTokens+1):], before)
+	}
+	return before
+}
+
+// header is the value of Authorization, nil for none.
+func (b *bearer) header() []string {
+	if v := b.value.Load(); v != nil {
+		return *v
+	}
+	return nil
+}
+
+// scrub takes the tokens out of text that the server sent.
+func (b *bearer) scrub(text string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range append(b.former[:len(b.former):len(b.former)], b.token) {
+		if t != "" {
+			text = strings.ReplaceAll(text, t, "[secret]")
+		}
+	}
+	return text
+}
+
+// SetBearerToken changes the token that this connection sends in Authorization,
+// instead of what the Header of its transport says there; "" ends that. It is
+// for HTTP and has no effect on other transports. Nothing of it is in an error.
+//
+// A legacy session belongs to whoever began it: where the token differs from the
+// one before, a new session begins before SetBearerToken returns, and the server
+// is told that the old one has ended. Calls under way go on in the old one. A
+// connection over HTTP+SSE keeps its stream, and so does a modern one.
+func (c *Client) SetBearerToken(ctx context.Context, token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("set bearer token: it has a character that no token has: a space, a line break or one beyond ASCII")
+	}
+	if conn, ok := c.link.Load().conn.(*sseConn); ok {
+		conn.stream.bearer.set(token)
+		conn.posts.bearer.set(token)
+	}
+	conn, ok := c.link.Load().conn.(*httpConn)
+	if !ok {
+		return nil
+	}
+	before := conn.bearer.set(token)
+	if before == token {
+		return nil
+	}
+	c.cache.clear()                   // what was kept may be for the eyes of the other token only
+	if ctx.Value(renewing{}) != nil { // a session is just being begun
+		return nil
+	}
+	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before
+		return fmt.Errorf("set bearer token: %w", err)
+	}
+	id := conn.sessionID()
+	if id == "" {
+		return nil
+	}
+	if err := c.renew(ctx, id); err != nil {
+		return fmt.Errorf("set bearer token: new session: %w", err)
+	}
+	header := c.current().header(nil).Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header[sessionHeader] = []string{id}
+	if before != "" {
+		header["Authorization"] = []string{"Bearer " + before}
+	}
+	c.start(&c.own, func() {
+		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		defer cancel()
+		conn.forget(ctx, header)
+	})
+	return nil
+}
