@@ -26,7 +26,23 @@ type notifier struct {
 	queue   []notice
 	bytes   int
 	running bool
-	dropped int
+	dropped dropped
+}
+
+// dropped counts what was dropped. It is told at the first and when nothing
+// waits any more, so that a peer cannot fill the log.
+type dropped struct {
+	count int
+	told  bool
+}
+
+// take returns what is to be told now. idle says that nothing waits.
+func (d *dropped) take(idle bool) (count int) {
+	if !d.told || idle {
+		count, d.count = d.count, 0
+	}
+	d.told = !idle && (d.told || count > 0)
+	return count
 }
 
 type notice struct {
@@ -52,7 +68,7 @@ func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	n.bytes += size
 	for len(n.queue) > c.opts.MaxNotifications || n.bytes > maxNoticeBytes && len(n.queue) > 1 {
 		n.takeLocked()
-		n.dropped++
+		n.dropped.count++
 	}
 	if !n.running {
 		n.running = c.start(&c.handlers, func() { n.run(c) })
@@ -84,8 +100,9 @@ func (n *notifier) run(c *Client) {
 func (n *notifier) next(c *Client) (note *Notification, dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	dropped, n.dropped = n.dropped, 0
-	if len(n.queue) == 0 || c.ctx.Err() != nil {
+	idle := len(n.queue) == 0 || c.ctx.Err() != nil
+	dropped = n.dropped.take(idle)
+	if idle {
 		n.running = false
 		n.queue, n.bytes = nil, 0
 		return nil, dropped

@@ -18,7 +18,7 @@ type teller struct {
 	mu      sync.Mutex
 	queue   []told
 	workers int
-	dropped int
+	dropped dropped
 }
 
 type told struct {
@@ -33,7 +33,7 @@ func (c *Client) tell(l *link, what string, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) >= maxTold {
-		t.dropped++
+		t.dropped.count++
 		return
 	}
 	t.queue = append(t.queue, told{l, what, body})
@@ -65,8 +65,9 @@ func (c *Client) sendTold() {
 func (t *teller) next(c *Client) (m told, dropped int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	dropped, t.dropped = t.dropped, 0
-	if len(t.queue) == 0 || c.ctx.Err() != nil {
+	idle := len(t.queue) == 0 || c.ctx.Err() != nil
+	dropped = t.dropped.take(idle)
+	if idle {
 		t.workers--
 		t.queue = nil
 		return told{}, dropped, false

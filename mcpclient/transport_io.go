@@ -16,8 +16,9 @@ import (
 // IO speaks over a reader and a writer that the caller supplies, one message a
 // line. It can be dialed once. Close closes both where they are io.Closers.
 //
-// A message must be on one line: a line that does not begin like a JSON object
-// or array is skipped. A line over MaxMessage is a [*MessageError] as soon as
+// A message must be on one line; one that is indented, as JSON for people is,
+// is read nevertheless. A line that does not begin like a JSON object or array
+// is skipped. A line over MaxMessage is a [*MessageError] as soon as
 // that is known, and the connection goes on behind it.
 //
 // Closing a network connection, an [os.File] that has deadlines or an

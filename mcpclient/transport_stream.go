@@ -124,17 +124,17 @@ func (e *noiseError) Error() string {
 func (e *noiseError) Unwrap() error { return e.error }
 
 // lineReader finds the messages among the lines of a reader. A line is a
-// message when it begins like a JSON object or array; other lines are noise and
-// skipped, which includes all of a message that is spread over lines but what
-// looks like the beginning of one.
+// message when it begins like a JSON object or array, or the first line of one;
+// other lines are noise and skipped.
 type lineReader struct {
 	src     io.Reader
 	max     int    // bytes of a line
 	small   []byte // the read buffer of an idle connection
 	data    []byte // read but not handed out: part of small, or of what a long line left
-	begun   bool   // the first line was read
 	discard bool   // the line that is read next is the rest of one that is too long
 	err     error  // of src, after which it is not read again
+	spread  spread
+	held    []byte // the line that interrupted a spread message
 
 	mu        sync.Mutex
 	noisy     int
@@ -146,24 +146,36 @@ func (l *lineReader) next() ([]byte, error) {
 	for {
 		line, owned, err := l.line()
 		if err != nil {
-			return nil, err
+			if err = l.interrupted(err); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if !l.begun {
-			l.begun = true
-			line = bytes.TrimPrefix(line, byteOrderMark)
-		}
-		line = bytes.Trim(line, blanks)
+		line = bytes.TrimPrefix(line, byteOrderMark)
+		text := bytes.Trim(line, blanks)
 		switch {
-		case len(line) == 0:
-		case !beginsMessage(line):
+		case len(text) == 0:
+		case l.spread.goesOn(line):
+			if message, err := l.extend(text); message != nil || err != nil {
+				return message, err
+			}
+		case !beginsMessage(text):
 			l.mu.Lock()
 			l.noisy++
-			l.lastNoise = cut(string(line[:min(len(line), maxQuoted+1)]))
+			l.lastNoise = cut(string(text[:min(len(text), maxQuoted+1)]))
 			l.mu.Unlock()
+		case l.spread.depth > 0:
+			unfinished := l.spread.text
+			l.spread, l.held = spread{}, bytes.Clone(line)
+			if unfinished != nil {
+				return unfinished, nil
+			}
+		case beginsSpread(text):
+			l.spread = spread{bytes.Clone(text), brackets(text)}
 		case owned:
-			return line, nil
+			return text, nil
 		default:
-			return bytes.Clone(line), nil
+			return bytes.Clone(text), nil
 		}
 	}
 }
@@ -179,6 +191,9 @@ func (l *lineReader) noise() (n int, last string) {
 // line returns the next line without its newline. Unless it is owned, it is
 // valid until the next call.
 func (l *lineReader) line() (line []byte, owned bool, err error) {
+	if line, l.held = l.held, nil; line != nil {
+		return line, true, nil
+	}
 	searched := 0
 	for {
 		if i := bytes.IndexByte(l.data[searched:], '\n'); i >= 0 {
@@ -267,10 +282,7 @@ func (l *lineReader) longLine() ([]byte, error) {
 // lastLine returns what remains when nothing more comes, unless that is a part
 // of a message.
 func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
-	if !l.begun {
-		rest = bytes.TrimPrefix(rest, byteOrderMark)
-	}
-	rest = bytes.Trim(rest, blanks)
+	rest = bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
 	switch {
 	case len(rest) == 0:
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -54,9 +55,15 @@ func TestLineReader(t *testing.T) {
 		{"carriage returns", "{}\r\n\r\n[]\r\n", received{Lines: []string{"{}", "[]"}, End: "EOF"}},
 		{"blank lines", "\n  \n\t{} \n\n", received{Lines: []string{"{}"}, End: "EOF"}},
 		{"byte order mark", "\uFEFF{}\n{}\n", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
-		{"byte order mark only once", "{}\n\uFEFF{}\n", received{Lines: []string{"{}"}, Noise: 1, End: "EOF"}},
+		{"byte order mark on each line", "\uFEFF{}\n\uFEFF{}", received{Lines: []string{"{}", "{}"}, End: "EOF"}},
 		{"noise", "Server 1.0\n{}\nnull\n42\n\"text\"\n", received{Lines: []string{"{}"}, Noise: 4, End: "EOF"}},
-		{"spread over lines", "{\n  \"a\": 1\n}\n{}\n", received{Lines: []string{"{", "{}"}, Noise: 2, End: "EOF"}},
+		{"spread over lines", "{\n  \"a\": [\n    \"}\\\"\"\n\n  ]\r\n}\n{}\n", received{Lines: []string{"{ \"a\": [ \"}\\\"\" ] }", "{}"}, End: "EOF"}},
+		{"spread over lines without indents", "{\n\"a\": 1,\n\"b\": [\n]\n}", received{Lines: []string{"{ \"a\": 1, \"b\": [ ] }"}, End: "EOF"}},
+		{"spread around noise", "{\nINFO\n  \"a\": 1\n}\n", received{Lines: []string{"{ \"a\": 1 }"}, Noise: 1, End: "EOF"}},
+		{"spread and interrupted", "[\n  1,\n{\n{}\n", received{Lines: []string{"[ 1,", "{", "{}"}, End: "EOF"}},
+		{"spread and closed too often", "{\n  \"a\": 1 ]}}\n{}\n", received{Lines: []string{"{ \"a\": 1 ]}}", "{}"}, End: "EOF"}},
+		{"spread and cut off", "{}\n{\n  \"a\": 1", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
+		{"a comma at the end", "[10:15:00] started,\n{}\n[1],\n", received{Lines: []string{"[10:15:00] started,", "{}", "[1],"}, End: "EOF"}},
 		{"no newline at the end", "{}\n{\"a\":1}", received{Lines: []string{"{}", `{"a":1}`}, End: "EOF"}},
 		{"cut off", "{}\n{\"a\":", received{Lines: []string{"{}"}, End: "unexpected EOF"}},
 		{"noise at the end", "{}\nbye", received{Lines: []string{"{}"}, Noise: 1, End: "EOF"}},
@@ -79,17 +86,46 @@ func TestLineReader(t *testing.T) {
 }
 
 func TestLineReaderBound(t *testing.T) {
-	for _, limit := range []int{1, 64, readBuffer - 1, readBuffer, readBuffer + 1, 3*readBuffer + 7} {
+	for _, limit := range []int{2, 64, readBuffer - 1, readBuffer, readBuffer + 1, 3*readBuffer + 7} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			fits := "{" + strings.Repeat("x", limit-1)
-			in := fits + "\n" + fits + "x\n" + fits + "xx\n{\n" + strings.Repeat("[", 5*limit) + "\n{\n"
+			in := fits + "\n" + fits + "x\n" + fits + "xx\n{}\n" + strings.Repeat("[", 5*limit) + "\n{}\n"
 			l := &lineReader{src: strings.NewReader(in), max: limit}
 			want := received{
-				Lines: []string{fits, "too long: {", "too long: {", "{", "too long: [", "{"},
+				Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"},
 				End:   "EOF",
 			}
 			if diff := cmp.Diff(want, receiveAll(l.next, l.noise)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The bound is on the message, however many lines it has, and what is over it is
+// passed over up to its end.
+func TestLineReaderSpreadBound(t *testing.T) {
+	const limit = 100
+	long := strings.Repeat("x", 2*limit)
+	for name, test := range map[string]struct {
+		in   string
+		want received
+	}{
+		"at the bound":    {"[\n \"" + long[:limit-6] + "\"\n]\n", received{Lines: []string{"[ \"" + long[:limit-6] + "\" ]"}, End: "EOF"}},
+		"over the bound":  {"[\n \"" + long[:limit-5] + "\"\n]\n{}\n", received{Lines: []string{"too long: [", "{}"}, End: "EOF"}},
+		"many lines":      {"{\n" + strings.Repeat("  \"a\": {\n    \"id\": 1\n  },\n", 30) + "\"z\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
+		"long lines":      {"{\n  \"a\": \"" + long + "\",\n  \"b\": \"" + long + "\"\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, End: "EOF"}},
+		"long first line": {"{\"a\": \"" + long + "\",\n  \"b\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Noise: 2, End: "EOF"}},
+		"interrupted":     {"{\n  \"a\": 1\n{\"b\": \"" + long + "\"}\n  \"c\": 1\n}\n{}\n", received{Lines: []string{"too long: {", "{}"}, Noise: 2, End: "EOF"}},
+		"never ends":      {"{\n" + strings.Repeat("  \"a\": 1,\n", limit), received{Lines: []string{"too long: {"}, End: "unexpected EOF"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &lineReader{src: strings.NewReader(test.in), max: limit}
+			if diff := cmp.Diff(test.want, receiveAll(l.next, l.noise)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if len(l.spread.text) > limit {
+				t.Errorf("%d bytes are kept", len(l.spread.text))
 			}
 		})
 	}
@@ -176,32 +212,90 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 // reference does what a lineReader does, on all of the input at once.
 func reference(in []byte, limit int) (r received) {
 	r.End = "EOF"
-	lines := bytes.Split(in, []byte("\n"))
-	for i, line := range lines {
-		last := i == len(lines)-1
-		long := len(line) > limit
-		if i == 0 && !long {
-			line = bytes.TrimPrefix(line, byteOrderMark)
-		}
-		trimmed := bytes.Trim(line, blanks)
-		switch {
-		case long:
-			r.Lines = append(r.Lines, "too long: "+string(line[:1]))
-		case len(trimmed) == 0:
-		case trimmed[0] != '{' && trimmed[0] != '[':
-			r.Noise++
-		case last && !json.Valid(trimmed):
-			r.End = "unexpected EOF"
-		default:
-			r.Lines = append(r.Lines, string(trimmed))
+	var message string // that is spread over lines
+	open, over := 0, false
+	tooLong := func(begin string) {
+		if !over {
+			r.Lines = append(r.Lines, "too long: "+begin[:1])
 		}
 	}
+	lines := strings.Split(string(in), "\n")
+	for i, line := range lines {
+		last := i == len(lines)-1
+		part := open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
+		switch {
+		case len(line) > limit && part:
+			tooLong(message)
+			over = true
+			continue
+		case len(line) > limit:
+			r.Lines = append(r.Lines, "too long: "+line[:1])
+			open, over = 0, false
+			continue
+		}
+		line = strings.TrimPrefix(line, "\uFEFF")
+		text := strings.Trim(line, blanks)
+		begins := text != "" && (text[0] == '{' || text[0] == '[')
+		if last && begins && !json.Valid([]byte(text)) {
+			open, r.End = 0, "unexpected EOF"
+			break
+		}
+		if last {
+			line = text
+		}
+		part = open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
+		switch {
+		case text == "":
+		case part:
+			if open = max(0, open+balance(text)); !over && len(message)+1+len(text) > limit {
+				tooLong(message)
+				over = true
+			}
+			message += " " + text
+			if open == 0 && !over {
+				r.Lines = append(r.Lines, message)
+			}
+			over = over && open > 0
+		case !begins:
+			r.Noise++
+		default:
+			if open > 0 && !over {
+				r.Lines = append(r.Lines, message)
+			}
+			open, over = 0, false
+			if strings.Contains("{[,", text[len(text)-1:]) && balance(text) > 0 {
+				message, open = text, balance(text)
+				continue
+			}
+			r.Lines = append(r.Lines, text)
+		}
+	}
+	if open > 0 {
+		r.End = "unexpected EOF"
+	}
 	return r
+}
+
+var stringInLine = regexp.MustCompile(`"(\\.?|[^"\\])*"?`)
+
+// balance is the number of brackets that a line opens, less those it closes.
+func balance(line string) (n int) {
+	for _, c := range stringInLine.ReplaceAllString(line, "") {
+		switch c {
+		case '{', '[':
+			n++
+		case '}', ']':
+			n--
+		}
+	}
+	return n
 }
 
 func FuzzLineReader(f *testing.F) {
 	f.Add([]byte("{}\n\r\nnoise\n[1,2]\n{\"a\":1}"), uint16(10), uint16(3))
 	f.Add([]byte("\uFEFF{}\n\uFEFF{}"), uint16(100), uint16(1))
+	f.Add([]byte("{\n  \"a\": [\n    \"}\\\"\"\r\n  ],\nINFO\n\"b\": 1\n}\n[\n{\n{}\n"), uint16(100), uint16(7))
+	f.Add([]byte("{\n  \"a\": \"long enough\",\n  \"b\": 1\n}\n{}\n"), uint16(12), uint16(100))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"\n{}\n"), uint16(8999), uint16(5000))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"}\n"+strings.Repeat("y", 5000)+"\n{}"), uint16(20000), uint16(1))
 	f.Fuzz(func(t *testing.T, in []byte, limit, piece uint16) {

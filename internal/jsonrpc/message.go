@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Version is the value of the member jsonrpc.
@@ -34,13 +35,14 @@ func (m *Message) IsResponse() bool { return m.Method == "" }
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
 // IntID returns the id as one of our own, which are positive integers. quoted
-// says that the peer wrote the number as a string.
+// says that the peer wrote the number as a string. A peer that keeps numbers as
+// floats writes 7.0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
 	s := string(m.ID)
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		s, quoted = s[1:len(s)-1], true
 	}
-	id, err := strconv.ParseInt(s, 10, 64)
+	id, err := strconv.ParseInt(strings.TrimSuffix(s, ".0"), 10, 64)
 	return id, quoted, err == nil && id > 0
 }
 

@@ -1,0 +1,330 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Every progress notice that precedes a response is delivered before the call
+// returns.
+func TestProgressBeforeResponse(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				const notices = 100
+				go func() {
+					m := p.next()
+					var all strings.Builder
+					for i := range notices {
+						fmt.Fprintf(&all, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.ID, i)
+					}
+					p.send("%s%s", all.String(), answerTo(m)) // in one piece
+				}()
+				got := 0
+				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcpclient.Progress) {
+					if n.Progress != float64(got) {
+						t.Errorf("got progress %v, want %d", n.Progress, got)
+					}
+					got++
+				}))
+				if got != notices {
+					t.Errorf("got %d notices when the call returned, want %d", got, notices)
+				}
+			})
+		})
+	}
+}
+
+// inUse returns the bytes on the heap that something refers to.
+func inUse() int64 {
+	var m runtime.MemStats
+	synctest.Wait()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A flood of notices for a slow handler delays no call and fills no memory; what
+// was dropped is counted in the log.
+func TestFloodOfNotifications(t *testing.T) {
+	const flood = 200_000
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			var seen atomic.Int64
+			var log logged
+			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			opts.OnNotification = func(*mcpclient.Notification) {
+				seen.Add(1)
+				time.Sleep(time.Millisecond)
+			}
+			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				before, start := inUse(), time.Now()
+				go func() {
+					m := p.next()
+					notices := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n", 1000)
+					for range flood / 1000 {
+						p.send("%s", notices)
+						time.Sleep(time.Millisecond)
+					}
+					p.answer(m)
+				}()
+				callText(t, t.Context(), c, "a", "a")
+				within(t, "the call", start, flood/1000*time.Millisecond)
+				if got := inUse() - before; got > 2<<20 {
+					t.Errorf("%d notices keep %d bytes, want at most 2 MiB", flood, got)
+				}
+				time.Sleep(time.Minute)
+				if got := seen.Load(); got < 1024 || got > 1024+2*flood/1000 {
+					t.Errorf("the handler got %d notices, want those of 200 ms and 1,024 more", got)
+				}
+				if text := log.String(); !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2 {
+					t.Errorf("got the log %q, want two lines about what was dropped", text)
+				}
+			})
+		})
+	}
+}
+
+// logged is a log that several goroutines write.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A server that does not read any more holds up no call past its deadline, nor
+// Close, however large what is being written.
+func TestServerStopsReading(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				p.conn.(lines).tap.shut.Store(true)
+				args := map[string]string{"a": strings.Repeat("x", 4<<20)}
+				for i := range 3 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					start := time.Now()
+					_, err := c.CallTool(ctx, "a", args)
+					cancel()
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("call %d: got %v, want %v", i, err, context.DeadlineExceeded)
+					}
+					within(t, "the call", start, time.Second)
+				}
+				pending := goCall(t.Context(), c, "b")
+				synctest.Wait()
+				start := time.Now()
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				if got := <-pending; !errors.Is(got.err, mcpclient.ErrClosed) {
+					t.Errorf("a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
+				}
+				within(t, "Close", start, time.Second)
+			})
+		})
+	}
+}
+
+// An answer that comes too late is nobody's, and calls that were given up leave
+// nothing behind.
+func TestLateAnswers(t *testing.T) {
+	const calls = 2_000
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				giveUp := func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+					defer cancel()
+					if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+					}
+					m := p.next()
+					if notice := p.next(); notice.Method != "notifications/cancelled" {
+						t.Errorf("got %s, want the notice that the call is cancelled", notice.Method)
+					}
+					p.answer(m)
+				}
+				giveUp()
+				before := inUse()
+				for range calls {
+					giveUp()
+				}
+				if got := inUse() - before; got > 64<<10 {
+					t.Errorf("%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
+				}
+				go p.echo()
+				callText(t, t.Context(), c, "b", "b")
+			})
+		})
+	}
+}
+
+// Notices of cancellation for what is not being answered are forgotten.
+func TestFloodOfCancellations(t *testing.T) {
+	inBubble(t, asks(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		before := inUse()
+		for i := range 50_000 {
+			p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%d-%s"}}`, i, "an id that nobody knows")
+		}
+		if got := inUse() - before; got > 64<<10 {
+			t.Errorf("the notices keep %d bytes, want at most 64 KiB", got)
+		}
+		p.ask("7") // also when it was cancelled before it was made
+		if m := p.next(); string(m.ID) != "7" || m.Error != nil {
+			t.Errorf("got %+v, want an answer", m)
+		}
+	})
+}
+
+// A person may take an hour to answer.
+func TestSlowHuman(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			opts := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				time.Sleep(time.Hour)
+				return tea(), nil
+			})
+			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go askOnce(p, era)
+				callText(t, t.Context(), c, "a", "a")
+			})
+		})
+	}
+}
+
+// askOnce asks for a message in the next call, and answers the call when it has
+// that, or word that there is none.
+func askOnce(p *peer, era string) {
+	call := p.next()
+	if era == "modern" {
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, call.ID, samplingQuestion)
+		p.echo()
+		return
+	}
+	p.ask("1")
+	for m := range p.inbox {
+		if string(m.ID) == "1" {
+			p.answer(call)
+			break
+		}
+	}
+	p.echo()
+}
+
+// Whatever callback panics: the connection goes on. A callback on the caller's
+// goroutine panics to the caller.
+func TestPanics(t *testing.T) {
+	oops := func() { panic("oops") }
+	for era, opts := range eras() {
+		opts.Logger = slog.New(slog.DiscardHandler)
+		sampling := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			oops()
+			return nil, nil
+		})
+		elicitation, notification := opts, opts
+		elicitation.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			oops()
+			return nil, nil
+		})
+		notification.OnNotification = func(*mcpclient.Notification) { oops() }
+		const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
+		for name, probe := range map[string]struct {
+			opts mcpclient.Options
+			says string // after a call was made, whose id is $ID
+			call []mcpclient.CallOption
+		}{
+			"sampling/legacy":     {opts: sampling, says: `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`},
+			"sampling/modern":     {opts: sampling, says: `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":` + samplingQuestion + `}}}`},
+			"elicitation/legacy":  {opts: elicitation, says: `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":` + form + `}`},
+			"elicitation/modern":  {opts: elicitation, says: `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":` + form + `}}}}`},
+			"notification/legacy": {opts: notification, says: `{"jsonrpc":"2.0","method":"n"}`},
+			"notification/modern": {opts: notification, says: `{"jsonrpc":"2.0","method":"n"}`},
+			"progress/legacy":     {says: progressed, call: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) { oops() })}},
+			"progress/modern":     {says: progressed, call: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) { oops() })}},
+		} {
+			if !strings.HasSuffix(name, era) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				probe.opts.Revision = opts.Revision
+				inBubble(t, probe.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					done := make(chan string, 1)
+					go func() {
+						defer func() { done <- fmt.Sprint(recover()) }()
+						_, err := c.CallTool(t.Context(), "first", nil, probe.call...)
+						if err != nil {
+							panic(err)
+						}
+					}()
+					m := p.next()
+					p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(m.ID)))
+					synctest.Wait()
+					if len(done) == 0 {
+						p.answer(m)
+					}
+					want := map[string]string{
+						"sampling/modern":    `call tool "first": sampling/createMessage of the server: the handler panicked`,
+						"elicitation/modern": `call tool "first": elicitation/create of the server: the handler panicked`,
+						"progress/legacy":    "oops", "progress/modern": "oops",
+					}[name]
+					if got := <-done; got != want && (want != "" || got != "<nil>") {
+						t.Errorf("the call ended with %s, want %s", got, want)
+					}
+					if strings.HasSuffix(name, "/legacy") && probe.call == nil && probe.opts.OnNotification == nil {
+						if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInternalError {
+							t.Errorf("the server got %+v, want an internal error", m)
+						}
+					}
+					go p.echo()
+					callText(t, t.Context(), c, "second", "second")
+				})
+			})
+		}
+	}
+}
+
+const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
+
+// Integers beyond those of JavaScript arrive as they were sent, in both
+// directions.
+func TestExactIntegers(t *testing.T) {
+	const exact = `{"n":9007199254740993,"m":-9223372036854775807,"f":1.10}`
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					m := p.next()
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, m.ID, exact)
+				}()
+				res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
+				if err != nil || string(res.StructuredContent) != exact {
+					t.Errorf("got %+v, %v, want %s", res, err, exact)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package mcpclient
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() {
+	serverRoles["tools"] = serveTools
+	serverRoles["stubborn and mute"] = func() int {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, os.Getpid())
+		return idle()
+	}
+}
+
+// serveTools is a server whose tools are ways to go wrong.
+func serveTools() int {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 8<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
+			return 1
+		}
+		switch {
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"process","version":"1"}}}`+"\n", m.ID)
+			continue
+		case m.Method != "tools/call" || m.Params.Name == "hang":
+			continue
+		}
+		switch m.Params.Name {
+		case "exit":
+			fmt.Fprint(os.Stderr, "fatal: out of cheese")
+			return 3
+		case "kill":
+			p, _ := os.FindProcess(os.Getpid())
+			_ = p.Kill()
+		case "stop reading":
+			return idle()
+		case "write to stderr":
+			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
+	}
+	return 0
+}
+
+// connectTools connects to serveTools with a context that ends then, and checks
+// in the end that nothing of the client or the process is left.
+func connectTools(t *testing.T) *Client {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=tools"}, StopTimeout: 200 * time.Millisecond}
+	c, err := Connect(ctx, command, &Options{Revision: Revision20251125})
+	cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		began := time.Now()
+		_ = c.Close()
+		if took := time.Since(began); took > patience {
+			t.Errorf("Close took %v", took)
+		}
+		expectNoGoroutines(t)
+		buf := make([]byte, 1<<20)
+		if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "mcpclient.(*Client)") || strings.Contains(stacks, "mcpclient.(*link)") {
+			t.Errorf("goroutines are left:\n%s", stacks)
+		}
+	})
+	return c
+}
+
+// The end of a process fails all its calls at once, and says how it came.
+func TestProcessDiesInCall(t *testing.T) {
+	for tool, want := range map[string]ProcessError{
+		"exit": {Status: "exit status 3", Stderr: "fatal: out of cheese"},
+		"kill": {Status: "signal: killed"},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			if tool == "kill" && runtime.GOOS == "windows" {
+				want.Status = "exit status 1"
+			}
+			c := connectTools(t)
+			check := func(err error) {
+				e, ok := errors.AsType[*ProcessError](err)
+				if !ok || !errors.Is(err, ErrClosed) || e.Status != want.Status || !strings.HasSuffix(e.Stderr, want.Stderr) {
+					t.Errorf("got %v, want ErrClosed with %q and %q", err, want.Status, want.Stderr)
+				}
+			}
+			var calls sync.WaitGroup
+			began := time.Now()
+			for _, name := range []string{"hang", "hang", tool} {
+				calls.Go(func() {
+					_, err := c.CallTool(t.Context(), name, nil)
+					check(err)
+				})
+			}
+			calls.Wait()
+			<-c.Done()
+			if took := time.Since(began); took > patience {
+				t.Errorf("the calls took %v", took)
+			}
+			check(c.Err())
+			_, err := c.CallTool(t.Context(), "late", nil)
+			check(err)
+		})
+	}
+}
+
+// A process that does not read holds up no call past its deadline, nor Close.
+func TestProcessStopsReading(t *testing.T) {
+	c := connectTools(t)
+	go func() { _, _ = c.CallTool(t.Context(), "stop reading", nil) }()
+	args := map[string]string{"a": strings.Repeat("x", 4<<20)}
+	for i := range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		began := time.Now()
+		if _, err := c.CallTool(ctx, "hang", args); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("call %d: got %v, want the deadline", i, err)
+		}
+		if took := time.Since(began); took > patience {
+			t.Errorf("call %d took %v with a deadline of 200ms", i, took)
+		}
+		cancel()
+	}
+	pending := make(chan error)
+	go func() {
+		_, err := c.CallTool(t.Context(), "hang", args)
+		pending <- err
+	}()
+	_ = c.Close()
+	if err := <-pending; !errors.Is(err, ErrClosed) {
+		t.Errorf("a call under way: got %v, want %v", err, ErrClosed)
+	}
+}
+
+// What a process writes to its standard error holds up nothing when nobody
+// takes it.
+func TestProcessWritesToStderr(t *testing.T) {
+	c := connectTools(t)
+	for range 3 {
+		if _, err := c.CallTool(t.Context(), "write to stderr", nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Connecting to a process that answers nothing, and ignores all that could end
+// it, ends nevertheless, and so does the process.
+func TestConnectToStubbornProcess(t *testing.T) {
+	pid := make(chan string, 1)
+	command := &Command{
+		Path: os.Args[0], Env: []string{roleVariable + "=stubborn and mute"}, StopTimeout: 200 * time.Millisecond,
+		Stderr: writerFunc(func(b []byte) (int, error) { pid <- string(b); return len(b), nil }),
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if c, err := Connect(ctx, command, &Options{Revision: Revision20251125}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, %v, want the deadline", c, err)
+	}
+	if took := time.Since(began); took > patience {
+		t.Errorf("Connect took %v", took)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(<-pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if running(n) {
+		t.Errorf("process %d survived", n)
+	}
+	expectNoGoroutines(t)
+}

@@ -1,0 +1,221 @@
+package mcpclient_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// lines is the server's end of a connection with one message on each line.
+type lines struct {
+	in  *bufio.Reader
+	tap *tap
+	out *io.PipeWriter
+}
+
+// tap is a reader that gives nothing any more once it is shut.
+type tap struct {
+	io.Reader
+	shut atomic.Bool
+	gone chan struct{} // closed to end a Read that waits then
+}
+
+func (t *tap) Read(b []byte) (int, error) {
+	if t.shut.Load() {
+		<-t.gone
+		return 0, io.EOF
+	}
+	return t.Reader.Read(b)
+}
+
+func (l lines) Recv() ([]byte, error) { return l.in.ReadBytes('\n') }
+func (l lines) Close() error          { return l.out.Close() }
+
+func (l lines) Send(_ context.Context, message []byte) error {
+	_, err := l.out.Write(append(message, '\n'))
+	return err
+}
+
+// overLines runs f in a bubble with a client that is connected by lines of text.
+func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		fromClient, toServer := io.Pipe()
+		fromServer, toClient := io.Pipe()
+		in := &tap{Reader: fromClient, gone: make(chan struct{})}
+		defer close(in.gone)
+		p := &peer{t: t, conn: lines{bufio.NewReader(in), in, toClient}, inbox: make(chan message, 1<<15)}
+		go p.read()
+		go p.handshake()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		synctest.Wait() // for the rest of the handshake
+		f(t, c, p)
+	})
+}
+
+// outcome is what became of a call.
+type outcome struct {
+	text string
+	err  error
+}
+
+func goCall(ctx context.Context, c *mcpclient.Client, tool string) <-chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		res, err := c.CallTool(ctx, tool, nil)
+		if err != nil {
+			done <- outcome{err: err}
+			return
+		}
+		done <- outcome{text: res.Text()}
+	}()
+	return done
+}
+
+// deep is an array in arrays.
+func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// answered is the answer to the call that a probe is about, on several lines.
+const (
+	answered = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`
+	pretty   = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": $ID,\n  \"result\": {\n    \"content\": [\n      {\n        \"type\": \"text\",\n        \"text\": \"first\"\n      }\n    ]\n  }\n}"
+)
+
+// verdict is what becomes of a call when the server says something strange.
+type verdict int
+
+const (
+	waits    verdict = iota // for its answer
+	ends                    // with the answer that this is
+	invalid                 // fails at once
+	tooLarge                // fails at once
+)
+
+// strange is what a server says while two calls wait, and what that means for
+// the first of them, whose id is $ID.
+var strange = []struct {
+	name, says string
+	want       verdict
+}{
+	{"text line", "Listening on stdio", waits},
+	{"blank lines", "\n \t\n\r\n", waits},
+	{"control characters", "\x1b[31mwarning\x1b[0m\x00", waits},
+	{"log line in brackets", "[INFO] running", waits},
+	{"log line in JSON", `{"level":"info","msg":"running"}`, waits},
+	{"log line that goes on", "{running: [\n  a,\n", waits},
+	{"{}", "{}", waits},
+	{"[]", "[]", waits},
+	{"null", "null", waits},
+	{"42", "42", waits},
+	{"string", `"text"`, waits},
+	{"broken JSON", `{"broken`, waits},
+	{"broken JSON with another id", `{"jsonrpc":"2.0","id":99,"result":{`, waits},
+	{"broken answer", `{"jsonrpc":"2.0","id":$ID,"result":{"content":[}}`, invalid},
+	{"broken answer with its id last", `{"jsonrpc":"2.0","result":{"content":[}},"id":$ID}`, invalid},
+	{"half an answer", `{"jsonrpc":"2.0","id":$ID,"result":{"cont`, invalid},
+	{"error with id null", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`, waits},
+	{"error without id", `{"jsonrpc":"2.0","error":{"code":-32700,"message":"what?"}}`, waits},
+	{"result without id", `{"jsonrpc":"2.0","result":{}}`, waits},
+	{"byte order mark", "\uFEFF" + answered, ends},
+	{"CRLF", answered + "\r", ends},
+	{"unknown id", `{"jsonrpc":"2.0","id":9999,"result":{}}`, waits},
+	{"id of another kind", `{"jsonrpc":"2.0","id":{"a":$ID},"result":{}}`, waits},
+	{"negative id", `{"jsonrpc":"2.0","id":-$ID,"result":{}}`, waits},
+	{"huge id", `{"jsonrpc":"2.0","id":1844674407370955161$ID,"result":{}}`, waits},
+	{"duplicate response", answered + "\n" + answered, ends},
+	{"contradicting duplicate", answered + "\n" + `{"jsonrpc":"2.0","id":$ID,"error":{"code":1,"message":"no"}}`, ends},
+	{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/acme","params":{}}`, waits},
+	{"broken notification", `{"jsonrpc":"2.0","method":"notifications/progress","params":[}`, waits},
+	{"misfit notification", `{"jsonrpc":"2.0","method":"notifications/progress","params":7}`, waits},
+	{"unknown request", `{"jsonrpc":"2.0","id":$ID,"method":"acme/do"}`, waits},
+	{"broken request", `{"jsonrpc":"2.0","id":$ID,"method":"ping","params":[}`, waits},
+	{"id echoed as string", strings.Replace(answered, "$ID", `"$ID"`, 1), ends},
+	{"id echoed as decimal", strings.Replace(answered, "$ID", `$ID.0`, 1), ends},
+	{"batch", `[{"jsonrpc":"2.0","method":"notifications/acme"},` + answered + `]`, ends},
+	{"batch with noise", `[null,7,{},` + answered + `]`, ends},
+	{"pretty-printed", pretty, ends},
+	{"pretty-printed, CRLF", strings.ReplaceAll(pretty, "\n", "\r\n"), ends},
+	{"pretty-printed batch", "[\n" + pretty + "\n]", ends},
+	{"pretty-printed and broken", strings.Replace(pretty, `"first"`, `first`, 1), invalid},
+	{"without jsonrpc", `{"id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`, ends},
+	{"another jsonrpc", strings.Replace(answered, "2.0", "1.0", 1), ends},
+	{"error null beside the result", strings.Replace(answered, `"id"`, `"error":null,"x":[],"id"`, 1), ends},
+	{"invalid UTF-8", strings.Replace(answered, `"id"`, "\"\xff\":\"\xff\",\"id\"", 1), ends},
+	{"result null", `{"jsonrpc":"2.0","id":$ID,"result":null}`, invalid},
+	{"result of a wrong kind", `{"jsonrpc":"2.0","id":$ID,"result":42}`, invalid},
+	{"content of a wrong kind", `{"jsonrpc":"2.0","id":$ID,"result":{"content":42}}`, invalid},
+	{"error of a wrong kind", `{"jsonrpc":"2.0","id":$ID,"error":"no"}`, invalid},
+	{"result and error", `{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":"no"}}`, invalid},
+	{"neither result nor error", `{"jsonrpc":"2.0","id":$ID}`, invalid},
+	{"member twice", `{"jsonrpc":"2.0","id":$ID,"result":{},"result":{}}`, invalid},
+	{"nested 2,000", `{"jsonrpc":"2.0","id":$ID,"result":{"content":` + deep(2_000) + `}}`, invalid},
+	{"nested 20,000", `{"jsonrpc":"2.0","id":$ID,"result":{"content":` + deep(20_000) + `}}`, invalid},
+	{"nested 20,000, id last", `{"jsonrpc":"2.0","result":{"content":` + deep(20_000) + `},"id":$ID}`, invalid},
+	{"nested 20,000 in a notification", `{"jsonrpc":"2.0","method":"n","params":{"a":` + deep(20_000) + `}}`, waits},
+	{"64 MiB line", `{"jsonrpc":"2.0","id":$ID,"result":{"content":"` + strings.Repeat("x", 64<<20) + `"}}`, tooLarge},
+	{"64 MiB of noise", strings.Repeat("x", 64<<20), waits},
+}
+
+// A bad message fails at most the call that it belongs to, and that at once.
+func TestStrangeMessages(t *testing.T) {
+	for era, opts := range eras() {
+		for _, probe := range strange {
+			t.Run(era+"/"+probe.name, func(t *testing.T) {
+				overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					first := goCall(t.Context(), c, "first")
+					asked := p.next()
+					second := goCall(t.Context(), c, "second")
+					other := p.next()
+					p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(asked.ID)))
+					synctest.Wait()
+					if probe.want == waits {
+						if len(first) > 0 {
+							t.Errorf("got %+v for a call that the message does not concern", <-first)
+							return
+						}
+						p.answer(asked)
+						synctest.Wait()
+					}
+					if len(first) == 0 {
+						t.Fatal("the call goes on")
+					}
+					probe.want.check(t, <-first)
+					p.answer(other)
+					go p.echo()
+					if got := <-second; got.err != nil || got.text != "second" {
+						t.Errorf("another call: got %q, %v", got.text, got.err)
+					}
+					callText(t, t.Context(), c, "third", "third")
+					if err := c.Err(); err != nil {
+						t.Errorf("the connection ended: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func (v verdict) check(t *testing.T, got outcome) {
+	t.Helper()
+	want := map[verdict]error{invalid: mcpclient.ErrInvalidResult, tooLarge: mcpclient.ErrMessageTooLarge}[v]
+	if !errors.Is(got.err, want) {
+		t.Errorf("got %.300v, want %v", got.err, want)
+	}
+	if want == nil && got.text != "first" {
+		t.Errorf("got the answer %q, want the first", got.text)
+	}
+	if got.err != nil && len(got.err.Error()) > 4<<10 {
+		t.Errorf("got an error of %d bytes", len(got.err.Error()))
+	}
+}
