@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// goSDK is a session of the official Go SDK.
+type goSDK struct{ *mcp.ClientSession }
+
+func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
+	var transport mcp.Transport
+	switch {
+	case e.url != "":
+		// Without the standalone stream, as the floors and mcp-go are.
+		transport = &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: e.httpClient, DisableStandaloneSSE: true}
+	case e.command != nil:
+		transport = &mcp.CommandTransport{Command: exec.Command(e.command[0], e.command[1:]...)}
+	default:
+		transport = &mcp.IOTransport{Reader: e.reader, Writer: e.writer}
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: clientName, Version: clientVersion}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+	})
+	s, err := c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: e.revision})
+	if err != nil {
+		return nil, err
+	}
+	return goSDK{s}, nil
+}
+
+func (s goSDK) call(ctx context.Context, tool string) (string, error) {
+	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "", err
+	}
+	if len(result.Content) == 1 {
+		if text, ok := result.Content[0].(*mcp.TextContent); ok && !result.IsError {
+			return text.Text, nil
+		}
+	}
+	return "", errors.New("the result is not one block of text")
+}
+
+func (s goSDK) list(ctx context.Context) (any, int, error) {
+	var tools []*mcp.Tool
+	for tool, err := range s.Tools(ctx, nil) {
+		if err != nil {
+			return nil, 0, err
+		}
+		tools = append(tools, tool)
+	}
+	return tools, len(tools), nil
+}
+
+func (s goSDK) close() error { return s.Close() }

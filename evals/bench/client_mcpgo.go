@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// mcpGo is a session of mark3labs/mcp-go.
+type mcpGo struct{ *mcpgo.Client }
+
+func dialMCPGo(ctx context.Context, e endpoint) (_ session, err error) {
+	t, err := mcpGoTransport(e)
+	if err != nil {
+		return nil, err
+	}
+	c := mcpgo.NewClient(t, mcpgo.WithProtocolVersion(e.revision))
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
+	// The session ends with the context of Start.
+	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
+	}
+	var request mcp.InitializeRequest
+	request.Params.ProtocolVersion = e.revision
+	request.Params.ClientInfo = mcp.Implementation{Name: clientName, Version: clientVersion}
+	if _, err := c.Initialize(ctx, request); err != nil {
+		return nil, err
+	}
+	return mcpGo{c}, nil
+}
+
+func mcpGoTransport(e endpoint) (transport.Interface, error) {
+	switch {
+	case e.url != "" && e.httpClient != nil:
+		return transport.NewStreamableHTTP(e.url, transport.WithHTTPBasicClient(e.httpClient))
+	case e.url != "":
+		return transport.NewStreamableHTTP(e.url)
+	case e.command != nil:
+		return transport.NewStdio(e.command[0], nil, e.command[1:]...), nil
+	}
+	return transport.NewIO(e.reader, e.writer, io.NopCloser(strings.NewReader(""))), nil
+}
+
+func (s mcpGo) call(ctx context.Context, tool string) (string, error) {
+	var request mcp.CallToolRequest
+	request.Params.Name, request.Params.Arguments = tool, arguments
+	result, err := s.CallTool(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	if len(result.Content) == 1 {
+		if text, ok := result.Content[0].(mcp.TextContent); ok && !result.IsError {
+			return text.Text, nil
+		}
+	}
+	return "", errors.New("the result is not one block of text")
+}
+
+func (s mcpGo) list(ctx context.Context) (any, int, error) {
+	result, err := s.ListTools(ctx, mcp.ListToolsRequest{})
+	if err != nil {
+		return nil, 0, err
+	}
+	return result.Tools, len(result.Tools), nil
+}
+
+func (s mcpGo) close() error { return s.Close() }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// ours is a session of this module's mcpclient.
+type ours struct{ *mcpclient.Client }
+
+func dialOurs(ctx context.Context, e endpoint) (session, error) {
+	var transport mcpclient.Transport
+	switch {
+	case e.url != "":
+		transport = &mcpclient.HTTP{URL: e.url, Client: e.httpClient}
+	case e.command != nil:
+		transport = &mcpclient.Command{Path: e.command[0], Args: e.command[1:]}
+	default:
+		transport = &mcpclient.IO{Reader: e.reader, Writer: e.writer}
+	}
+	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
+		Client:   mcpclient.Implementation{Name: clientName, Version: clientVersion},
+		Revision: e.revision,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ours{c}, nil
+}
+
+func (s ours) call(ctx context.Context, tool string) (string, error) {
+	result, err := s.CallTool(ctx, tool, arguments)
+	if err != nil {
+		return "", err
+	}
+	if len(result.Content) == 1 {
+		if text, ok := result.Content[0].(*mcpclient.TextContent); ok && !result.IsError {
+			return text.Text, nil
+		}
+	}
+	return "", errors.New("the result is not one block of text")
+}
+
+func (s ours) list(ctx context.Context) (any, int, error) {
+	var tools []*mcpclient.Tool
+	for tool, err := range s.Tools(ctx) {
+		if err != nil {
+			return nil, 0, err
+		}
+		tools = append(tools, tool)
+	}
+	return tools, len(tools), nil
+}
+
+func (s ours) close() error { return s.Close() }

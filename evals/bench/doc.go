@@ -1,0 +1,2 @@
+// Bench compares MCP clients.
+package main

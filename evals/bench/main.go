@@ -1,0 +1,9 @@
+package main
+
+import "fmt"
+
+func main() {
+	for _, c := range clients {
+		fmt.Println(c.name)
+	}
+}
