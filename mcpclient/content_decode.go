@@ -16,8 +16,8 @@ const maxContentDepth = 4
 // that does not fit its type, becomes an [*UnknownContent]; only text that is
 // not a JSON object is an error.
 func DecodeContent(raw json.RawMessage) (Content, error) {
-	if !json.Valid(raw) {
-		return nil, fmt.Errorf("content block is not valid JSON: %s", quote(raw))
+	if err := jsonrpc.Check(raw); err != nil {
+		return nil, fmt.Errorf("content block: %w: %s", err, quote(raw))
 	}
 	d := jsonrpc.NewDecoder(raw, maxElements)
 	c := decodeContent(&d, maxContentDepth)

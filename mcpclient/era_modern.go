@@ -165,7 +165,7 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 		return nil, fmt.Errorf("%w: input_required is not allowed for %s", ErrInvalidResult, r.method)
 	case questions == nil && state == nil:
 		return nil, fmt.Errorf("%w: input_required with neither inputRequests nor requestState", ErrInvalidResult)
-	case state != nil && (state[0] != '"' || !json.Valid(state)):
+	case state != nil && state[0] != '"':
 		return nil, fmt.Errorf("%w: requestState is not a string", ErrInvalidResult)
 	}
 	return c.nextRound(ctx, r, questions, state)

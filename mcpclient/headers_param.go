@@ -64,8 +64,8 @@ func (h *toolHeaders) of(tool string) []paramHeader {
 func (c *Client) RegisterTools(tools ...*Tool) error {
 	var errs []error
 	for _, t := range tools {
-		if !json.Valid(t.InputSchema) {
-			errs = append(errs, fmt.Errorf("tool %q: input schema: not valid JSON", cut(t.Name)))
+		if err := jsonrpc.Check(t.InputSchema); err != nil {
+			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", cut(t.Name), err))
 			continue
 		}
 		errs = append(errs, c.learnTool(t))

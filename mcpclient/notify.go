@@ -50,14 +50,9 @@ type notice struct {
 	size int
 }
 
-// add queues a notification whose params are JSON; beyond the bounds the oldest
-// is dropped.
+// add queues a notification; beyond the bounds the oldest is dropped.
 func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	if c.opts.OnNotification == nil {
-		return
-	}
-	if m.Params != nil && !json.Valid(m.Params) {
-		c.log.Warn("dropped a notification: its params are not JSON", "method", cut(m.Method))
 		return
 	}
 	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
