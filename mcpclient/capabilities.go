@@ -44,9 +44,9 @@ func (o *Options) offered() (offers, error) {
 	}
 	if !o.AllowUndeclared {
 		err = errors.Join(
-			agree("sampling", d.Sampling != nil, "Sampling", o.Sampling != nil),
-			agree("elicitation", d.Elicitation != nil, "Elicitation", o.Elicitation != nil),
-			agree("roots", d.Roots != nil, "Roots", o.Roots != nil),
+			agree("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
+			agree("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
+			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
 		)
 	}
 	out.exact = bytes.Clone(exact)
@@ -67,9 +67,9 @@ func (o *Options) offered() (offers, error) {
 func agree(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
-		return fmt.Errorf("Options.Capabilities declares %s, and Options.%s is nil: install it, or set Options.AllowUndeclared", capability, handler)
+		return fmt.Errorf("Options.Capabilities declares %s, and %s is nil: install it, or set Options.AllowUndeclared", capability, handler)
 	case installed && !declared:
-		return fmt.Errorf("Options.%s is set, and Options.Capabilities does not declare %s: declare it, or set Options.AllowUndeclared", handler, capability)
+		return fmt.Errorf("%s is set, and Options.Capabilities does not declare %s: declare it, or set Options.AllowUndeclared", handler, capability)
 	}
 	return nil
 }
