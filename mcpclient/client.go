@@ -65,8 +65,8 @@ type eraBox struct{ era }
 // it for use. The context bounds the connecting only.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
-	offers := o.offers()
-	if err := errors.Join(o.check(), offers.check()); err != nil {
+	offers, err := o.offered()
+	if err := errors.Join(o.check(), err); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &Client{

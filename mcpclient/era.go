@@ -107,10 +107,14 @@ type offers struct {
 	sampling    *SamplingCapability
 	elicitation *ElicitationCapability
 	roots       bool
+	quietRoots  bool // that they change is not notified
+	tasks       bool // the extension of the modern era
+
+	exact json.RawMessage // declared instead of all that; nil for none
 }
 
 func (o *Options) offers() offers {
-	out := offers{roots: o.Roots != nil}
+	out := offers{roots: o.Roots != nil, tasks: true}
 	if o.Sampling != nil {
 		c := samplingCapability(o.Sampling)
 		out.sampling = &c

@@ -30,9 +30,9 @@ type initializeResult struct {
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	params, err := jsonrpc.Marshal(struct {
 		ProtocolVersion string         `json:"protocolVersion"`
-		Capabilities    map[string]any `json:"capabilities"`
+		Capabilities    any            `json:"capabilities"`
 		ClientInfo      Implementation `json:"clientInfo"`
-	}{e.revision, c.offers.capabilities(map[string]any{"listChanged": true}), c.opts.Client})
+	}{e.revision, c.offers.declaration(map[string]any{"listChanged": true}), c.opts.Client})
 	if err != nil {
 		return nil, err
 	}

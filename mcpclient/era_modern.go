@@ -26,18 +26,16 @@ type modernEra struct {
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	capabilities := c.offers.capabilities(struct{}{})
-	meta, err := constantMeta(revision, c.opts.Client, capabilities)
+	meta, err := constantMeta(revision, c.opts.Client, c.offers.declaration(struct{}{}))
 	if err != nil {
 		return nil, err
 	}
-	capabilities["extensions"] = map[string]any{tasksExtension: struct{}{}}
-	taskMeta, err := constantMeta(revision, c.opts.Client, capabilities)
+	taskMeta, err := constantMeta(revision, c.opts.Client, c.offers.declaration(struct{}{}, tasksExtension))
 	return &modernEra{revision: revision, meta: meta, taskMeta: taskMeta}, err
 }
 
 // constantMeta makes the entries of _meta that every request has.
-func constantMeta(revision string, client Implementation, capabilities map[string]any) ([]byte, error) {
+func constantMeta(revision string, client Implementation, capabilities any) ([]byte, error) {
 	b := []byte(`"` + metaPrefix + `protocolVersion":"` + revision + `",`)
 	for _, entry := range []struct {
 		key   string

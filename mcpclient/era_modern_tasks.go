@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,10 @@ import (
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 func (e *modernEra) taskable(c *Client, _ *Tool) error {
-	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok {
+	if !c.offers.tasks && !c.opts.AllowUndeclared {
+		return errors.New("Options.Capabilities does not declare the extension " + tasksExtension)
+	}
+	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.opts.AllowUndeclared {
 		return &CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension}
 	}
 	return nil

@@ -152,7 +152,7 @@ func (e *ProcessError) Error() string {
 }
 
 // CapabilityError says that the server did not declare what a call needs. The
-// call was not sent.
+// call was not sent; [Options.AllowUndeclared] lets it be.
 type CapabilityError struct {
 	Method     string
 	Capability string

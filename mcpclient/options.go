@@ -36,6 +36,21 @@ type Options struct {
 	Elicitation ElicitationHandler
 	Roots       []Root
 
+	// Capabilities, when set, is the JSON object that is declared, exactly and in
+	// either era, in the place of what the handlers amount to: with extensions
+	// and experimental ones, or with less than a handler can do. The handlers are
+	// then asked for what it says and no more. It has to name those of sampling,
+	// elicitation and roots that are installed and no others. An extension in it
+	// is declared on every request; [Client.StartTool] needs
+	// io.modelcontextprotocol/tasks there in the modern era.
+	Capabilities json.RawMessage
+
+	// AllowUndeclared lets requests be sent that need what the server did not
+	// declare, for servers that forget to; they are refused with a
+	// [*CapabilityError] otherwise. It also lets Capabilities differ from the
+	// handlers installed: one that is not declared answers nevertheless.
+	AllowUndeclared bool
+
 	// OnNotification, when set, gets every notification of the server, one at a
 	// time, in the order of arrival, from one goroutine. It may call the client.
 	// While it is slow later notifications wait; beyond MaxNotifications the

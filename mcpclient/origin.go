@@ -9,6 +9,7 @@ import (
 
 // Origin tells a handler where a server's request comes from.
 type Origin struct {
+	Client *Client // that is asked; a handler may call it
 	Server Server
 
 	// Call is the client's call in which the server asks, nil when that cannot

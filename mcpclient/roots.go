@@ -27,8 +27,9 @@ func (r Root) check() error {
 	return nil
 }
 
-// SetRoots replaces the roots and tells a legacy server that they changed; a
-// modern one asks when it wants to know. It needs a client whose
+// SetRoots replaces the roots and tells a legacy server that they changed, unless
+// [Options.Capabilities] does not promise that; a modern one asks when it wants to
+// know. It needs a client whose
 // [Options.Roots] was set, empty or not.
 func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 	if !c.offers.roots {
@@ -42,7 +43,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 	c.mu.Lock()
 	c.roots = slices.Clone(roots)
 	c.mu.Unlock()
-	if !c.current().answers() {
+	if !c.current().answers() || c.offers.quietRoots {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)

@@ -143,7 +143,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 		}
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
-	ctx = context.WithValue(ctx, originKey{}, Origin{Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
+	ctx = context.WithValue(ctx, originKey{}, Origin{Client: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	if c.answering != nil {
 		return c.throughServer(ctx, method, params, meta.Meta, call)
 	}

@@ -79,8 +79,12 @@ func requirement(method string) string {
 }
 
 // offered reports whether the server declared a capability that [requirement]
-// names, or could not have: its revision has no way to declare it.
+// names, or could not have: its revision has no way to declare it. With
+// Options.AllowUndeclared nobody needs to.
 func (c *Client) offered(capability string) bool {
+	if c.opts.AllowUndeclared {
+		return true
+	}
 	e := c.current()
 	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
 		return true

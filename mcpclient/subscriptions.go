@@ -141,6 +141,9 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		return nil, err
 	}
 	asked := c.server.Load().Capabilities.notified(filter)
+	if c.opts.AllowUndeclared {
+		asked = filter.sorted()
+	}
 	if asked.empty() {
 		return nil, &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
 	}
@@ -171,10 +174,16 @@ func (s *ServerCapabilities) notified(f SubscriptionFilter) SubscriptionFilter {
 	if s.Resources != nil {
 		out.ResourcesListChanged = f.ResourcesListChanged && s.Resources.ListChanged
 		if s.Resources.Subscribe {
-			out.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
+			out.Resources = f.sorted().Resources
 		}
 	}
 	return out
+}
+
+// sorted is the filter with each resource once.
+func (f SubscriptionFilter) sorted() SubscriptionFilter {
+	f.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
+	return f
 }
 
 // Filter is what the server agreed to tell of.

@@ -69,23 +69,6 @@ func TestPromptsAndResources(t *testing.T) {
 	}}))
 }
 
-func TestUndeclaredCapabilities(t *testing.T) {
-	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, call := c.CallTool(ctx, "t", nil)
-		_, prompt := c.GetPrompt(ctx, "p", nil)
-		_, read := c.ReadResource(ctx, "file:///r")
-		_, list := collect(c.Tools(ctx), toolName)
-		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
-		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
-			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcpclient.LogInfo)} {
-			if e := wantError[*mcpclient.CapabilityError](t, err); e.Method != want {
-				t.Errorf("got %v, want it to name %s", err, want)
-			}
-		}
-		ping(t, ctx, c)
-	}}})
-}
-
 func TestCallToolAs(t *testing.T) {
 	type answer struct{ N int }
 	for result, want := range map[string]string{

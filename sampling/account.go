@@ -32,7 +32,7 @@ func newAccount(whose string, b Budget, window time.Duration) *account {
 
 // open finds an account or makes it. It forgets those in which nothing
 // happened within the window; so there are never more than requests within it.
-func open(all map[string]*account, key string, now time.Time, fresh func() *account, window time.Duration) *account {
+func open[K comparable](all map[K]*account, key K, now time.Time, fresh func() *account, window time.Duration) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
 	}

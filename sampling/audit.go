@@ -47,7 +47,7 @@ type Record struct {
 	ID       string `json:"id,omitempty"`       // of the request, in the legacy era
 	Method   string `json:"method,omitempty"`   // of the call in which it asks
 	Tool     string `json:"tool,omitempty"`     // what is called
-	Call     string `json:"call,omitempty"`     // that is charged for it, by Options.Source
+	Call     string `json:"call,omitempty"`     // that is charged for it: Options.Source, or else the id that the client gave it
 	Depth    int    `json:"depth"`
 
 	Outcome       Outcome `json:"outcome"`

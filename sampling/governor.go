@@ -55,9 +55,10 @@ type Limits struct {
 	// Server bounds each server, in addition. Default: no limits of its own.
 	Server Budget
 
-	// Call bounds the requests in each call of a tool that [Options.Source]
-	// tells, however long it takes, those in calls within it included. Default:
-	// 20 requests.
+	// Call bounds the requests in each call, however long it takes, those in
+	// calls within it included. Which call it is tells [Options.Source], or else
+	// the connection: that of the legacy era cannot when several are under way.
+	// Default: 20 requests.
 	Call Budget
 }
 
@@ -101,13 +102,13 @@ type governor struct {
 	mu      sync.Mutex // guards the accounts and what is in them
 	total   *account
 	servers map[string]*account
-	calls   map[string]*account
+	calls   map[callKey]*account
 }
 
 func newGovernor(l Limits) *governor {
 	return &governor{
 		limits: l, total: newAccount("all servers", l.total(), l.Window),
-		servers: map[string]*account{}, calls: map[string]*account{},
+		servers: map[string]*account{}, calls: map[callKey]*account{},
 	}
 }
 
@@ -130,7 +131,7 @@ func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
-	if w.charge != "" {
+	if w.charge != (callKey{}) {
 		t.accounts = append(t.accounts, open(g.calls, w.charge, now, func() *account {
 			return newAccount("one call", g.limits.Call, 0)
 		}, g.limits.Window))

@@ -32,7 +32,8 @@ type Options struct {
 	Servers map[string]Policy
 
 	// Source tells the host's names for the server and the call of a request,
-	// from the context of the handler. With package adapter:
+	// from the context of the handler. Default: no name, and the call that
+	// [mcpclient.OriginFrom] tells. With package adapter:
 	//
 	//	func(ctx context.Context) sampling.Source {
 	//		s, _ := adapter.SourceFrom(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -40,8 +41,8 @@ type Policy struct {
 type Source struct {
 	Server string // the host's name for the server, empty when it has none
 
-	// Call identifies the call of a tool in which the server asks; empty when it
-	// is not known.
+	// Call identifies the call of a tool in which the server asks. Empty for the
+	// one that the connection tells, if it does.
 	Call string
 }
 
@@ -67,13 +68,22 @@ func (l *labelled) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 // who is known of the one that asks.
 type who struct {
 	origin mcpclient.Origin
-	label  string // the host's name for the server
-	key    string // of the server, in accounts and remembered decisions
-	call   string // the outermost call in which it asks
-	charge string // the key of that call in the accounts; empty when it is not known
+	label  string  // the host's name for the server
+	key    string  // of the server, in accounts and remembered decisions
+	call   string  // the outermost call in which it asks
+	charge callKey // of that call; zero when it is not known
 	during bool
 	depth  int
 	policy Policy
+}
+
+// callKey is what a call goes by in the accounts: the host's names, or else the
+// client and the id that it gave the call.
+type callKey struct {
+	server, call string
+
+	client *mcpclient.Client
+	id     int64
 }
 
 // parentKey is the key of the *who of the request within which another comes.
@@ -92,8 +102,11 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 		}
 		w.during = w.during || source.Call != ""
 		if source.Call != "" {
-			w.call, w.charge = source.Call, w.label+"\x00"+source.Call
+			w.call, w.charge = source.Call, callKey{server: w.label, call: source.Call}
 		}
+	}
+	if call := w.origin.Call; call != nil && call.ID != 0 && w.call == "" {
+		w.call, w.charge = strconv.FormatInt(call.ID, 10), callKey{client: w.origin.Client, id: call.ID}
 	}
 	w.key = "named\x00" + w.label
 	if w.label == "" { // what a server calls itself cannot be taken for the host's name
@@ -101,7 +114,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	}
 	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
 		w.depth = parent.depth + 1
-		if parent.charge != "" {
+		if parent.charge != (callKey{}) {
 			w.call, w.charge = parent.call, parent.charge
 		}
 	}

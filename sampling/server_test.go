@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,11 +17,12 @@ import (
 )
 
 // connect reaches a server of the official SDK whose tool "poem" asks for a
-// completion, at a revision of either era.
+// completion and whose tool "poems" for two, at a revision of either era.
 func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "poet", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
+	server.AddTool(&mcp.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
@@ -40,15 +42,62 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 func poem(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	answer, ok := r.Params.InputResponses["poem"].(*mcp.CreateMessageWithToolsResult)
 	if !ok {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": &mcp.CreateMessageParams{
-			MaxTokens: 10, SystemPrompt: "Rhyme.",
-			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "A poem, please"}}},
-		}}}, nil
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": poemPlease()}}, nil
 	}
 	text := answer.Content[0].(*mcp.TextContent).Text
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
 		Text: fmt.Sprintf("%s says %q and stops for %s", answer.Model, text, answer.StopReason),
 	}}}, nil
+}
+
+func poems(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if len(r.Params.InputResponses) < 2 {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"one": poemPlease(), "two": poemPlease()}}, nil
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "two poems"}}}, nil
+}
+
+func poemPlease() *mcp.CreateMessageParams {
+	return &mcp.CreateMessageParams{
+		MaxTokens: 10, SystemPrompt: "Rhyme.",
+		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "A poem, please"}}},
+	}
+}
+
+// Each call has its budget, also of clients whose calls have the same ids, with
+// no word of the host.
+func TestBudgetOfACallByItsOrigin(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			h := newHost(t, answering(plainAnswer))
+			var mu sync.Mutex
+			calls := map[string]int{}
+			s := h.sampler(t, &Options{Limits: Limits{Call: Budget{Requests: 2}}, Audit: func(_ context.Context, r *Record) {
+				mu.Lock()
+				defer mu.Unlock()
+				calls[r.Call]++
+			}})
+			first, second := connect(t, revision, s), connect(t, revision, s)
+			for _, c := range []*mcpclient.Client{first, first, second, second} {
+				if got, err := c.CallTool(t.Context(), "poems", nil); err != nil || got.Text() != "two poems" {
+					t.Errorf("got %+v, %v", got, err)
+				}
+			}
+			for call, n := range calls { // the clients count alike
+				if call == "" || n != 4 {
+					t.Errorf("got %d requests of call %q, want 4", n, call)
+				}
+			}
+			if len(s.governor.calls) != 4 {
+				t.Errorf("got accounts of %d calls, want 4", len(s.governor.calls))
+			}
+
+			s = h.sampler(t, &Options{Limits: Limits{Call: Budget{Requests: 1}}})
+			if got, err := connect(t, revision, s).CallTool(t.Context(), "poems", nil); err == nil && !got.IsError {
+				t.Errorf("got %+v, want the second request of the call refused", got)
+			}
+		})
+	}
 }
 
 func TestServerOfTheOfficialSDK(t *testing.T) {

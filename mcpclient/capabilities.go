@@ -1,0 +1,92 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// declared is what Options.Capabilities says, as far as we have handlers for it.
+type declared struct {
+	Sampling *struct {
+		Tools   *struct{} `json:"tools"`
+		Context *struct{} `json:"context"`
+	} `json:"sampling"`
+	Elicitation *struct {
+		Form *struct{} `json:"form"`
+		URL  *struct{} `json:"url"`
+	} `json:"elicitation"`
+	Roots *struct {
+		ListChanged bool `json:"listChanged"`
+	} `json:"roots"`
+
+	Extensions map[string]json.RawMessage `json:"extensions"`
+}
+
+// offered is what the installed handlers can do, or what Options.Capabilities
+// says of them instead.
+func (o *Options) offered() (offers, error) {
+	out := o.offers()
+	if o.Capabilities == nil {
+		return out, out.check()
+	}
+	exact, err := encodeParams(o.Capabilities)
+	if err == nil && exact == nil {
+		err = errors.New("want a JSON object")
+	}
+	var d declared
+	if err == nil {
+		err = json.Unmarshal(exact, &d)
+	}
+	if err != nil {
+		return out, fmt.Errorf("Options.Capabilities: %w", err)
+	}
+	if !o.AllowUndeclared {
+		err = errors.Join(
+			agree("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
+			agree("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
+			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
+		)
+	}
+	out.exact = bytes.Clone(exact)
+	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
+	_, out.tasks = d.Extensions[tasksExtension]
+	if out.sampling != nil && d.Sampling != nil {
+		out.sampling = &SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
+	}
+	if out.elicitation != nil && d.Elicitation != nil {
+		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} is form too
+		out.elicitation = &ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
+	}
+	return out, err
+}
+
+// agree reports a capability that is declared and has no handler, or the other
+// way round.
+func agree(capability string, declared bool, handler string, installed bool) error {
+	switch {
+	case declared && !installed:
+		return fmt.Errorf("Options.Capabilities declares %s, and %s is nil: install it, or set Options.AllowUndeclared", capability, handler)
+	case installed && !declared:
+		return fmt.Errorf("%s is set, and Options.Capabilities does not declare %s: declare it, or set Options.AllowUndeclared", handler, capability)
+	}
+	return nil
+}
+
+// declaration is what is declared. roots is the derived declaration of roots,
+// extensions are the names of those that we have, which have no settings.
+func (f *offers) declaration(roots any, extensions ...string) any {
+	if f.exact != nil {
+		return f.exact
+	}
+	out := f.capabilities(roots)
+	if len(extensions) > 0 {
+		settings := map[string]any{}
+		for _, name := range extensions {
+			settings[name] = struct{}{}
+		}
+		out["extensions"] = settings
+	}
+	return out
+}

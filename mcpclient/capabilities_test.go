@@ -1,0 +1,126 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestUndeclaredCapabilities(t *testing.T) {
+	refused := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, call := c.CallTool(ctx, "t", nil)
+		_, prompt := c.GetPrompt(ctx, "p", nil)
+		_, read := c.ReadResource(ctx, "file:///r")
+		_, list := collect(c.Tools(ctx), toolName)
+		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
+		_, subscribe := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
+		_, skills := collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.Name })
+		_, task := c.StartTool(ctx, &mcpclient.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
+		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
+			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcpclient.LogInfo), "subscribe": subscribe, "skills/list": skills} {
+			if e := wantError[*mcpclient.CapabilityError](t, err); e.Method != want {
+				t.Errorf("got %v, want it to name %s", err, want)
+			}
+		}
+		wantError[*mcpclient.CapabilityError](t, task)
+		ping(t, ctx, c)
+	}
+	playAll(t, []conversation{
+		{name: "capabilities", opts: legacy(), play: refused},
+		{name: "capabilities_none_modern", opts: modern(), play: refused},
+	})
+}
+
+// exact is what a caller declares instead of what its handlers amount to.
+const exact = `{"sampling":{"tools":{}}, "elicitation":{"url":{}}, "roots":{},
+	"extensions":{"com.example/x":{"n":1}}, "experimental":{"e":{}}}`
+
+func TestExactCapabilities(t *testing.T) {
+	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		callText(t, ctx, c, "ask", "done")
+		if err := c.SetRoots(ctx, nil); err != nil { // which it did not promise to announce
+			t.Error(err)
+		}
+		if _, err := c.StartTool(ctx, &mcpclient.Tool{Name: "t"}, nil, 0); err == nil {
+			t.Error("a task without the extension: got no error")
+		} else if c.Server().Revision == mcpclient.Revision20260728 && !strings.Contains(err.Error(), "Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
+			t.Errorf("got %v", err)
+		}
+	}
+	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		opts := asks(opts)
+		opts.Capabilities = json.RawMessage(exact)
+		playAll(t, []conversation{{name: "capabilities_exact_" + suffix, opts: opts, play: play}})
+	}
+}
+
+// With AllowUndeclared requests are sent and questions answered whatever was
+// declared.
+func TestAllowUndeclared(t *testing.T) {
+	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		opts := asks(opts)
+		opts.Capabilities = json.RawMessage("{}")
+		opts.AllowUndeclared = true
+		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			callText(t, ctx, c, "ask", "done")
+			if prompts, err := collect(c.Prompts(ctx), func(p *mcpclient.Prompt) string { return p.Name }); err != nil || len(prompts) != 0 {
+				t.Errorf("got %v, %v", prompts, err)
+			}
+			if suffix == "legacy" {
+				s, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			task, err := c.StartTool(ctx, &mcpclient.Tool{Name: "ask"}, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res, err := task.Wait(ctx); err != nil || res.Text() != "done" {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		}}})
+	}
+}
+
+// What is declared and what is installed have to agree.
+func TestCapabilitiesRefused(t *testing.T) {
+	for _, opts := range []mcpclient.Options{legacy(), modern(), {}} {
+		for declared, want := range map[string][]string{
+			"{}":              {"Options.Sampling is set", "Options.Elicitation is set", "Options.Roots is set", "does not declare roots"},
+			`{"sampling":{}}`: {"Options.Elicitation is set", "Options.Roots is set"},
+			`{"sampling":null,"elicitation":{},"roots":{}}`: {"does not declare sampling"},
+			"[]":             {"Options.Capabilities: want a JSON object"},
+			"{":              {"Options.Capabilities: not valid JSON"},
+			"null":           {"Options.Capabilities: want a JSON object"},
+			`{"sampling":1}`: {"Options.Capabilities: json: cannot unmarshal"},
+		} {
+			opts := asks(opts)
+			opts.Capabilities = json.RawMessage(declared)
+			transport, conn := mcpclient.Pipe()
+			_, err := mcpclient.Connect(t.Context(), transport, &opts)
+			_ = conn.Close()
+			for _, want := range want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: got %v, want %q", declared, err, want)
+				}
+			}
+		}
+		opts.Capabilities = json.RawMessage(exact)
+		transport, conn := mcpclient.Pipe()
+		_, err := mcpclient.Connect(t.Context(), transport, &opts)
+		_ = conn.Close()
+		for _, want := range []string{"declares sampling, and Options.Sampling is nil", "declares elicitation", "declares roots"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("no handlers: got %v, want %q", err, want)
+			}
+		}
+	}
+}
