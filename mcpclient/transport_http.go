@@ -178,7 +178,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	x.drain(resp.Body)
+	x.leave(resp.Body)
 	return nil
 }
 
