@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 )
 
@@ -54,19 +54,18 @@ type HTTP struct {
 
 // Dial prepares the connection; no request is made yet.
 func (t *HTTP) Dial(context.Context) (Conn, error) {
-	pattern, err := http.NewRequest(http.MethodPost, t.URL, nil)
-	if err != nil || (pattern.URL.Scheme != "http" && pattern.URL.Scheme != "https") || pattern.URL.Host == "" {
+	u, err := url.Parse(t.URL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
 	}
 	c := &httpConn{
-		pattern: pattern,
+		url:     u,
 		shown:   redactURL(t.URL),
-		secrets: secretsOf(pattern.URL, t.Header),
-		fixed:   http.Header{"User-Agent": {userAgent()}},
+		secrets: secretsOf(u, t.Header),
+		fixed:   fixedFields(t.Header),
 		max:     t.MaxMessage,
 		hooks:   hooks{t.Before, t.After, t.Unauthorized},
 	}
-	maps.Copy(c.fixed, t.Header.Clone())
 	if c.max <= 0 {
 		c.max = defaultMaxMessage
 	}
@@ -119,10 +118,10 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // httpConn is an [exchanger].
 type httpConn struct {
-	pattern *http.Request // of every request
-	shown   string        // the URL without secrets
+	url     *url.URL
+	shown   string // url without secrets
 	secrets []string
-	fixed   http.Header // of every request
+	fixed   []field // of the header of every request
 	client  http.Client
 	idle    *http.Transport // of our own client
 	max     int
@@ -178,7 +177,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	x.drain(resp.Body)
+	x.leave(resp.Body)
 	return nil
 }
 

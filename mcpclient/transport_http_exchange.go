@@ -12,17 +12,20 @@ import (
 // context of the caller, unless a drain has taken it over, and with the
 // connection.
 type exchange struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	detach  func() bool // from the caller; nil when that never ends
-	all     *exchanges
-	drained bool
+	ctx    context.Context
+	cancel context.CancelFunc
+	detach func() bool // from the caller; nil when that never ends
+	drain  *time.Timer // ends the drain that has taken it over; nil for none
+
+	all        *exchanges
+	prev, next *exchange // in the list of all
+	left       bool      // that list
 }
 
 // exchanges are those of a connection that are under way.
 type exchanges struct {
 	mu       sync.Mutex
-	live     map[*exchange]struct{}
+	first    *exchange
 	draining int
 	closed   bool
 	drains   sync.WaitGroup // none is added once closed is set
@@ -41,38 +44,54 @@ func (e *exchanges) begin(ctx context.Context) *exchange {
 	defer e.mu.Unlock()
 	if e.closed {
 		x.cancel()
-		return x
 	}
-	if e.live == nil {
-		e.live = make(map[*exchange]struct{})
+	if x.next = e.first; x.next != nil {
+		x.next.prev = x
 	}
-	e.live[x] = struct{}{}
+	e.first = x
 	return x
 }
 
-// close ends all exchanges, and every later one.
+// close ends all exchanges, and every later one. What is being drained has
+// nearly always come to its end by itself.
 func (e *exchanges) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
-	for x := range e.live {
-		x.cancel()
+	for x := e.first; x != nil; x = x.next {
+		if x.drain == nil {
+			x.cancel()
+		} else if x.drain.Stop() {
+			x.drain.Reset(drainGrace)
+		}
 	}
 }
 
-// end ends the exchange, unless it is being drained.
+// end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
-	if !x.drained {
-		x.finish()
+	if x.drain != nil {
+		return
 	}
-}
-
-func (x *exchange) finish() {
 	x.outlive()
 	x.cancel()
 	x.all.mu.Lock()
 	defer x.all.mu.Unlock()
-	delete(x.all.live, x)
+	x.leaveLocked()
+}
+
+func (x *exchange) leaveLocked() {
+	if x.left {
+		return
+	}
+	x.left = true
+	if x.prev != nil {
+		x.prev.next = x.next
+	} else {
+		x.all.first = x.next
+	}
+	if x.next != nil {
+		x.next.prev = x.prev
+	}
 }
 
 // outlive has the exchange go on when the caller's context ends. It reports
@@ -83,19 +102,20 @@ const (
 	maxDraining = maxIdle // more connections would not be kept
 	maxDrain    = 4 << 10
 	drainTime   = time.Second
+	drainGrace  = 10 * time.Millisecond // once the connection is closed
 )
 
-// drain reads the end of a response that is not needed any more, so that the
+// leave reads the end of a response that is not needed any more, so that the
 // connection under it can be used again, and then ends the exchange. It gives
 // up when the server keeps the response open or says more.
-func (x *exchange) drain(body io.ReadCloser) {
-	if body == http.NoBody || !x.drainAside(body) {
+func (x *exchange) leave(body io.ReadCloser) {
+	if body == http.NoBody || !x.startDrain(body) {
 		_ = body.Close()
 	}
 }
 
-// drainAside drains on a goroutine, unless too many responses are being drained.
-func (x *exchange) drainAside(body io.ReadCloser) bool {
+// startDrain drains on a goroutine, unless too many responses are being drained.
+func (x *exchange) startDrain(body io.ReadCloser) bool {
 	e := x.all
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -104,16 +124,16 @@ func (x *exchange) drainAside(body io.ReadCloser) bool {
 	}
 	e.draining++
 	x.outlive()
-	x.drained = true
+	x.drain = time.AfterFunc(drainTime, x.cancel)
 	e.drains.Go(func() {
-		timer := time.AfterFunc(drainTime, x.cancel)
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
-		timer.Stop()
 		_ = body.Close()
-		x.finish()
+		x.drain.Stop()
+		x.cancel()
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.draining--
+		x.leaveLocked()
 	})
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -128,9 +129,8 @@ func (c *httpConn) once(ctx context.Context, method string, header http.Header, 
 // request makes a request without its header. It shares no memory that the
 // caller's RoundTripper may change.
 func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
-	req := c.pattern.WithContext(ctx)
-	u := *c.pattern.URL
-	req.Method, req.URL = method, &u
+	u := *c.url
+	req := (&http.Request{Method: method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	if len(body) > 0 {
 		req.ContentLength = int64(len(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil } // for redirects
@@ -139,10 +139,28 @@ func (c *httpConn) request(ctx context.Context, method string, body []byte) *htt
 	return req
 }
 
+// field is one of a header.
+type field struct {
+	key    string
+	values []string
+}
+
+// fixedFields are those that every request has.
+func fixedFields(h http.Header) []field {
+	fields := []field{{"User-Agent", []string{userAgent()}}}
+	for key, values := range h {
+		fields = append(fields, field{key, slices.Clone(values)})
+	}
+	return slices.Clip(fields)
+}
+
 // header makes the header of a request. What is for this request wins over what
 // is for all, and what the transport demands over that.
 func (c *httpConn) header(method string, own http.Header, accept []string) http.Header {
-	h := maps.Clone(c.fixed)
+	h := make(http.Header, len(c.fixed)+len(own)+4)
+	for _, f := range c.fixed {
+		h[f.key] = f.values
+	}
 	if v := c.bearer.header(); v != nil {
 		h["Authorization"] = v
 	}

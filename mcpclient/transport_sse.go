@@ -164,7 +164,7 @@ func (c *sseConn) Recv() ([]byte, error) {
 // Close ends the stream, and with it the session.
 func (c *sseConn) Close() error {
 	if c.life != nil {
-		c.life.finish()
+		c.life.end()
 	}
 	if c.body != nil {
 		_ = c.body.Close()
