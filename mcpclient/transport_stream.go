@@ -282,11 +282,11 @@ func (l *lineReader) longLine() ([]byte, error) {
 // lastLine returns what remains when nothing more comes, unless that is a part
 // of a message.
 func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
-	rest = bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
+	text := bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
 	switch {
-	case len(rest) == 0:
+	case len(text) == 0:
 		return nil, err
-	case !beginsMessage(rest) || json.Valid(rest):
+	case !beginsMessage(text) || json.Valid(text):
 		return rest, nil
 	case err == io.EOF:
 		return nil, io.ErrUnexpectedEOF

@@ -240,9 +240,6 @@ func reference(in []byte, limit int) (r received) {
 			open, r.End = 0, "unexpected EOF"
 			break
 		}
-		if last {
-			line = text
-		}
 		part = open > 0 && line != "" && strings.Contains(" \t\"}]", line[:1])
 		switch {
 		case text == "":
