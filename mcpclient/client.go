@@ -37,6 +37,7 @@ type Client struct {
 	offers      offers
 	toolHeaders toolHeaders
 	session     session
+	restarts    restarts
 
 	serving chan struct{} // a slot for each server request that is being answered
 	teller  teller
@@ -52,17 +53,21 @@ type Client struct {
 	closed  bool
 	err     error
 
-	done chan struct{}
-	left chan struct{} // closed when the farewell is over
+	done     chan struct{}
+	left     chan struct{} // closed when all has ended that Close ends
+	closeErr error         // of the transport, once left is closed
 
-	own      sync.WaitGroup // goroutines that run only our code
+	own      sync.WaitGroup // goroutines that run our code, and hooks of the transport
 	handlers sync.WaitGroup // goroutines that run handlers and callbacks
+	visiting atomic.Int32   // how many of those there are
 }
 
 type eraBox struct{ era }
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
-// it for use. The context bounds the connecting only.
+// it for use. The context bounds the connecting only. Connect returns within half
+// a second of its end: a process that was started in vain and does not end by
+// itself is stopped meanwhile and afterwards.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
 	offers, err := o.offered()
@@ -84,14 +89,24 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
-		_ = c.shut()
+		c.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", c.scrubbed(err))
 	}
 	return c, nil
 }
 
-// open dials and does all that precedes the first call.
+// open does all that precedes the first call.
 func (c *Client) open(ctx context.Context) error {
+	if err := c.reach(ctx); err != nil {
+		return err
+	}
+	c.restarts.up = time.Now()
+	c.ready.Store(true)
+	return c.link.Load().dead()
+}
+
+// reach dials and makes the connection one that can be used.
+func (c *Client) reach(ctx context.Context) error {
 	first, err := c.firstEra()
 	if err != nil {
 		return err
@@ -103,100 +118,10 @@ func (c *Client) open(ctx context.Context) error {
 	if err := c.negotiate(ctx); err != nil {
 		return err
 	}
-	if err := c.current().started(ctx, c); err != nil {
-		return err
-	}
-	c.ready.Store(true)
-	return c.link.Load().dead()
-}
-
-// start runs a goroutine that Close waits for, unless the client is closed.
-func (c *Client) start(wg *sync.WaitGroup, fn func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	wg.Go(fn)
-	return true
+	return c.current().started(ctx, c)
 }
 
 func (c *Client) current() era { return c.era.Load().era }
-
-// Close ends the connection and returns when nothing of it runs any more. Calls
-// under way end with [ErrClosed] at once, handlers have their contexts ended;
-// one that goes on nevertheless is waited for up to [Options.CloseTimeout]. A
-// handler or callback that calls Close itself is such a one: let it say
-// "go client.Close()". Close may be called more than once. Its error is that of
-// the transport, such as a process that could not be stopped.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	first := !c.leaving
-	c.leaving = true
-	c.mu.Unlock()
-	if first {
-		c.farewell()
-	}
-	<-c.left
-	if err := c.shut(); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
-}
-
-// farewell ends the session on the server where the transport has one.
-func (c *Client) farewell() {
-	defer close(c.left)
-	l := c.link.Load()
-	l.calls.Close(ErrClosed)
-	if l.exchange != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
-		defer cancel()
-		l.exchange.endSession(ctx, c.current().header(nil))
-	}
-}
-
-// shut ends everything and waits for it.
-func (c *Client) shut() (err error) {
-	c.mu.Lock()
-	first := !c.closed
-	c.closed = true
-	if first {
-		c.err = ErrClosed
-	}
-	c.mu.Unlock()
-	c.cancel()
-	if l := c.link.Load(); l != nil {
-		err = l.end()
-	}
-	c.own.Wait()
-	c.cache.clear()
-	if first {
-		close(c.done)
-	}
-	idle := make(chan struct{})
-	go func() { c.handlers.Wait(); close(idle) }()
-	timeout := time.NewTimer(c.opts.CloseTimeout)
-	defer timeout.Stop()
-	select {
-	case <-idle:
-	case <-timeout.C:
-		c.log.Warn("close: a handler goes on after its context ended")
-	}
-	return err
-}
-
-// lost is called by a link whose connection ended by itself.
-func (c *Client) lost(l *link, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || c.link.Load() != l || !c.ready.Load() {
-		return
-	}
-	c.closed, c.err = true, err
-	c.cancel()
-	close(c.done)
-}
 
 // Done is closed when the connection has ended, by Close or by itself.
 func (c *Client) Done() <-chan struct{} { return c.done }
@@ -253,6 +178,9 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // that marshals to a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := encodeParams(params)
+	if err == nil {
+		err = c.session.settle(ctx)
+	}
 	if err == nil {
 		err = c.link.Load().notify(ctx, c, method, encoded)
 		if over := c.Err(); err != nil && over != nil {

@@ -364,42 +364,6 @@ func TestStubbornHandlers(t *testing.T) {
 	}
 }
 
-func TestCallbackCloses(t *testing.T) {
-	for _, wait := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			var client atomic.Pointer[mcpclient.Client]
-			took := make(chan time.Duration, 1)
-			opts := legacy()
-			opts.OnNotification = func(*mcpclient.Notification) {
-				start := time.Now()
-				if wait {
-					_ = client.Load().Close()
-				} else {
-					go func() { _ = client.Load().Close() }()
-				}
-				took <- time.Since(start)
-			}
-			c, p, err := connect(t, t.Context(), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			client.Store(c)
-			p.send(`{"method":"n"}`)
-			<-c.Done()
-			within(t, "the end of the connection", start, 0)
-			want := time.Duration(0)
-			if wait {
-				want = 5 * time.Second
-			}
-			if got := <-took; got != want {
-				t.Errorf("Close in the callback took %v, want %v", got, want)
-			}
-			_ = c.Close()
-		})
-	}
-}
-
 // A call that waits for a person ends with the client, although the handler
 // goes on.
 func TestCloseInInputRound(t *testing.T) {

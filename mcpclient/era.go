@@ -64,6 +64,10 @@ type era interface {
 	// unsubscribe ends that, without waiting for the server.
 	unsubscribe(c *Client, s *Subscription)
 
+	// resubscribe has a server that has forgotten everything tell of changes
+	// again.
+	resubscribe(ctx context.Context, c *Client) error
+
 	// taskable reports why a tool cannot be called as a task.
 	taskable(c *Client, tool *Tool) error
 

@@ -50,6 +50,9 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 // subscription is about any more. One watch talks to the server at a time, so
 // that what it is told last is what holds.
 func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error {
+	if err := c.session.settle(ctx); err != nil {
+		return err
+	}
 	leave, err := c.subs.enter(ctx)
 	if err != nil {
 		return err
@@ -89,10 +92,9 @@ func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOption
 	return err
 }
 
-// rewatch tells a server that has forgotten everything, as after the loss of a
-// session, what to watch. A resource that it will not watch any more does not
+// resubscribe tells the server what to watch. A resource that it will not watch any more does not
 // keep it from the others.
-func (c *Client) rewatch(ctx context.Context) error {
+func (e *legacyEra) resubscribe(ctx context.Context, c *Client) error {
 	leave, err := c.subs.enter(ctx)
 	if err != nil {
 		return err

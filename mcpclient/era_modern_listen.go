@@ -50,15 +50,24 @@ func (e *modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 // unsubscribe has nothing to add: the stream ends with its context.
 func (e *modernEra) unsubscribe(*Client, *Subscription) {}
 
+// resubscribe has nothing to do: each subscription opens its stream again.
+func (e *modernEra) resubscribe(context.Context, *Client) error { return nil }
+
 // keep listens until the subscription is closed or the server will not have it.
-// A stream that was never acknowledged is not opened again.
+// A stream that was never acknowledged is not opened again. One that was lost
+// with its connection is opened as soon as there is another.
 func (s *Subscription) keep(c *Client, o *callOptions) {
 	stop := context.AfterFunc(c.ctx, s.cancel)
 	defer stop()
 	for failures := 0; ; failures++ {
+		_ = c.session.settle(s.ctx)
 		began := time.Now()
 		err := s.listen(c, o)
-		if s.ctx.Err() == nil && s.agreed() && broken(err) {
+		if s.ctx.Err() == nil && c.ctx.Err() == nil && s.agreed() && broken(err) {
+			if errors.Is(err, ErrConnectionLost) {
+				failures = -1
+				continue
+			}
 			if time.Since(began) > relisten.Max {
 				failures = 0
 			}

@@ -38,6 +38,11 @@ var (
 	// did not reach the tool, unless the stream of its answer had begun.
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
+	// ErrConnectionLost marks a call that was under way when its connection ended,
+	// while the client goes on, as [Options.Restart] has it. The error has the
+	// cause, such as a [*ProcessError]. What a tool did is not known.
+	ErrConnectionLost = errors.New("mcpclient: connection lost")
+
 	// ErrTooManyPages marks a list that went over [Options.MaxPages], or that
 	// repeated a cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")

@@ -77,7 +77,10 @@ func (c *Client) dial(ctx context.Context) error {
 func (l *link) dead() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err
+	if l.err == nil {
+		return nil
+	}
+	return closedBy(l.err)
 }
 
 // end closes the connection, fails the calls that wait on it, and gives up what
@@ -111,14 +114,18 @@ func (l *link) died(c *Client, err error) {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the server closed the connection")
 	}
-	if !errors.Is(err, ErrClosed) {
-		err = fmt.Errorf("%w: %w", ErrClosed, err)
-	}
 	l.mu.Lock()
 	l.err = err
 	l.mu.Unlock()
-	l.calls.Close(err)
-	c.lost(l, err)
+	l.calls.Close(c.lost(l, err))
+}
+
+// closedBy is the error of a connection that ended for the reason err.
+func closedBy(err error) error {
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, err)
 }
 
 // roundTrip sends a request once and returns the result of its response.
@@ -139,7 +146,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	}
 	call, err := l.start(&inFlight{ctx: ctx, info: r.info()}, maxNotes, o)
 	if err != nil {
-		return nil, err
+		return nil, &unsentError{err}
 	}
 	defer func() { l.finish(call, ctx.Err() != nil) }()
 	sent, m, err := l.send(ctx, c, e, call, r, o)

@@ -10,24 +10,85 @@ import (
 	"slices"
 )
 
-// firstEra is the one that the client begins with.
+// firstEra is the one that the client begins with: the one that was asked for,
+// the one that the server was last found to speak, or the modern one.
 func (c *Client) firstEra() (era, error) {
-	if isLegacy(c.opts.Revision) {
-		return &legacyEra{revision: c.opts.Revision}, nil
+	revision := cmp.Or(c.opts.Revision, c.remembered())
+	if isLegacy(revision) {
+		return &legacyEra{revision: revision}, nil
 	}
-	return newModernEra(cmp.Or(c.opts.Revision, modernRevisions[0]), c)
+	return newModernEra(cmp.Or(revision, modernRevisions[0]), c)
 }
 
-// negotiate finds the server's era and revision. A modern server is recognised
-// by its answer to server/discover; every other answer, and none at all, is a
-// legacy server's, which gets initialize.
-func (c *Client) negotiate(ctx context.Context) error {
-	if isLegacy(c.opts.Revision) {
-		return c.adoptLegacy(ctx, c.current())
+// remembered is the revision that the server was last found to speak, "" when
+// nothing is known of it. Of what is kept beyond a client only the era counts.
+func (c *Client) remembered() string {
+	if s := c.server.Load(); s != nil {
+		return s.Revision
 	}
-	if c.opts.Revision != "" {
+	revision := c.opts.Verdicts.find(c.transport)
+	if isLegacy(revision) {
+		return legacyRevisions[0]
+	}
+	return revision
+}
+
+// negotiate finds the server's era and revision, beginning with the current one.
+func (c *Client) negotiate(ctx context.Context) error {
+	switch {
+	case isLegacy(c.opts.Revision):
+		return c.adoptLegacy(ctx, c.current())
+	case c.opts.Revision != "":
 		return c.adopt(ctx, c.current())
 	}
+	recipe := c.transport
+	err := c.recall(ctx)
+	if err == nil {
+		c.opts.Verdicts.keep(recipe, c.server.Load().Revision)
+	}
+	return err
+}
+
+// recall takes a server that is remembered as a legacy one for that, and asks
+// one that turns out to be another, or is not known.
+func (c *Client) recall(ctx context.Context) error {
+	known, ok := c.current().(*legacyEra)
+	if !ok {
+		return c.identify(ctx)
+	}
+	err := c.adoptLegacy(ctx, known)
+	if err == nil || !disproves(err) {
+		return err
+	}
+	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
+	e, eraErr := newModernEra(modernRevisions[0], c)
+	if eraErr != nil {
+		return eraErr
+	}
+	c.era.Store(&eraBox{e})
+	if l := c.link.Load(); l.dead() != nil {
+		if err := c.redial(ctx); err != nil {
+			return err
+		}
+	}
+	return c.identify(ctx)
+}
+
+// disproves reports whether a server that answers initialize with err may be
+// none of the legacy era. That it cannot be reached says nothing.
+func disproves(err error) bool {
+	if status, ok := errors.AsType[*HTTPError](err); ok {
+		return !status.transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+	}
+	_, answered := errors.AsType[*RPCError](err)
+	_, mismatch := errors.AsType[*RevisionError](err)
+	return answered || mismatch || errors.Is(err, ErrInvalidResult)
+}
+
+// identify asks a server of which nothing is known. A modern one is recognised by
+// its answer to server/discover; every other answer, and none at all, is a
+// legacy server's, which gets initialize.
+func (c *Client) identify(ctx context.Context) error {
 	probeErr := c.probe(ctx)
 	if probeErr == nil {
 		return nil
@@ -37,9 +98,8 @@ func (c *Client) negotiate(ctx context.Context) error {
 		return err
 	}
 	c.log.Debug("no modern server, falling back to initialize", "because", probeErr)
-	if l := c.link.Load(); redial || l.dead() != nil { // some servers die of a request before initialize
-		_ = l.end()
-		if err := c.dial(ctx); err != nil {
+	if redial || c.link.Load().dead() != nil { // some servers die of a request before initialize
+		if err := c.redial(ctx); err != nil {
 			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}
 	}
@@ -54,6 +114,19 @@ func (c *Client) negotiate(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
+}
+
+// redial opens another connection in the place of the one that there is. It is
+// up to the old one how long its end takes, but not for the caller.
+func (c *Client) redial(ctx context.Context) error {
+	old := c.link.Load()
+	ended := make(chan struct{})
+	c.own.Go(func() {
+		defer close(ended)
+		_ = old.end()
+	})
+	awaitWithin(ctx, ended)
+	return c.dial(ctx)
 }
 
 // errSilent marks a probe that was not answered in time.
@@ -128,6 +201,8 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
 		return "", false, probeErr // a broken exchange says nothing about the server
+	case c.server.Load() != nil:
+		return "", false, probeErr // it answered when it was asked before
 	}
 	return newest, true, nil
 }

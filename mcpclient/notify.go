@@ -46,7 +46,7 @@ func (d *dropped) take(idle bool) (count int) {
 }
 
 type notice struct {
-	note *Notification
+	tell func() // runs the observer
 	size int
 }
 
@@ -56,11 +56,15 @@ func (n *notifier) add(c *Client, m jsonrpc.Message) {
 		return
 	}
 	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
-	size := len(note.Method) + len(note.Params)
+	n.queued(c, notice{func() { c.opts.OnNotification(note) }, len(note.Method) + len(note.Params)})
+}
+
+// queued has an observer run in its turn.
+func (n *notifier) queued(c *Client, next notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.queue = append(n.queue, notice{note, size})
-	n.bytes += size
+	n.queue = append(n.queue, next)
+	n.bytes += next.size
 	for len(n.queue) > c.opts.MaxNotifications || n.bytes > maxNoticeBytes && len(n.queue) > 1 {
 		n.takeLocked()
 		n.dropped.count++
@@ -70,29 +74,29 @@ func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	}
 }
 
-func (n *notifier) takeLocked() *Notification {
+func (n *notifier) takeLocked() (tell func()) {
 	first := n.queue[0]
 	n.queue[0] = notice{} // the array behind the queue lives on
 	n.queue = n.queue[1:]
 	n.bytes -= first.size
-	return first.note
+	return first.tell
 }
 
 func (n *notifier) run(c *Client) {
 	for {
-		note, dropped := n.next(c)
+		tell, dropped := n.next(c)
 		if dropped > 0 {
 			c.log.Warn("dropped notifications: the observer is slower than the server", "count", dropped)
 		}
-		if note == nil {
+		if tell == nil {
 			return
 		}
-		observe(c, note)
+		observe(c, tell)
 	}
 }
 
-// next takes the oldest notification, or nil when the goroutine is to end.
-func (n *notifier) next(c *Client) (note *Notification, dropped int) {
+// next takes the oldest observer, or nil when the goroutine is to end.
+func (n *notifier) next(c *Client) (tell func(), dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	idle := len(n.queue) == 0 || c.ctx.Err() != nil
@@ -105,11 +109,11 @@ func (n *notifier) next(c *Client) (note *Notification, dropped int) {
 	return n.takeLocked(), dropped
 }
 
-func observe(c *Client, note *Notification) {
+func observe(c *Client, tell func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("OnNotification panicked", "panic", p, "stack", string(debug.Stack()))
+			c.log.Error("a callback panicked", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	c.opts.OnNotification(note)
+	tell()
 }

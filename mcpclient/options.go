@@ -86,12 +86,21 @@ type Options struct {
 	// [WithPatience]. Default 0: none.
 	CallTimeout time.Duration
 
+	// Restart has the client go on with another connection when the one that it
+	// has ends by itself. Default nil: then the client has ended too.
+	Restart *Restart
+
+	// Verdicts, when set, remembers beyond this client what era its server was
+	// found to speak. A forced Revision neither needs nor changes it. Default
+	// nil: an unknown server is asked each time.
+	Verdicts *Verdicts
+
 	// ProbeTimeout bounds the wait for an answer to server/discover before the
 	// server counts as legacy. Default 5 s.
 	ProbeTimeout time.Duration
 
 	// CloseTimeout bounds what Close does politely: ending the session, waiting
-	// for handlers. Transports add their own bound. Default 5 s.
+	// for hooks of the transport, waiting for handlers. Transports add their own bound. Default 5 s.
 	CloseTimeout time.Duration
 
 	// MaxRetries bounds how often a request is sent again after an HTTP status
@@ -139,6 +148,7 @@ func (o *Options) withDefaults() *Options {
 		out.Client = Implementation{Name: "mcpchain", Version: moduleVersion()}
 	}
 	out.Roots = slices.Clone(out.Roots)
+	out.Restart = out.Restart.withDefaults()
 	setDefault(&out.ProbeTimeout, 5*time.Second)
 	setDefault(&out.CloseTimeout, 5*time.Second)
 	setDefault(&out.MaxServerRequests, 16)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,18 +18,21 @@ const (
 	renewPause = time.Minute
 )
 
-// session is what a legacy server over HTTP remembers of us, and forgets: "When
-// a client receives HTTP 404 in response to a request containing an
-// Mcp-Session-Id, it MUST start a new session" (2025-11-25 transports).
+// session is what the server remembers of us, and forgets: a legacy server over
+// HTTP when it likes ("When a client receives HTTP 404 in response to a request
+// containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25
+// transports), and any other one with its connection.
 type session struct {
+	renewal atomic.Pointer[renewal] // under way, or nil; changed with mu held
+
 	mu      sync.Mutex
-	renewal *renewal // under way, or nil
 	begun   time.Time
 	level   LogLevel           // that the server was told
 	unheard context.CancelFunc // ends the reading of the standalone stream
 }
 
-// renewal is the beginning of a new session, which many calls may wait for.
+// renewal is the beginning of a new session or of a new connection, which many
+// calls may wait for.
 type renewal struct {
 	done chan struct{}
 	err  error // once done is closed
@@ -37,15 +41,10 @@ type renewal struct {
 // renewing marks the context of the calls that belong to a renewal.
 type renewing struct{}
 
-// settle waits while a new session begins.
+// settle waits while a new session or connection begins.
 func (s *session) settle(ctx context.Context) error {
-	if ctx.Value(renewing{}) != nil {
-		return nil
-	}
-	s.mu.Lock()
-	r := s.renewal
-	s.mu.Unlock()
-	if r == nil {
+	r := s.renewal.Load()
+	if r == nil || ctx.Value(renewing{}) != nil {
 		return nil
 	}
 	select {
@@ -54,6 +53,42 @@ func (s *session) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ended(ctx)
 	}
+}
+
+// beginLocked has begin make a new session or connection, in the place of what
+// there is, until it made one that lasts as long as that takes. It returns nil
+// when the client is closed.
+func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
+	r := &renewal{done: make(chan struct{})}
+	c.session.renewal.Store(r)
+	started := c.start(&c.own, func() {
+		defer close(r.done)
+		ctx := context.WithValue(c.ctx, renewing{}, true)
+		for {
+			r.err = begin(ctx)
+			if c.begun(r) {
+				return
+			}
+		}
+	})
+	if !started {
+		c.session.renewal.Store(nil)
+		return nil
+	}
+	return r
+}
+
+// begun ends a renewal, unless its connection has ended already.
+func (c *Client) begun(r *renewal) bool {
+	s := &c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.err == nil && c.link.Load().dead() != nil {
+		return false
+	}
+	s.renewal.Store(nil)
+	s.begun = time.Now()
+	return true
 }
 
 // lostSession returns the session that the server no longer knows.
@@ -68,27 +103,24 @@ func lostSession(err error) (id string, ok bool) {
 // renew begins a new session in the place of the one with this id, once for all
 // who ask.
 func (c *Client) renew(ctx context.Context, id string) error {
+	if ctx.Value(renewing{}) != nil {
+		return errors.New("the new session was lost too")
+	}
 	s := &c.session
 	s.mu.Lock()
-	r := s.renewal
+	r := s.renewal.Load()
 	switch {
-	case ctx.Value(renewing{}) != nil:
-		s.mu.Unlock()
-		return errors.New("the new session was lost too")
 	case r != nil: // under way
 	case c.link.Load().exchange.sessionID() != id: // done by another call
 		s.mu.Unlock()
 		return nil
 	default:
-		r = &renewal{done: make(chan struct{})}
-		s.renewal = r
-		if !c.start(&c.own, func() { c.renewal(r) }) {
-			s.renewal = nil
-			s.mu.Unlock()
-			return ErrClosed
-		}
+		r = c.beginLocked(c.beginAnew)
 	}
 	s.mu.Unlock()
+	if r == nil {
+		return ErrClosed
+	}
 	select {
 	case <-r.done:
 		return r.err
@@ -97,23 +129,13 @@ func (c *Client) renew(ctx context.Context, id string) error {
 	}
 }
 
-// renewal begins the new session and restores what belonged to the old one.
-func (c *Client) renewal(r *renewal) {
-	ctx, cancel := context.WithTimeout(context.WithValue(c.ctx, renewing{}, true), renewTimeout)
+// beginAnew begins the new session and restores what belonged to the old one.
+func (c *Client) beginAnew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	c.log.Debug("the server has forgotten the session: beginning a new one")
-	r.err = c.beginAnew(ctx)
-	s := &c.session
-	s.mu.Lock()
-	s.renewal, s.begun = nil, time.Now()
-	s.mu.Unlock()
-	close(r.done)
-}
-
-func (c *Client) beginAnew(ctx context.Context) error {
 	c.link.Load().abandon()
-	e := c.current()
-	server, err := e.handshake(ctx, c)
+	server, err := c.current().handshake(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -121,8 +143,13 @@ func (c *Client) beginAnew(ctx context.Context) error {
 	if err := c.current().started(ctx, c); err != nil {
 		return err
 	}
+	return c.restore(ctx)
+}
+
+// restore brings back what a server knew that has forgotten everything.
+func (c *Client) restore(ctx context.Context) error {
 	c.cache.clear()
-	return c.rewatch(ctx)
+	return c.current().resubscribe(ctx, c)
 }
 
 // abandon gives up what is being answered: nobody waits for it any more.
@@ -137,9 +164,12 @@ func (l *link) abandon() {
 }
 
 // anew is called for a request that failed with err. When the server had
-// forgotten the session it begins a new one and reports whether to send the
-// request again.
+// forgotten the session it begins a new one, when the connection was lost it
+// waits for the next, and reports whether to send the request again.
 func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _ error) {
+	if errors.Is(err, ErrConnectionLost) {
+		return c.reconnected(ctx, r, err)
+	}
 	id, lost := lostSession(err)
 	if !lost {
 		return false, err

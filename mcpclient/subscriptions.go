@@ -340,3 +340,11 @@ func (l *subscriptions) list() []*Subscription {
 	defer l.mu.Unlock()
 	return slices.Clone(l.all)
 }
+
+// endAll ends all subscriptions for the reason err.
+func (l *subscriptions) endAll(err error) {
+	for _, s := range l.list() {
+		s.end(err)
+		s.cancel()
+	}
+}

@@ -57,7 +57,7 @@ func TestRewatch(t *testing.T) {
 		}
 		synctest.Wait()
 		methods, gone = nil, "file:///a"
-		if err := c.rewatch(t.Context()); err != nil {
+		if err := (&legacyEra{}).resubscribe(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,32 @@ var serverRoles = map[string]func() int{
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("{}")
 		return idle()
+	},
+	"mulish": func() int { // as stubborn, and silent
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, os.Getpid())
+		return idle()
+	},
+	"frail": func() int { // a legacy server that dies of a tool call
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
+				continue
+			}
+			result := "{}"
+			switch m.Method {
+			case "initialize":
+				result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"frail","version":"1"},"instructions":"` + strconv.Itoa(os.Getpid()) + `"}`
+			case "tools/call":
+				fmt.Fprintln(os.Stderr, "fatal: out of cheese")
+				return 3
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		}
+		return 0
 	},
 	"holder": func() int {
 		signal.Ignore(syscall.SIGTERM)
@@ -211,6 +238,65 @@ func TestCommand(t *testing.T) {
 	}
 	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, ErrClosed) {
 		t.Errorf("Send after Close: got %v, want %v", err, ErrClosed)
+	}
+}
+
+// A process that dies says so in the calls that it took with it, and the client
+// goes on with another one.
+func TestCommandRestarts(t *testing.T) {
+	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
+		Revision: Revision20251125,
+		Restart:  &Restart{First: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer expectNoGoroutines(t)
+	defer c.Close()
+	for range 2 {
+		before := c.Server().Instructions
+		_, err := c.CallTool(t.Context(), "a", nil)
+		e, ok := errors.AsType[*ProcessError](err)
+		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
+			t.Errorf("got %v, want a lost connection with a ProcessError", err)
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		if after := c.Server().Instructions; after == before {
+			t.Errorf("process %s goes on, want another one", after)
+		}
+	}
+}
+
+// Connect does not wait for the end of a process that will not end, and yet
+// leaves none behind.
+func TestConnectLeavesNoProcess(t *testing.T) {
+	said, stderr := io.Pipe()
+	pid := make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		line, _ := bufio.NewReader(said).ReadString('\n')
+		n, _ := strconv.Atoi(strings.TrimSpace(line))
+		pid <- n
+		cancel()
+		_, _ = io.Copy(io.Discard, said)
+	}()
+	const step = time.Second
+	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	server := <-pid
+	if server == 0 {
+		t.Fatal("the server did not say who it is")
+	}
+	if runtime.GOOS != "windows" && !running(server) {
+		t.Errorf("Connect waited for the end of the process, which takes %v", 2*step)
+	}
+	expectNoGoroutines(t)
+	if running(server) {
+		t.Errorf("process %d is left behind", server)
 	}
 }
 

@@ -45,7 +45,7 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 		return nil, errors.New("dial: an IO transport needs a Reader and a Writer")
 	}
 	if t.dialed.Swap(true) {
-		return nil, errors.New("dial: an IO transport can be dialed once: make a new one with a new Reader and Writer")
+		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", errOnce)
 	}
 
 	reader, stopReading := t.Reader, func() error { return closeIfCloser(t.Reader) }

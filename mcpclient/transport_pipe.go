@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -38,7 +37,7 @@ func (t *pipeTransport) Dial(ctx context.Context) (Conn, error) {
 		return nil, err
 	}
 	if t.dialed.Swap(true) {
-		return nil, errors.New("dial: a pipe can be dialed once: make a new one")
+		return nil, fmt.Errorf("dial a pipe: %w: make a new one", errOnce)
 	}
 	return t.end, nil
 }

@@ -14,15 +14,25 @@ import (
 type Policy struct {
 	First time.Duration // the longest wait after the first failure; default 500 ms
 	Max   time.Duration // the longest wait of all; default 30 s
+
+	// Jitter is the share of a wait, from its end, that is left to chance, so
+	// that those who failed together do not come back together. Default 0.5, at
+	// most 1; negative: none.
+	Jitter float64
 }
 
-// Delay returns the wait after failure n, counted from 0. It lies at random in
-// the upper half of min(Max, First·2ⁿ), so that those who failed together do
-// not come back together.
+// Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ),
+// less some of its share of chance.
 func (p Policy) Delay(n int) time.Duration {
 	limit := p.limit(n)
-	half := limit / 2
-	return half + rand.N(limit-half+1)
+	chance := limit / 2
+	switch {
+	case p.Jitter < 0:
+		return limit
+	case p.Jitter > 0:
+		chance = time.Duration(min(p.Jitter, 1) * float64(limit))
+	}
+	return limit - rand.N(chance+1)
 }
 
 // limit is the longest wait after failure n.

@@ -1,0 +1,164 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// connectGrace is how long Connect still waits, when its context has ended, for
+// the end of what it began.
+const connectGrace = 500 * time.Millisecond
+
+// Close ends the connection and returns when nothing of it runs any more. Calls
+// under way end with [ErrClosed] at once, and so does the wait for a restart.
+// Handlers have their contexts ended; those that go on nevertheless are waited
+// for up to [Options.CloseTimeout].
+//
+// A handler, callback or hook may call Close. As it cannot be waited for by
+// itself, Close then begins the end and returns nil at once; a Close elsewhere,
+// or [Client.Done], tells when it is complete. Where such a handler has another
+// goroutine call Close, and waits for that, it is one that goes on.
+//
+// Close may be called more than once. Its error is that of the transport, such
+// as a process that could not be stopped.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	first := !c.leaving
+	c.leaving = true
+	c.mu.Unlock()
+	if first {
+		c.link.Load().calls.Close(ErrClosed)
+		go onOwn(c.leave)
+	}
+	if c.within() {
+		return nil
+	}
+	<-c.left
+	c.await(&c.handlers, "a handler")
+	if c.closeErr != nil {
+		return fmt.Errorf("close: %w", c.closeErr)
+	}
+	return nil
+}
+
+// leave ends the session on the server where there is one, and then the rest.
+func (c *Client) leave() {
+	defer close(c.left)
+	if l := c.link.Load(); l.exchange != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
+		l.exchange.endSession(ctx, c.current().header(nil))
+		cancel()
+	}
+	c.closeErr = c.shut()
+}
+
+// shut ends everything, and waits for all but handlers.
+func (c *Client) shut() (err error) {
+	c.mu.Lock()
+	ended := c.closed // by itself
+	c.closed = true
+	if c.err == nil || !ended {
+		c.err = ErrClosed
+	}
+	c.mu.Unlock()
+	c.cancel()
+	if l := c.link.Load(); l != nil {
+		err = l.end()
+	}
+	c.await(&c.own, "a hook of the transport")
+	c.cache.clear()
+	if !ended {
+		close(c.done)
+	}
+	return err
+}
+
+// discard ends what a Connect that fails has begun. It returns soon after ctx
+// has ended, though a process that must be stopped may take longer.
+func (c *Client) discard(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.shut()
+		c.await(&c.handlers, "a handler")
+	}()
+	awaitWithin(ctx, ended)
+}
+
+// awaitWithin waits for a channel to be closed, but not much longer than ctx.
+func awaitWithin(ctx context.Context, ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		waitFor(ended, connectGrace)
+	}
+}
+
+// await waits for goroutines that end when the client does, but not longer than
+// Options.CloseTimeout.
+func (c *Client) await(wg *sync.WaitGroup, who string) {
+	idle := make(chan struct{})
+	go func() { wg.Wait(); close(idle) }()
+	late := time.NewTimer(c.opts.CloseTimeout)
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-late.C:
+		c.log.Warn("close: " + who + " goes on after its context ended")
+	}
+}
+
+// start runs a goroutine that Close waits for, unless the client is closed.
+func (c *Client) start(wg *sync.WaitGroup, fn func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if wg == &c.handlers {
+		c.visiting.Add(1)
+		wg.Go(func() {
+			defer c.visiting.Add(-1)
+			onHandler(fn)
+		})
+		return true
+	}
+	wg.Go(func() { onOwn(fn) })
+	return true
+}
+
+// onOwn and onHandler are what the goroutines of all clients run in, for
+// [Client.within] to find.
+//
+//go:noinline
+func onOwn(fn func()) { fn() }
+
+//go:noinline
+func onHandler(fn func()) { fn() }
+
+// within reports whether the goroutine that calls it may be one that Close waits
+// for. Which client's it is cannot be told, except that it is another's handler
+// where this client has none under way.
+func (c *Client) within() bool {
+	var callers [64]uintptr
+	for skip := 0; ; skip += len(callers) {
+		n := runtime.Callers(skip, callers[:])
+		for _, pc := range callers[:n] {
+			switch runtime.FuncForPC(pc - 1).Entry() {
+			case entry(onOwn):
+				return true
+			case entry(onHandler):
+				return c.visiting.Load() > 0
+			}
+		}
+		if n < len(callers) {
+			return false
+		}
+	}
+}
+
+func entry(fn func(func())) uintptr { return reflect.ValueOf(fn).Pointer() }

@@ -1,0 +1,326 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// closer is a callback that closes its client, and then takes a second.
+type closer struct {
+	t      *testing.T
+	client atomic.Pointer[mcpclient.Client]
+	once   sync.Once
+	took   chan time.Duration
+	over   atomic.Bool
+}
+
+func newCloser(t *testing.T) *closer { return &closer{t: t, took: make(chan time.Duration, 1)} }
+
+// callback closes the client the first time.
+func (k *closer) callback() { k.once.Do(k.close) }
+
+func (k *closer) close() {
+	c := k.client.Load()
+	start := time.Now()
+	if err := c.Close(); err != nil {
+		k.t.Errorf("Close in a callback: %v", err)
+	}
+	k.took <- time.Since(start)
+	time.Sleep(time.Second)
+	k.over.Store(true)
+}
+
+// ended checks that a Close in a callback ends all, and that one elsewhere waits
+// for the callback.
+func (k *closer) ended(c *mcpclient.Client, outside bool) {
+	k.t.Helper()
+	if took := <-k.took; took != 0 {
+		k.t.Errorf("Close in the callback took %v, want no time", took)
+	}
+	start := time.Now()
+	<-c.Done()
+	if err := c.Err(); err != mcpclient.ErrClosed {
+		k.t.Errorf("got Err %v, want ErrClosed", err)
+	}
+	if err := c.Close(); err != nil {
+		k.t.Error(err)
+	}
+	if outside && !k.over.Load() {
+		k.t.Error("Close elsewhere did not wait for the callback")
+	}
+	within(k.t, "all that", start, time.Second)
+}
+
+// A handler or callback that runs on a goroutine of the client may close it.
+func TestHandlerCloses(t *testing.T) {
+	ask := func(p *peer, m message, question string) {
+		if m.Method == "tools/call" && question != "" {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, m.ID, question)
+		}
+	}
+	const form = `{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`
+	for name, test := range map[string]struct {
+		opts    func(close func()) mcpclient.Options
+		provoke func(c *mcpclient.Client, p *peer)
+	}{
+		"sampling, legacy": {
+			func(f func()) mcpclient.Options { return closingSampler(legacy(), f) },
+			func(_ *mcpclient.Client, p *peer) { p.ask("1") },
+		},
+		"sampling, modern": {
+			func(f func()) mcpclient.Options { return closingSampler(modern(), f) },
+			func(_ *mcpclient.Client, p *peer) { ask(p, p.next(), samplingQuestion) },
+		},
+		"elicitation, legacy": {
+			func(f func()) mcpclient.Options { return closingElicitor(legacy(), f) },
+			func(_ *mcpclient.Client, p *peer) {
+				p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
+			},
+		},
+		"elicitation, modern": {
+			func(f func()) mcpclient.Options { return closingElicitor(modern(), f) },
+			func(_ *mcpclient.Client, p *peer) { ask(p, p.next(), form) },
+		},
+		"OnNotification": {
+			func(f func()) mcpclient.Options {
+				o := legacy()
+				o.OnNotification = func(*mcpclient.Notification) { f() }
+				return o
+			},
+			func(_ *mcpclient.Client, p *peer) { p.send(`{"method":"n"}`) },
+		},
+		"Restart.Notify": {
+			func(f func()) mcpclient.Options {
+				o := legacy()
+				o.Restart = &mcpclient.Restart{Notify: func(mcpclient.RestartEvent) { f() }}
+				return o
+			},
+			func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newCloser(t)
+				transport := newFrail(t)
+				o := test.opts(k.callback)
+				c, err := mcpclient.Connect(t.Context(), transport, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k.client.Store(c)
+				start := time.Now()
+				called := make(chan error, 1)
+				go func() {
+					_, err := c.CallTool(t.Context(), "a", nil)
+					called <- err
+				}()
+				p := <-transport.peers
+				synctest.Wait()
+				test.provoke(c, p)
+				if err := <-called; !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost) {
+					t.Errorf("the call under way: got %v", err)
+				}
+				within(t, "the call under way", start, 0)
+				k.ended(c, true)
+			})
+		})
+	}
+}
+
+func closingSampler(o mcpclient.Options, f func()) mcpclient.Options {
+	return samples(o, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		f()
+		return tea(), nil
+	})
+}
+
+func closingElicitor(o mcpclient.Options, f func()) mcpclient.Options {
+	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		f()
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	})
+	return o
+}
+
+// What runs on the caller's goroutine may close the client too.
+func TestCallbackOfACallCloses(t *testing.T) {
+	t.Run("progress", func(t *testing.T) {
+		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			k := newCloser(t)
+			k.client.Store(c)
+			go func() {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, p.next().ID)
+			}()
+			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcpclient.Progress) { k.callback() }))
+			if !errors.Is(err, mcpclient.ErrClosed) {
+				t.Errorf("got %v, want ErrClosed", err)
+			}
+			k.ended(c, false)
+		})
+	})
+	t.Run("subscription", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			transport := newFrail(t)
+			transport.greet = func(p *peer) {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+			}
+			o := legacy()
+			c, err := mcpclient.Connect(t.Context(), transport, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := newCloser(t)
+			k.client.Store(c)
+			s := subscribed(t, t.Context(), c, onTools)
+			(<-transport.peers).send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			var last error
+			for _, err := range s.Changes(t.Context()) {
+				if last = err; err == nil {
+					k.callback()
+				}
+			}
+			if !errors.Is(last, mcpclient.ErrClosed) {
+				t.Errorf("got %v, want ErrClosed", last)
+			}
+			k.ended(c, false)
+		})
+	})
+	t.Run("OnInvalidTool", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				_, _ = jsonWriter(w).Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]}}`))
+			})
+			k := newCloser(t)
+			o := modern()
+			o.OnInvalidTool = func(*mcpclient.Tool, error) { k.callback() }
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.client.Store(c)
+			_, _ = collect(c.Tools(t.Context()), toolName)
+			k.ended(c, false)
+		})
+	})
+}
+
+// hooked runs f with a client over HTTP whose requests before sees once it is
+// connected.
+func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *forgetful)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(s)
+		defer server.Close()
+		k := newCloser(t)
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(_ context.Context, x mcpclient.HTTPExchange) {
+			if k.client.Load() != nil {
+				before(k, x.HTTPMethod)
+			}
+		}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		synctest.Wait()
+		k.client.Store(c)
+		f(t, k, s)
+	})
+}
+
+// reopen ends the standalone streams, so that they are asked for again.
+func (s *forgetful) reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.streams)
+	s.streams = make(chan struct{})
+}
+
+// A hook may close the client in the request of a call, in one that the client
+// makes by itself, and in the last one.
+func TestHookCloses(t *testing.T) {
+	for _, in := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		t.Run(in, func(t *testing.T) {
+			before := func(k *closer, method string) {
+				if method == in {
+					k.callback()
+				}
+			}
+			hooked(t, legacy(), before, func(t *testing.T, k *closer, s *forgetful) {
+				c := k.client.Load()
+				switch in {
+				case http.MethodPost:
+					if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrClosed) {
+						t.Errorf("got %v, want ErrClosed", err)
+					}
+				case http.MethodGet:
+					s.reopen()
+				case http.MethodDelete:
+					if err := c.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				k.ended(c, in != http.MethodPost)
+			})
+		})
+	}
+}
+
+// A hook that has another goroutine close the client, and waits for that, is
+// waited for no longer than Options.CloseTimeout.
+func TestHookThatWaitsForClose(t *testing.T) {
+	o := legacy()
+	o.CloseTimeout = 3 * time.Second
+	before := func(k *closer, method string) {
+		if method != http.MethodGet {
+			return
+		}
+		start := time.Now()
+		closed := make(chan bool)
+		go func() { _ = k.client.Load().Close(); close(closed) }()
+		<-closed
+		k.took <- time.Since(start)
+	}
+	hooked(t, o, before, func(t *testing.T, k *closer, s *forgetful) {
+		s.reopen()
+		if got := <-k.took; got != 3*time.Second {
+			t.Errorf("Close took %v, want 3 s", got)
+		}
+	})
+}
+
+// The handler of one client that closes another one waits for its end.
+func TestHandlerClosesAnotherClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other, _, err := connect(t, t.Context(), modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan bool, 1)
+		c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
+			_ = other.Close()
+			select {
+			case <-other.Done():
+				ended <- true
+			default:
+				ended <- false
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.ask("1")
+		if !<-ended {
+			t.Error("Close did not wait")
+		}
+		_ = c.Close()
+	})
+}

@@ -1,0 +1,397 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/mcptest"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// frail is a transport whose connections each have a peer of their own.
+type frail struct {
+	t     *testing.T
+	peers chan *peer
+	greet func(p *peer) // the peer's handshake
+
+	mu    sync.Mutex
+	dials int
+	fails func(dial int) error // of the dials, counted from 1
+}
+
+func newFrail(t *testing.T) *frail {
+	return &frail{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake, fails: func(int) error { return nil }}
+}
+
+func (f *frail) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dials++
+	if err := f.fails(f.dials); err != nil {
+		return nil, err
+	}
+	transport, conn := mcpclient.Pipe()
+	p := &peer{t: f.t, conn: conn, inbox: make(chan message, 100)}
+	f.t.Cleanup(func() { _ = conn.Close() })
+	go p.read()
+	go func() {
+		f.greet(p)
+		f.peers <- p
+	}()
+	return transport.Dial(ctx)
+}
+
+func (f *frail) dialed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dials
+}
+
+// events keeps what a Restart tells.
+type events struct {
+	mu  sync.Mutex
+	all []mcpclient.RestartEvent
+}
+
+func (e *events) add(event mcpclient.RestartEvent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// seen lists the attempts, "+" where one succeeded.
+func (e *events) seen() (out []string) {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, event := range e.all {
+		s := fmt.Sprint(event.Attempt)
+		if event.Up {
+			s += "+"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// restarting runs f with a client that restarts, and the first of its peers.
+func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		o.Restart = &r
+		c, err := mcpclient.Connect(t.Context(), transport, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		f(t, c, transport, <-transport.peers)
+	})
+}
+
+func wantEvents(t *testing.T, e *events, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, e.seen()); diff != "" {
+		t.Errorf("attempts: got +, want -:\n%s", diff)
+	}
+}
+
+// What is under way fails at once or is made again, and what comes later waits.
+func TestRestart(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			var told events
+			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+				start := time.Now()
+				var calls sync.WaitGroup
+				calls.Go(func() {
+					_, err := c.CallTool(t.Context(), "a", nil)
+					if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+						t.Errorf("tool call under way: got %v, want a lost connection and the cause", err)
+					}
+					within(t, "the failure of the tool call", start, 0)
+				})
+				calls.Go(func() {
+					names, err := collect(c.Tools(t.Context()), toolName)
+					if err != nil || len(names) != 1 {
+						t.Errorf("list under way: got %q, %v", names, err)
+					}
+				})
+				synctest.Wait()
+				_ = p.conn.Close()
+				synctest.Wait()
+				if c.Err() != nil {
+					t.Errorf("got Err %v of a client that goes on", c.Err())
+				}
+				calls.Go(func() {
+					callText(t, t.Context(), c, "b", "b")
+					if took := time.Since(start); took < 250*time.Millisecond || took > 500*time.Millisecond {
+						t.Errorf("the restart took %v, want 250 ms to 500 ms", took)
+					}
+				})
+				calls.Go(func() {
+					if err := c.Notify(t.Context(), "acme/later", nil); err != nil {
+						t.Errorf("notification: %v", err)
+					}
+				})
+				calls.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					if _, err := c.CallTool(ctx, "c", nil); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("a call that cannot wait: got %v", err)
+					}
+				})
+				p = <-transport.peers
+				got := map[string]int{}
+				for range 3 {
+					m := p.next()
+					switch got[m.Method]++; m.Method {
+					case "tools/list":
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
+					case "tools/call":
+						p.answer(m)
+					}
+				}
+				calls.Wait()
+				if got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1 {
+					t.Errorf("the new connection got %v", got)
+				}
+				p.quiet()
+				wantEvents(t, &told, "1", "1+")
+			})
+		})
+	}
+}
+
+// The attempts in a row are bounded, wait ever longer, and their last failure is
+// the client's.
+func TestRestartGivesUp(t *testing.T) {
+	var told events
+	r := mcpclient.Restart{Attempts: 4, First: time.Second, Longest: 3 * time.Second, Jitter: -1, Notify: told.add}
+	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		transport.mu.Lock()
+		transport.fails = func(dial int) error { return fmt.Errorf("dial %d: no such server", dial) }
+		transport.mu.Unlock()
+		start := time.Now()
+		waiting := make(chan error, 2)
+		_ = p.conn.Close()
+		synctest.Wait()
+		go func() { waiting <- c.Ping(t.Context()) }()
+		go func() { _, err := c.CallTool(t.Context(), "a", nil); waiting <- err }()
+		<-c.Done()
+		if took, want := time.Since(start), (1+2+3+3)*time.Second; took != want {
+			t.Errorf("gave up after %v, want %v", took, want)
+		}
+		for _, err := range []error{<-waiting, <-waiting, c.Err(), c.Ping(t.Context())} {
+			if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection; restarted 4 times in a row") ||
+				!strings.Contains(err.Error(), "dial 5: no such server") {
+				t.Errorf("got %v, want what ended the connection, and the last attempt", err)
+			}
+		}
+		wantEvents(t, &told, "1", "2", "3", "4")
+	})
+}
+
+// A server that dies after each start is given up as well; one that held for a
+// while before begins anew.
+func TestRestartCountsShortLives(t *testing.T) {
+	var told events
+	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Reset: time.Minute, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		_ = p.conn.Close()
+		p = <-transport.peers
+		time.Sleep(time.Minute)
+		for range 2 {
+			_ = p.conn.Close()
+			p = <-transport.peers
+			synctest.Wait()
+		}
+		_ = p.conn.Close()
+		<-c.Done()
+		if err := c.Err(); !strings.Contains(err.Error(), "it did not last after 2 restarts in a row") {
+			t.Errorf("got %v", err)
+		}
+		wantEvents(t, &told, "1", "1+", "1", "1+", "2", "2+")
+	})
+}
+
+// A connection that ends in its handshake is a failed attempt.
+func TestRestartHandshakeFails(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			var told events
+			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+				deaths := 2
+				transport.greet = func(p *peer) {
+					if m := p.next(); deaths > 0 {
+						deaths--
+						_ = p.conn.Close()
+					} else if p.send(handshakeAnswer(m)); m.Method == "initialize" {
+						p.next()
+					}
+				}
+				_ = p.conn.Close()
+				for range 3 {
+					p = <-transport.peers
+				}
+				go p.echo()
+				callText(t, t.Context(), c, "a", "a")
+				wantEvents(t, &told, "1", "2", "3", "3+")
+				if got := transport.dialed(); got != 4 {
+					t.Errorf("got %d dials, want 4", got)
+				}
+			})
+		})
+	}
+}
+
+// Close does not wait for the wait.
+func TestRestartClosed(t *testing.T) {
+	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		_ = p.conn.Close()
+		synctest.Wait()
+		waiting := make(chan error, 1)
+		go func() { waiting <- c.Ping(t.Context()) }()
+		time.Sleep(time.Minute)
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		within(t, "Close", start, 0)
+		if got := transport.dialed(); got != 1 {
+			t.Errorf("got %d dials, want 1", got)
+		}
+	})
+}
+
+// What can be dialed once is not dialed in vain.
+func TestRestartOfAPipe(t *testing.T) {
+	var told events
+	o := legacy()
+	o.Restart = &mcpclient.Restart{Notify: told.add}
+	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		_ = p.conn.Close()
+		<-c.Done()
+		if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "dialed once") {
+			t.Errorf("got %v", err)
+		}
+		wantEvents(t, &told, "1")
+	})
+}
+
+// A callback of the restart may use the client, whose calls wait.
+func TestRestartCallbackCalls(t *testing.T) {
+	var c *mcpclient.Client
+	pinged := make(chan error, 2)
+	r := mcpclient.Restart{Notify: func(mcpclient.RestartEvent) { pinged <- c.Ping(context.Background()) }}
+	restarting(t, legacy(), r, func(t *testing.T, client *mcpclient.Client, transport *frail, p *peer) {
+		c = client
+		_ = p.conn.Close()
+		p = <-transport.peers
+		for range 2 {
+			m := p.next()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			if err := <-pinged; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// What a server knew is told to the next one, and subscriptions learn that they
+// may have missed something.
+func TestRestartRestores(t *testing.T) {
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := eras()[era]
+				o.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+				o.Restart = &mcpclient.Restart{}
+				c, err := mcpclient.Connect(t.Context(), scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { synctest.Wait(); _ = c.Close() }()
+				if era == "legacy" {
+					if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := subscribed(t, t.Context(), c, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
+				read := func(want string) {
+					t.Helper()
+					if got, err := c.ReadResource(t.Context(), "file:///a"); err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want {
+						t.Errorf("got %+v, %v, want %q", got, err, want)
+					}
+				}
+				read("one")
+				if _, err := c.CallTool(t.Context(), "die", nil); !errors.Is(err, mcpclient.ErrConnectionLost) {
+					t.Errorf("got %v, want a lost connection", err)
+				}
+				wantChanges(t, s, stale)
+				read("two")
+				wantChanges(t, s, toolsChanged)
+			})
+		})
+	}
+}
+
+// A server that comes back as another one is asked anew, and subscriptions end.
+func TestRestartInAnotherEra(t *testing.T) {
+	for from, to := range map[string]string{mcpclient.Revision20251125: mcpclient.Revision20260728, mcpclient.Revision20260728: mcpclient.Revision20251125} {
+		t.Run(from, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				era := from
+				transport := newFrail(t)
+				transport.greet = func(p *peer) {
+					for {
+						m := p.next()
+						switch {
+						case m.Method == "initialize" && era < mcpclient.Revision20260728:
+							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+							p.next()
+							return
+						case m.Method == "server/discover" && era == mcpclient.Revision20260728:
+							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
+							return
+						default:
+							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+						}
+					}
+				}
+				c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				p := <-transport.peers
+				subscribing := make(chan *mcpclient.Subscription)
+				go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
+				if from == mcpclient.Revision20260728 {
+					p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, p.next().ID)
+				}
+				s := <-subscribing
+				era = to
+				_ = p.conn.Close()
+				go (<-transport.peers).echo()
+				callText(t, t.Context(), c, "a", "a")
+				if got := c.Server().Revision; got != to {
+					t.Errorf("got revision %s, want %s", got, to)
+				}
+				if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
+					t.Errorf("got %v, want the end of the subscription", err)
+				}
+			})
+		})
+	}
+}

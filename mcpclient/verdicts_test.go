@@ -1,0 +1,242 @@
+package mcpclient_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// changeable is a transport to a server whose era may change from connection to
+// connection.
+type changeable struct {
+	*frail
+	name string
+
+	mu    sync.Mutex
+	era   string // "legacy" or "modern"
+	asked []string
+}
+
+func newChangeable(t *testing.T, name, era string) *changeable {
+	s := &changeable{frail: newFrail(t), name: name, era: era}
+	s.greet = s.answer
+	return s
+}
+
+func (s *changeable) Identity() string { return s.name }
+
+// answer refuses what is of the other era.
+func (s *changeable) answer(p *peer) {
+	for {
+		m := p.next()
+		if m.Method == "" {
+			return
+		}
+		s.mu.Lock()
+		s.asked = append(s.asked, m.Method)
+		fits := (m.Method == "initialize") == (s.era == "legacy")
+		s.mu.Unlock()
+		if fits {
+			p.send(handshakeAnswer(m))
+			return
+		}
+		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+	}
+}
+
+// connects makes a client and checks by which requests it found the era.
+func (s *changeable) connects(t *testing.T, v *mcpclient.Verdicts, want ...string) {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Verdicts: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if legacy := c.Server().Revision != mcpclient.Revision20260728; legacy != (s.era == "legacy") {
+		t.Errorf("got revision %s of a %s server", c.Server().Revision, s.era)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.asked, want) {
+		t.Errorf("asked %q, want %q", s.asked, want)
+	}
+	s.asked = nil
+}
+
+// stored is what another run of the program reads.
+func stored(t *testing.T, v *mcpclient.Verdicts) *mcpclient.Verdicts {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(mcpclient.Verdicts)
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+const discover, initialize = "server/discover", "initialize"
+
+// What a server was found to speak is kept beyond a client and beyond the
+// program, until that turns out to be wrong or is old.
+func TestVerdicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := new(mcpclient.Verdicts)
+		s := newChangeable(t, "a", "legacy")
+		s.connects(t, v, discover, initialize)
+		s.connects(t, v, initialize)
+		s.connects(t, nil, discover, initialize)
+		newChangeable(t, "b", "legacy").connects(t, v, discover, initialize)
+		v = stored(t, v)
+		s.connects(t, v, initialize)
+
+		s.era = "modern" // upgraded
+		s.connects(t, v, initialize, discover)
+		s.connects(t, v, discover)
+		s.era = "legacy" // downgraded
+		s.connects(t, v, discover, initialize)
+		s.connects(t, v, initialize)
+
+		time.Sleep(23 * time.Hour)
+		s.connects(t, v, initialize)
+		time.Sleep(2 * time.Hour)
+		s.connects(t, v, discover, initialize)
+		v.Clear()
+		s.connects(t, v, discover, initialize)
+	})
+}
+
+// A server that cannot be reached, or lets nobody in, says nothing of its era.
+func TestVerdictOutlivesTrouble(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			v := new(mcpclient.Verdicts)
+			s := &forgetful{streams: make(chan struct{})}
+			var asked []string
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if m := r.Header.Get("Mcp-Method"); m != "" {
+					asked = append(asked, m)
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			connect := func() error {
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+				if err == nil {
+					_ = c.Close()
+				}
+				return err
+			}
+			if err := connect(); err != nil {
+				t.Fatal(err)
+			}
+			s.broken = status
+			if e := wantError[*mcpclient.HTTPError](t, connect()); e.Status != status {
+				t.Errorf("got %v, want status %d", e, status)
+			}
+			s.broken = 0
+			if err := connect(); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(asked, []string{discover}) {
+				t.Errorf("status %d: asked %q, want one server/discover", status, asked)
+			}
+		})
+	}
+}
+
+// Only a server's answer counts: one that is dead is not started over and over.
+func TestVerdictOfTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := new(mcpclient.Verdicts)
+		s := newChangeable(t, "a", "legacy")
+		s.connects(t, v, discover, initialize)
+		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
+		before := s.dialed()
+		if _, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Verdicts: v}); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		if got := s.dialed() - before; got != 1 {
+			t.Errorf("got %d dials, want 1", got)
+		}
+	})
+}
+
+func TestVerdictsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := new(mcpclient.Verdicts)
+		for i := range 1030 {
+			time.Sleep(time.Second)
+			newChangeable(t, fmt.Sprint(i), "legacy").connects(t, v, discover, initialize)
+		}
+		newChangeable(t, "1029", "legacy").connects(t, v, initialize)
+		newChangeable(t, "5", "legacy").connects(t, v, discover, initialize)
+		var kept map[string]json.RawMessage
+		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
+			t.Errorf("got %d verdicts, %v, want 1,024", len(kept), err)
+		}
+	})
+}
+
+// What is stored may be of another version, of another clock, or anything.
+func TestVerdictsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := strings.Repeat("0", 32)
+		now := time.Now()
+		for name, test := range map[string]struct {
+			data string
+			want int
+		}{
+			"good":             {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Format(time.RFC3339)), 1},
+			"from the future":  {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Add(time.Hour).Format(time.RFC3339)), 0},
+			"old":              {fmt.Sprintf(`{%q:{"revision":"2025-11-25","since":%q}}`, key, now.Add(-25*time.Hour).Format(time.RFC3339)), 0},
+			"another revision": {fmt.Sprintf(`{%q:{"revision":"2031-01-01","since":%q}}`, key, now.Format(time.RFC3339)), 0},
+			"no key":           {fmt.Sprintf(`{"x":{"revision":"2025-11-25","since":%q}}`, now.Format(time.RFC3339)), 0},
+			"nothing":          {`{}`, 0},
+			"null":             {`null`, 0},
+		} {
+			v := new(mcpclient.Verdicts)
+			var kept map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(test.data), v); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != test.want {
+				t.Errorf("%s: got %d verdicts, %v, want %d", name, len(kept), err, test.want)
+			}
+		}
+		if err := json.Unmarshal([]byte(`[1]`), new(mcpclient.Verdicts)); err == nil {
+			t.Error("got no error for what is no object")
+		}
+	})
+}
+
+// Nothing in a stored verdict tells what a command line or a URL holds.
+func TestVerdictsTellNoSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := new(mcpclient.Verdicts)
+		server := memhttp.New(&forgetful{streams: make(chan struct{})})
+		defer server.Close()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		data, err := json.Marshal(v)
+		if err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "mcp?") {
+			t.Errorf("got %s, %v", data, err)
+		}
+	})
+}
