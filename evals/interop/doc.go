@@ -1,3 +1,4 @@
-// Package interop runs the client against servers that others wrote: the
-// official Go SDK's in this process, npm servers as child processes.
+// Package interop runs the client against servers that others wrote: those of
+// the official Go SDK and of mcp-go in this process and as child processes, and
+// servers from npm as child processes.
 package interop

@@ -25,8 +25,11 @@ const roleVariable = "MCPCHAIN_INTEROP_ROLE"
 
 // TestMain makes this program a server process for its own tests.
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "server" {
+	switch os.Getenv(roleVariable) {
+	case "faulty":
 		os.Exit(serveFaulty())
+	case "mcp-go":
+		os.Exit(serveMark())
 	}
 	os.Exit(m.Run())
 }
@@ -61,7 +64,7 @@ func faulty(t *testing.T, opts *mcpclient.Options) *mcpclient.Client {
 		t.Fatal(err)
 	}
 	c, err := mcpclient.Connect(t.Context(), &mcpclient.Command{
-		Path: program, Env: []string{roleVariable + "=server"}, MaxMessage: 4 << 20,
+		Path: program, Env: []string{roleVariable + "=faulty"}, MaxMessage: 4 << 20,
 	}, opts)
 	if err != nil {
 		t.Fatal(err)

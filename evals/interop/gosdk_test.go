@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,20 +19,30 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
+var goSDK = peer{name: "go-sdk"}
+
 // goServer makes a server with the official Go SDK that uses everything the
 // scenario needs. A page of its lists has three items.
 // stop ends the tool that waits.
 func goServer(stop context.Context) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ServerOptions{PageSize: 3})
+	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ServerOptions{
+		PageSize:           3,
+		CompletionHandler:  completeName,
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
 	for i := range 8 {
-		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("filler_%d", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{}, nil, nil
-		})
+		addFiller(s, i)
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "add", Description: "adds two numbers"}, add)
 	s.AddTool(&mcp.Tool{Name: "think", InputSchema: &jsonschema.Schema{Type: "object"}}, think)
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: &jsonschema.Schema{Type: "object"}}, ask)
+	s.AddTool(&mcp.Tool{Name: "where", InputSchema: &jsonschema.Schema{Type: "object"}}, where)
 	mcp.AddTool(s, &mcp.Tool{Name: "count"}, count)
+	mcp.AddTool(s, &mcp.Tool{Name: "change"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		addFiller(s, 0)
+		return nil, nil, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: notes})
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("out of paper")
 	})
@@ -42,14 +53,31 @@ func goServer(stop context.Context) *mcp.Server {
 		}
 		return nil, nil, errors.New("gave up waiting")
 	})
-	s.AddResource(&mcp.Resource{URI: "file:///notes.txt", Name: "notes", MIMEType: "text/plain"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	s.AddResource(&mcp.Resource{URI: notes, Name: "notes", MIMEType: "text/plain"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}}, nil
+	})
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "note:///{name}", Name: "note"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		text := "note " + strings.TrimPrefix(req.Params.URI, "note:///")
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, Text: text}}}, nil
 	})
 	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "name", Required: true}}}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		text := &mcp.TextContent{Text: "Greet " + req.Params.Arguments["name"]}
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text}}}, nil
 	})
 	return s
+}
+
+func addFiller(s *mcp.Server, i int) {
+	mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("filler_%d", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{}, nil, nil
+	})
+}
+
+func completeName(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	if !strings.HasPrefix("Ada", req.Params.Argument.Value) {
+		return &mcp.CompleteResult{}, nil
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{"Ada"}}}, nil
 }
 
 type addArgs struct {
@@ -96,6 +124,16 @@ func ask(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, erro
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, err
 }
 
+// where asks for the client's roots.
+func where(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	answer, ok := req.Params.InputResponses["roots"]
+	if !ok {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+	}
+	raw, err := json.Marshal(answer)
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, err
+}
+
 func count(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 	for i := 1; i <= 3; i++ {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
@@ -134,21 +172,21 @@ func goPipe(t *testing.T) mcpclient.Transport {
 func TestGoSDK(t *testing.T) {
 	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
 	t.Run("probed", func(t *testing.T) {
-		t.Run("pipe", func(t *testing.T) { scenario(t, goPipe(t), "", mcpclient.Revision20260728) })
-		t.Run("http", func(t *testing.T) { scenario(t, goHTTP(t, nil), "", mcpclient.Revision20251125) })
-		t.Run("http stateless", func(t *testing.T) { scenario(t, goHTTP(t, stateless), "", mcpclient.Revision20260728) })
+		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), "", mcpclient.Revision20260728) })
+		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), "", mcpclient.Revision20251125) })
+		t.Run("http stateless", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, stateless), "", mcpclient.Revision20260728) })
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
 		const revision = mcpclient.Revision20260728
-		t.Run("pipe", func(t *testing.T) { scenario(t, goPipe(t), revision, revision) })
-		t.Run("http", func(t *testing.T) { scenario(t, goHTTP(t, stateless), revision, revision) })
+		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
+		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, stateless), revision, revision) })
 	})
 	for _, revision := range []string{
 		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) {
-			t.Run("pipe", func(t *testing.T) { scenario(t, goPipe(t), revision, revision) })
-			t.Run("http", func(t *testing.T) { scenario(t, goHTTP(t, nil), revision, revision) })
+			t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
+			t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), revision, revision) })
 		})
 	}
 }

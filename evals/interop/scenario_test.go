@@ -12,15 +12,38 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
+// peer is a server that offers what the scenario uses, and what it does otherwise
+// than the protocol says.
+type peer struct {
+	name string
+
+	// looseProgress: notices of progress take other ways than the result, and
+	// come in any order or after it, when nobody waits for them any more.
+	looseProgress bool
+
+	// oneWay: it cannot ask the client anything.
+	oneWay bool
+
+	// silent are the changes that it agrees to tell of, and does not, or not
+	// as the protocol says.
+	silent []mcpclient.ChangeKind
+}
+
+const (
+	workspace = "file:///workspace" // the client's root
+	notes     = "file:///notes.txt" // a resource of the server
+)
+
 // scenario uses everything that the server of [goServer] offers. force is the
 // revision to ask for, "" to probe; want is the one to end up with.
-func scenario(t *testing.T, transport mcpclient.Transport, force, want string) {
+func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Revision:    force,
 		Sampling:    mcpclient.SamplingFunc(sample),
 		Elicitation: mcpclient.ElicitationFunc(elicit),
+		Roots:       []mcpclient.Root{{URI: workspace, Name: "workspace"}},
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -31,12 +54,18 @@ func scenario(t *testing.T, transport mcpclient.Transport, force, want string) {
 			t.Error(err)
 		}
 	}()
-	if got := c.Server(); got.Revision != want || got.Info.Name != "go-sdk" {
-		t.Errorf("got server %+v, want go-sdk at revision %s", got, want)
+	if got := c.Server(); got.Revision != want || got.Info.Name != p.name {
+		t.Errorf("got server %+v, want %s at revision %s", got, p.name, want)
 	}
 	listAll(t, ctx, c)
 	callAll(t, ctx, c)
+	if !p.oneWay {
+		answerAll(t, ctx, c)
+	}
+	progress(t, ctx, c, p)
 	readAll(t, ctx, c)
+	complete(t, ctx, c)
+	watch(t, ctx, c, p)
 	cancelOne(t, ctx, c)
 	if err := c.Ping(ctx); err != nil {
 		t.Error(err)
@@ -62,8 +91,8 @@ func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		}
 		names = append(names, tool.Name)
 	}
-	if len(names) != 14 || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
-		t.Errorf("got tools %q, want all 14 over 5 pages", names)
+	if len(names) != 16 || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
+		t.Errorf("got tools %q, want all 16 over 6 pages", names)
 	}
 }
 
@@ -72,21 +101,7 @@ func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	if err != nil || sum.Sum != 42 {
 		t.Errorf("add: got %+v, %v", sum, err)
 	}
-	for tool, want := range map[string]string{"think": `"tea"`, "ask": `"green"`} {
-		res, err := c.CallTool(ctx, tool, nil)
-		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
-			t.Errorf("%s: got %+v, %v, want %s in its text", tool, res, err, want)
-		}
-		if tool == "ask" && res != nil && !strings.Contains(res.Text(), `"dark"`) {
-			t.Errorf("ask: got %q, want the default of the field left out", res.Text())
-		}
-	}
-	var notices []float64
-	res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcpclient.Progress) { notices = append(notices, p.Progress) }))
-	if err != nil || res.Text() != "counted" || !slices.Equal(notices, []float64{1, 2, 3}) {
-		t.Errorf("count: got %+v, %v and progress %v", res, err, notices)
-	}
-	res, err = c.CallTool(ctx, "fail", nil)
+	res, err := c.CallTool(ctx, "fail", nil)
 	var failed *mcpclient.ToolError
 	if err != nil || !errors.As(res.Err(), &failed) || !strings.Contains(failed.Error(), "out of paper") {
 		t.Errorf("fail: got %+v, %v", res, err)
@@ -95,6 +110,35 @@ func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	var rpc *mcpclient.RPCError
 	if !errors.As(err, &rpc) {
 		t.Errorf("nonexistent: got %v, want an RPCError", err)
+	}
+}
+
+// answerAll calls the tools that ask the client.
+func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	for tool, want := range map[string]string{"think": `"tea"`, "ask": `"green"`, "where": workspace} {
+		res, err := c.CallTool(ctx, tool, nil)
+		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
+			t.Errorf("%s: got %+v, %v, want %s in its text", tool, res, err, want)
+		}
+		if tool == "ask" && res != nil && !strings.Contains(res.Text(), `"dark"`) {
+			t.Errorf("ask: got %q, want the default of the field left out", res.Text())
+		}
+	}
+}
+
+func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
+	var notices []float64
+	res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcpclient.Progress) { notices = append(notices, p.Progress) }))
+	if err != nil || res.Text() != "counted" {
+		t.Errorf("count: got %+v, %v", res, err)
+	}
+	want := []float64{1, 2, 3}
+	if p.looseProgress {
+		slices.Sort(notices)
+		want = slices.DeleteFunc(want, func(n float64) bool { return !slices.Contains(notices, n) })
+	}
+	if !slices.Equal(notices, want) {
+		t.Errorf("count: got progress %v, want %v", notices, want)
 	}
 }
 
@@ -108,6 +152,19 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			t.Errorf("read %s: got %+v, %v", r.URI, res, err)
 		}
 	}
+	for template, err := range c.ResourceTemplates(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		uri, err := template.Expand(map[string]string{"name": "tea"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.ReadResource(ctx, uri)
+		if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "note tea" {
+			t.Errorf("read %s: got %+v, %v", uri, res, err)
+		}
+	}
 	for p, err := range c.Prompts(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -118,6 +175,36 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		}
 		if text, ok := res.Messages[0].Content.(*mcpclient.TextContent); !ok || text.Text != "Greet Ada" {
 			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
+		}
+	}
+}
+
+func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	got, err := c.Complete(ctx, &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("greet"), Argument: "name", Value: "A"})
+	if err != nil || !slices.Equal(got.Values, []string{"Ada"}) {
+		t.Errorf("complete: got %+v, %v, want Ada", got, err)
+	}
+}
+
+// watch has the server change a tool and a resource, and hears of both.
+func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
+	sub, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Close() }()
+	if _, err := c.CallTool(ctx, "change", nil); err != nil {
+		t.Fatalf("change: %v", err)
+	}
+	want := []mcpclient.Change{{Kind: mcpclient.ToolsChanged}, {Kind: mcpclient.ResourceUpdated, URI: notes}}
+	want = slices.DeleteFunc(want, func(c mcpclient.Change) bool { return slices.Contains(p.silent, c.Kind) })
+	for len(want) > 0 {
+		for change, err := range sub.Changes(ctx) {
+			if err != nil {
+				t.Fatalf("%v, and no change of %v was heard", err, want)
+			}
+			want = slices.DeleteFunc(want, func(c mcpclient.Change) bool { return c == change })
+			break
 		}
 	}
 }

@@ -26,10 +26,10 @@ func goSSE(t *testing.T) string {
 // as its peer, asked for directly and found by falling back.
 func TestGoSDKOverSSE(t *testing.T) {
 	t.Run("direct", func(t *testing.T) {
-		scenario(t, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
+		scenario(t, goSDK, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
 	})
 	t.Run("fallback", func(t *testing.T) {
-		scenario(t, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
+		scenario(t, goSDK, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
 	})
 }
 
@@ -55,6 +55,7 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL}, &mcpclient.Options{
 		Sampling:    mcpclient.SamplingFunc(sample),
 		Elicitation: mcpclient.ElicitationFunc(elicit),
+		Roots:       []mcpclient.Root{{URI: workspace}},
 	})
 	if err != nil {
 		t.Fatal(err)

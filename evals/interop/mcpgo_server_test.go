@@ -1,0 +1,133 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// markServer makes with mcp-go what goServer makes with the official SDK.
+func markServer(stop context.Context) *server.MCPServer {
+	s := server.NewMCPServer("mcp-go", "1.2.1",
+		server.WithPaginationLimit(3),
+		server.WithToolCapabilities(true),
+		server.WithResourceCapabilities(true, true),
+		server.WithPromptCapabilities(true),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(markCompletion{}),
+		server.WithElicitation(),
+		server.WithRoots(),
+	)
+	s.EnableSampling()
+	for i := range 8 {
+		s.AddTool(markFiller(i))
+	}
+	s.AddTool(mcp.NewTool("add", mcp.WithInputSchema[addArgs](), mcp.WithOutputSchema[sum]()),
+		mcp.NewStructuredToolHandler(func(_ context.Context, _ mcp.CallToolRequest, args addArgs) (sum, error) {
+			return sum{args.A + args.B}, nil
+		}))
+	s.AddTool(mcp.NewTool("think"), markThink)
+	s.AddTool(mcp.NewTool("ask"), markAsk)
+	s.AddTool(mcp.NewTool("where"), markWhere)
+	s.AddTool(mcp.NewTool("count"), markCount)
+	s.AddTool(mcp.NewTool("change"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.AddTool(markFiller(0))
+		s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{"uri": notes})
+		return mcp.NewToolResultText("changed"), nil
+	})
+	s.AddTool(mcp.NewTool("fail"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultError("out of paper"), nil
+	})
+	s.AddTool(mcp.NewTool("wait"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		select {
+		case <-ctx.Done():
+		case <-stop.Done():
+		}
+		return nil, errors.New("gave up waiting")
+	})
+	addMarkTexts(s)
+	return s
+}
+
+// addMarkTexts adds the resources and the prompt.
+func addMarkTexts(s *server.MCPServer) {
+	s.AddResource(mcp.NewResource(notes, "notes", mcp.WithMIMEType("text/plain")), func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}, nil
+	})
+	s.AddResourceTemplate(mcp.NewResourceTemplate("note:///{name}", "note"), func(_ context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		text := "note " + strings.TrimPrefix(req.Params.URI, "note:///")
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: req.Params.URI, Text: text}}, nil
+	})
+	s.AddPrompt(mcp.NewPrompt("greet", mcp.WithArgument("name", mcp.RequiredArgument())), func(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		text := mcp.NewTextContent("Greet " + req.Params.Arguments["name"])
+		return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, text)}), nil
+	})
+}
+
+func markFiller(i int) (mcp.Tool, server.ToolHandlerFunc) {
+	return mcp.NewTool(fmt.Sprintf("filler_%d", i)), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{}, nil
+	}
+}
+
+type markCompletion struct{}
+
+func (markCompletion) CompletePromptArgument(_ context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	if !strings.HasPrefix("Ada", argument.Value) {
+		return &mcp.Completion{Values: []string{}}, nil
+	}
+	return &mcp.Completion{Values: []string{"Ada"}}, nil
+}
+
+func markThink(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if answer := server.SamplingResponse(req.Params.InputResponses, "thought"); answer != nil {
+		return markAnswer(answer)
+	}
+	return server.NewInputRequestBuilder("thinking").Sample("thought", mcp.CreateMessageParams{
+		MaxTokens: 64,
+		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent("What now?")}},
+	}).ToolResult(), nil
+}
+
+func markAsk(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if answer := server.ElicitationResponse(req.Params.InputResponses, "color"); answer != nil {
+		return markAnswer(answer)
+	}
+	return server.NewInputRequestBuilder("").Elicit("color", mcp.ElicitationParams{
+		Message: "Which colour?",
+		RequestedSchema: map[string]any{
+			"type":       "object",
+			"properties": map[string]any{"color": map[string]any{"type": "string"}, "shade": map[string]any{"type": "string", "default": "dark"}},
+			"required":   []string{"color"},
+		},
+	}).ToolResult(), nil
+}
+
+func markWhere(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if answer := server.RootsResponse(req.Params.InputResponses, "roots"); answer != nil {
+		return markAnswer(answer)
+	}
+	return server.NewInputRequestBuilder("").Roots("roots").ToolResult(), nil
+}
+
+func markAnswer(answer any) (*mcp.CallToolResult, error) {
+	raw, err := json.Marshal(answer)
+	return mcp.NewToolResultText(string(raw)), err
+}
+
+func markCount(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	for i := 1; i <= 3 && req.Params.Meta != nil; i++ {
+		err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+			"progressToken": req.Params.Meta.ProgressToken, "progress": i, "total": 3,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return mcp.NewToolResultText("counted"), nil
+}
