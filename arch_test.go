@@ -35,7 +35,7 @@ var layers = []struct {
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/schema", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/backoff", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // toolWith is a tool that no server stands behind.
 func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
-	s := newServer(&Server{Name: "test"}, new(Options).withDefaults())
+	ts := newToolset(new(Options).withDefaults())
+	s := ts.newServer(&Server{Name: "test"})
 	def := &mcpclient.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
-	tool, err := newTool(s, def, new(Options).withDefaults(), new(schema.Cache))
+	tool, err := newTool(s, def, ts.opts, &ts.schemas)
 	if err != nil {
 		t.Fatal(err)
 	}

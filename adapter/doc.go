@@ -20,9 +20,10 @@
 // # Life
 //
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove],
-// [Toolset.Refresh], and the announcements of servers that make them change what
-// is offered, and [Options.OnChange] is told. A [Tool] stays what it was when it
-// was given out.
+// [Toolset.Refresh], and the announcements of servers change what is offered, and
+// [Options.OnChange] is told. Each server that declares that it announces changes
+// is listened to by one subscription. A [Tool] stays what it was when it was
+// given out.
 //
 // # What reaches the server
 //
@@ -49,7 +50,8 @@
 //	media of one result          8 MiB   Options.MaxMedia
 //	results kept for paging      none    Options.Spill
 //	calls of one Dispatch at once  8     Options.Parallelism
-//	lists because of announcements, for each server  one a second  Options.RefreshInterval
+//	lists because of announcements, and events of each kind, for each server  one a second  Options.RefreshInterval
+//	wait for a server's word that it announces changes  1 s
 //	arguments of one call        4 MiB
 //	decisions that are remembered  10,000
 //	subschemas of one definition 10,000

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmc/langchaingo/schema"
+	"github.com/tmc/langchaingo/textsplitter"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -52,13 +53,8 @@ func isText(mimeType string) bool {
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
-// TextSplitter is what splits a text: langchaingo's text splitters do.
-type TextSplitter interface {
-	SplitText(text string) ([]string, error)
-}
-
-// DocumentLoader loads resources of one server as langchaingo's document loaders
-// load files.
+// DocumentLoader loads resources of one server. It is a langchaingo document
+// loader, a documentloaders.Loader.
 type DocumentLoader struct {
 	Client *mcpclient.Client
 
@@ -139,7 +135,7 @@ func (l *DocumentLoader) uris(ctx context.Context) ([]string, error) {
 
 // LoadAndSplit loads the resources and splits their text into documents with the
 // metadata of the whole. Documents without text are left out.
-func (l *DocumentLoader) LoadAndSplit(ctx context.Context, splitter TextSplitter) ([]schema.Document, error) {
+func (l *DocumentLoader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
 	all, err := l.Load(ctx)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/schema"
+	"github.com/tmc/langchaingo/textsplitter"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
+
+// A DocumentLoader is a documentloaders.Loader: these are its methods. The
+// package itself brings the libraries of all its loaders, for speech and PDF
+// among them.
+var _ interface {
+	Load(ctx context.Context) ([]schema.Document, error)
+	LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error)
+} = (*DocumentLoader)(nil)
 
 // connect serves resources: what they hold by URI.
 func connect(t *testing.T, contents ...*mcp.ResourceContents) *mcpclient.Client {
@@ -79,6 +88,10 @@ func TestLoadAndSplit(t *testing.T) {
 	}
 	if len(got) != 4 || got[0].Metadata["source"] != "a:1" || got[3].PageContent != `{"a":1}` {
 		t.Errorf("got %v, want three pieces of the first and one of the second", got)
+	}
+	theirs := textsplitter.NewRecursiveCharacter(textsplitter.WithChunkSize(60), textsplitter.WithChunkOverlap(0))
+	if got, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), theirs); err != nil || len(got) != 4 {
+		t.Errorf("got %v, %v, want three pieces and one from langchaingo's splitter", got, err)
 	}
 	if _, err := (&DocumentLoader{Client: three(t)}).LoadAndSplit(t.Context(), wordsSplitter(0)); err == nil || !strings.Contains(err.Error(), `split resource "a:1": no words`) {
 		t.Errorf("got %v, want the splitter's error", err)

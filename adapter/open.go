@@ -81,7 +81,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 
 // start opens a server that is not in the catalog yet.
 func (t *Toolset) start(ctx context.Context, s *server) error {
-	l, err := s.open(ctx, &t.schemas, t.notify(s))
+	l, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -152,6 +152,7 @@ func (t *Toolset) Remove(name string) error {
 		return fmt.Errorf("remove from toolset: there is no server %q", name)
 	}
 	s := t.servers[i]
+	s.end()
 	t.servers = append(t.servers[:i:i], t.servers[i+1:]...)
 	t.buildLocked()
 	removed := toolNames(s.tools)

@@ -69,13 +69,15 @@ type Options struct {
 	// be called concurrently. Default: they are refused.
 	Drift func(Drift) bool
 
-	// OnChange is told what changed after Open: servers added and removed, and
-	// tools that a server offers anew, no more, or differently. It may be called
-	// concurrently and may use the toolset, except that Close waits for it.
+	// OnChange is told what changed after Open: servers added and removed, tools
+	// that a server offers anew, no more, or differently, and that a server
+	// announced other prompts or resources. It may be called concurrently and may
+	// use the toolset, except that Close waits for it.
 	OnChange func(Event)
 
 	// RefreshInterval is the least time between two lists of tools that a server
-	// is asked for because it says that they have changed. Default 1 s.
+	// is asked for because it says that they have changed, and between two events
+	// about its other lists. Default 1 s.
 	RefreshInterval time.Duration
 
 	// Logger gets, at Warn, servers and tools that are left out. Default:

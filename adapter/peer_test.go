@@ -28,6 +28,15 @@ func newPeer() *peer {
 	}
 }
 
+// newSilentPeer makes a server that does not tell of changes.
+func newSilentPeer() *peer {
+	p := newPeer()
+	p.Server = mcp.NewServer(&mcp.Implementation{Name: "silent", Version: "1"}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	return p
+}
+
 // tool adds a tool with a schema of its own.
 func (p *peer) tool(name, schema string, h mcp.ToolHandler) *peer {
 	p.AddTool(&mcp.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)}, h)

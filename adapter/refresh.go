@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -16,9 +15,16 @@ import (
 type EventKind int
 
 const (
-	ToolsChanged  EventKind = iota // a server was asked for its tools again
-	ServerAdded                    // by Add, or by a Refresh that reached it at last
-	ServerRemoved                  // by Remove
+	ToolsChanged     EventKind = iota // a server was asked for its tools again
+	ServerAdded                       // by Add, or by a Refresh that reached it at last
+	ServerRemoved                     // by Remove
+	PromptsChanged                    // a server's prompts may be others than before
+	ResourcesChanged                  // a server's resources or templates may be others than before
+
+	// ListeningEnded says that nothing is heard any more of what changes at a
+	// server that had agreed to tell, or that it would not tell: Err has the
+	// reason. Refresh tries again.
+	ListeningEnded
 )
 
 // Event says what changed in a toolset. Tools go by the names that their server
@@ -30,8 +36,9 @@ type Event struct {
 	Removed []string
 	Changed []string // another description, schema or annotation
 
-	// Err says why the tools could not be listed again, as the server had
-	// announced; the toolset goes on with those from before.
+	// Err says why the tools could not be listed again after the server had
+	// announced a change, and the toolset goes on with those from before; or why
+	// listening ended.
 	Err error
 }
 
@@ -58,11 +65,9 @@ func toolNames(tools []*Tool) []string {
 // whose connection has ended. A server that fails keeps its tools; the error
 // joins what went wrong.
 //
-// Servers up to revision 2025-11-25 say when their tools change, and are then
-// asked by themselves, at most once in every [Options.RefreshInterval]. Servers
-// of later revisions say so to subscribers only, of which a toolset is none:
-// there, and for connections that the caller made ([Server.Client]), Refresh is
-// the way.
+// Servers that declare that they tell of changes are listened to, and are asked
+// by themselves when their tools change, at most once in every
+// [Options.RefreshInterval]. For the others Refresh is the way.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	t.mu.Lock()
 	if t.closed {
@@ -85,13 +90,21 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	errs := make([]error, len(chosen))
 	var wg sync.WaitGroup
 	for i, s := range chosen {
-		wg.Go(func() { errs[i] = t.refresh(ctx, s) })
+		wg.Go(func() { errs[i] = t.renew(ctx, s) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("refresh toolset: %w", err)
 	}
 	return nil
+}
+
+// renew listens to a server again where that had ended, and refreshes it.
+func (t *Toolset) renew(ctx context.Context, s *server) error {
+	if s.client != nil && !s.lost() {
+		t.listen(ctx, s)
+	}
+	return t.refresh(ctx, s)
 }
 
 // refresh lists the tools of one server again, or connects to it again.
@@ -108,7 +121,7 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
 	defer cancel()
-	l, err := s.list(ctx, &t.schemas)
+	l, err := s.list(ctx, mcpclient.WithoutCache())
 	if err != nil {
 		return fmt.Errorf("server %q: %w", s.label, err)
 	}
@@ -204,89 +217,4 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 	}
 	s.tools, s.skipped, s.pins = l.tools, l.skipped, pins
 	return e
-}
-
-// refreshState is what is known of a server's announcements.
-type refreshState struct {
-	started bool // the server is in the catalog
-	wanted  bool // the server has announced a change that was not looked at
-	running bool // a goroutine looks at announcements
-}
-
-// listChanged is what a server says when its tools are not those it listed.
-const listChanged = "notifications/tools/list_changed"
-
-// withNotifications returns options whose notifications go to notify as well,
-// before the caller gets them.
-func withNotifications(opts *mcpclient.Options, notify func(*mcpclient.Notification)) *mcpclient.Options {
-	next := opts.OnNotification
-	opts.OnNotification = func(n *mcpclient.Notification) {
-		notify(n)
-		if next != nil {
-			next(n)
-		}
-	}
-	return opts
-}
-
-// notify hears what a server says. It does not wait for anything.
-func (t *Toolset) notify(s *server) func(*mcpclient.Notification) {
-	return func(n *mcpclient.Notification) {
-		if n.Method != listChanged {
-			return
-		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		s.refresh.wanted = true
-		t.wakeLocked(s)
-	}
-}
-
-// ready says that a server is in the catalog. What it announced before is looked
-// at now.
-func (t *Toolset) ready(s *server) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.refresh.started = true
-	t.wakeLocked(s)
-}
-
-// wakeLocked has announcements looked at, unless that is being done.
-func (t *Toolset) wakeLocked(s *server) {
-	r := &s.refresh
-	if !r.started || !r.wanted || r.running || t.closed {
-		return
-	}
-	r.running = true
-	t.behind.Go(func() { t.follow(s) })
-}
-
-// has reports whether a server is in the toolset, and that is open.
-func (t *Toolset) has(s *server) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.closed && slices.Contains(t.servers, s)
-}
-
-// follow refreshes a server for as long as it announces changes, and not more
-// often than the host wants.
-func (t *Toolset) follow(s *server) {
-	for {
-		t.mu.Lock()
-		if !s.refresh.wanted || t.closed || !slices.Contains(t.servers, s) {
-			s.refresh.running = false
-			t.mu.Unlock()
-			return
-		}
-		s.refresh.wanted = false
-		t.mu.Unlock()
-		if err := t.refresh(t.life, s); err != nil && t.has(s) {
-			t.opts.Logger.Warn("tools not listed again", "server", s.label, "error", err)
-			t.tell(Event{Server: s.label, Kind: ToolsChanged, Err: err})
-		}
-		select {
-		case <-time.After(t.opts.RefreshInterval):
-		case <-t.life.Done():
-		}
-	}
 }

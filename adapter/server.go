@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -22,8 +21,7 @@ type Server struct {
 	Transport mcpclient.Transport
 
 	// Client is a connection to use instead of Transport. The toolset does not
-	// close it and is not told of its notifications (see [Toolset.Refresh]), and
-	// [SourceFrom] knows nothing in its handlers.
+	// close it, and [SourceFrom] knows nothing in its handlers.
 	Client *mcpclient.Client
 
 	// Options are used to connect instead of [Options.Client].
@@ -88,6 +86,10 @@ type server struct {
 	opts    *Options // with what the recipe replaces
 	client  *mcpclient.Client
 	listing chan struct{} // holds a token while the tools are being listed
+	offered chan struct{} // closed when the server is in the catalog
+
+	life context.Context // of what listens to the server
+	end  context.CancelFunc
 
 	// Guarded by Toolset.mu once the server is in a toolset.
 	err     error
@@ -97,16 +99,22 @@ type server struct {
 	refresh refreshState
 }
 
-func newServer(recipe *Server, o *Options) *server {
-	own := *o
-	own.Timeout = positive(recipe.Timeout, o.Timeout)
-	own.MaxResult = max(positive(recipe.MaxResult, o.MaxResult), minResult)
-	own.MaxMedia = positive(recipe.MaxMedia, o.MaxMedia)
-	own.Errors = cmp.Or(recipe.Errors, o.Errors)
+// newServer makes a server of this toolset.
+func (t *Toolset) newServer(recipe *Server) *server {
+	own := *t.opts
+	own.Timeout = positive(recipe.Timeout, own.Timeout)
+	own.MaxResult = max(positive(recipe.MaxResult, own.MaxResult), minResult)
+	own.MaxMedia = positive(recipe.MaxMedia, own.MaxMedia)
+	own.Errors = cmp.Or(recipe.Errors, own.Errors)
 	if recipe.Approve != nil {
 		own.Approve = recipe.Approve
 	}
-	return &server{label: recipe.Name, recipe: *recipe, opts: &own, listing: make(chan struct{}, 1), pins: recipe.Pins}
+	s := &server{
+		set: t, label: recipe.Name, recipe: *recipe, opts: &own, pins: recipe.Pins,
+		listing: make(chan struct{}, 1), offered: make(chan struct{}),
+	}
+	s.life, s.end = context.WithCancel(t.life)
+	return s
 }
 
 func positive[T int | time.Duration](v, otherwise T) T {
@@ -116,9 +124,9 @@ func positive[T int | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-// open connects to the server and lists its tools. notify gets its
-// notifications.
-func (s *server) open(ctx context.Context, schemas *schema.Cache, notify func(*mcpclient.Notification)) (l listing, err error) {
+// open connects to the server, begins to listen to it and lists its tools: in
+// this order nothing is missed.
+func (s *server) open(ctx context.Context) (l listing, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
 	defer cancel()
@@ -134,12 +142,13 @@ func (s *server) open(ctx context.Context, schemas *schema.Cache, notify func(*m
 		if opts == nil {
 			opts = s.opts.Client
 		}
-		s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, withNotifications(withSources(opts, s.label), notify))
+		s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, withNotifications(withSources(opts, s.label), s.set.notify(s)))
 		if err != nil {
 			return listing{}, err
 		}
 	}
-	return s.list(ctx, schemas)
+	s.set.listen(ctx, s)
+	return s.list(ctx)
 }
 
 // listing is what came of asking a server for its tools.
@@ -150,13 +159,13 @@ type listing struct {
 
 // list asks for the server's tools. One that cannot be used does not keep the
 // others from being used.
-func (s *server) list(ctx context.Context, schemas *schema.Cache) (l listing, err error) {
+func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l listing, err error) {
 	if s.client.Server().Capabilities.Tools == nil {
 		return l, nil
 	}
 	seen := map[string]bool{}
 	count := 0
-	for def, err := range s.client.Tools(ctx) {
+	for def, err := range s.client.Tools(ctx, opts...) {
 		if err != nil {
 			return l, err
 		}
@@ -168,7 +177,7 @@ func (s *server) list(ctx context.Context, schemas *schema.Cache) (l listing, er
 		} else if !keep {
 			continue
 		}
-		tool, err := newTool(s, def, s.opts, schemas)
+		tool, err := newTool(s, def, s.opts, &s.set.schemas)
 		if err == nil && seen[def.Name] {
 			err = errors.New("listed twice: the first one is used")
 		}
@@ -188,8 +197,9 @@ func (l *listing) skip(s *server, name string, err error) {
 	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
 }
 
-// close ends a connection that the toolset made.
+// close ends the listening, and the connection when the toolset made it.
 func (s *server) close() error {
+	s.end()
 	if s.client == nil || s.client == s.recipe.Client {
 		return nil
 	}

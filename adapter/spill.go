@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -32,8 +31,8 @@ type spill struct {
 	order []string // handles, the oldest first
 }
 
-func newSpill(o *Options) *spill {
-	p := &spill{limit: o.Spill, texts: map[string]string{}}
+func newSpill(t *Toolset) *spill {
+	p := &spill{limit: t.opts.Spill, texts: map[string]string{}}
 	yes := true
 	def := &mcpclient.Tool{
 		Name:        readResult,
@@ -41,7 +40,7 @@ func newSpill(o *Options) *spill {
 		InputSchema: json.RawMessage(readResultSchema),
 		Annotations: &mcpclient.ToolAnnotations{ReadOnlyHint: &yes},
 	}
-	tool, err := newTool(newServer(&Server{}, o), def, o, new(schema.Cache))
+	tool, err := newTool(t.newServer(&Server{}), def, t.opts, &t.schemas)
 	if err != nil {
 		panic(err) // the schema is ours
 	}

@@ -40,18 +40,10 @@ func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, approvals: newApprovals(), reserved: map[string]bool{}}
 	t.life, t.end = context.WithCancel(context.Background())
 	if o.Spill > 0 {
-		t.spill = newSpill(o)
-		t.spill.tool.server.set = t
+		t.spill = newSpill(t)
 	}
 	t.catalog.Store(newCatalog(nil))
 	return t
-}
-
-// newServer makes a server of this toolset.
-func (t *Toolset) newServer(recipe *Server) *server {
-	s := newServer(recipe, t.opts)
-	s.set = t
-	return s
 }
 
 // catalog is what the model is offered at one time. It is never changed.

@@ -63,7 +63,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		defer stop()
 	}
 	r.byHand = o.byHand
-	c.identify(r)
+	c.number(r)
 	raw, err := c.answer(ctx, r, o)
 	if err != nil {
 		return err

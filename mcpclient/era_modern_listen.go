@@ -112,7 +112,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params}
-	c.identify(r)
+	c.number(r)
 	exchange := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 		return a.exchange(ctx, c, r, o)
 	}

@@ -133,7 +133,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	c.identify(r)
+	c.number(r)
 	if c.sending != nil && o.seen == nil {
 		return c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 			return l.roundTrip(ctx, c, r, o)

@@ -131,8 +131,8 @@ func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 	return r.do(ctx, r)
 }
 
-// identify gives a request the id of a call of its own, unless it has one.
-func (c *Client) identify(r *request) {
+// number gives a request the id of a call of its own, unless it has one.
+func (c *Client) number(r *request) {
 	if r.call == 0 {
 		r.call = c.lastCall.Add(1)
 	}

@@ -1,0 +1,398 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// events keeps what a toolset tells.
+type events struct {
+	mu  sync.Mutex
+	all []Event
+}
+
+func (e *events) hear(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// take returns what was told since it was last called. It must be called inside
+// a bubble, and waits until nothing goes on there.
+func (e *events) take() []Event {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.all
+	e.all = nil
+	return out
+}
+
+func wantEvents(t *testing.T, e *events, want ...Event) {
+	t.Helper()
+	if diff := cmp.Diff(e.take(), want, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("got (-) want (+) events:\n%s", diff)
+	}
+}
+
+// listener is a modern server that a test makes tell of changes. It declares
+// that it tells of its tools and prompts.
+type listener struct {
+	conn mcpclient.Conn
+	way  mcpclient.Transport
+
+	refuse, mute bool // subscriptions/listen: answers with an error, not at all
+
+	mu     sync.Mutex
+	heard  []string          // methods, and the requests that were cancelled
+	listen []json.RawMessage // the ids of subscriptions
+	filter string            // of the last one
+	tools  []string
+}
+
+func newListener(t *testing.T, tools ...string) *listener {
+	way, conn := mcpclient.Pipe()
+	l := &listener{conn: conn, way: way, tools: tools}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			data, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			if err := l.answer(t, data); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	return l
+}
+
+func (l *listener) answer(t *testing.T, data []byte) error {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Notifications, RequestID json.RawMessage }
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.heard = append(l.heard, m.Method+string(m.Params.RequestID))
+	tools := slices.Clone(l.tools)
+	l.mu.Unlock()
+	switch m.Method {
+	case "server/discover":
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}}}}`, m.ID)
+	case "tools/list":
+		list, err := json.Marshal(definitionsOf(tools))
+		if err != nil {
+			return err
+		}
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":3600000,"tools":%s}}`, m.ID, list)
+	case "subscriptions/listen":
+		l.mu.Lock()
+		l.listen, l.filter = append(l.listen, m.ID), string(m.Params.Notifications)
+		refuse, mute := l.refuse, l.mute
+		l.mu.Unlock()
+		switch {
+		case refuse:
+			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not here"}}`, m.ID)
+		case !mute:
+			return l.agree(t)
+		}
+	}
+	return nil
+}
+
+func definitionsOf(names []string) []map[string]any {
+	list := []map[string]any{}
+	for _, name := range names {
+		list = append(list, map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
+	}
+	return list
+}
+
+func (l *listener) send(t *testing.T, format string, args ...any) error {
+	return l.conn.Send(t.Context(), fmt.Appendf(nil, format, args...))
+}
+
+// subscription is the id of the last one.
+func (l *listener) subscription() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listen[len(l.listen)-1]
+}
+
+func (l *listener) agree(t *testing.T) error {
+	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`, l.subscription())
+}
+
+// tell tells of a change of a list.
+func (l *listener) tell(t *testing.T, list string) {
+	t.Helper()
+	if err := l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()); err != nil {
+		t.Error(err)
+	}
+}
+
+// offer changes the tools, without telling.
+func (l *listener) offer(tools ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tools = tools
+}
+
+// count returns how often a method was asked for.
+func (l *listener) count(method string) int {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, m := range l.heard {
+		if m == method {
+			n++
+		}
+	}
+	return n
+}
+
+// A modern server tells those who subscribe: one subscription for everything,
+// made before the tools are listed.
+func TestListening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		if diff := cmp.Diff(l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"}); diff != "" {
+			t.Errorf("got (-) want (+) requests:\n%s", diff)
+		}
+		if want := `{"toolsListChanged":true,"promptsListChanged":true}`; l.filter != want {
+			t.Errorf("got the filter %s, want %s: what the server declares", l.filter, want)
+		}
+		l.offer("a", "b")
+		l.tell(t, "tools")
+		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		time.Sleep(time.Second)
+		l.tell(t, "prompts")
+		wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged})
+
+		time.Sleep(time.Second)
+		l.offer("c")
+		if err := l.agree(t); err != nil { // once more: something may have been missed
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		got := e.take()
+		slices.SortFunc(got, func(a, b Event) int { return int(a.Kind) - int(b.Kind) })
+		want := []Event{{Server: "p", Added: []string{"c"}, Removed: []string{"a", "b"}}, {Server: "p", Kind: PromptsChanged}}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("got (-) want (+) events after a gap:\n%s", diff)
+		}
+
+		if err := ts.Remove("p"); err != nil {
+			t.Fatal(err)
+		}
+		wantEvents(t, &e, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"c"}})
+		_ = ts.Close()
+	})
+}
+
+// A connection of the caller's is listened to like any other, and left as it was.
+func TestListeningOnAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newListener(t, "a")
+		client, err := mcpclient.Connect(t.Context(), l.way, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts := open(t, nil, Server{Name: "p", Client: client})
+		l.offer("b")
+		l.tell(t, "tools")
+		synctest.Wait()
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		if err := ts.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := l.count("notifications/cancelled" + string(l.subscription())); n != 1 {
+			t.Errorf("got the subscription cancelled %d times, want once", n)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A subscription that the server ends is made again, and what was missed is
+// caught up with.
+func TestListeningAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		for i := range 3 {
+			if err := l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, l.subscription()); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprint("t", i)
+			l.offer(name)
+			time.Sleep(time.Second << i)
+			if n := l.count("subscriptions/listen"); n != i+2 {
+				t.Fatalf("got %d subscriptions, want the next one after waits of 1 s, 2 s and 4 s", n)
+			}
+			if diff := cmp.Diff(toolNamesOf(ts), []string{name}); diff != "" {
+				t.Errorf("got (-) want (+):\n%s", diff)
+			}
+		}
+		for _, event := range e.take() {
+			if event.Kind == ListeningEnded {
+				t.Errorf("got %v, want nothing said of what was mended", event)
+			}
+		}
+		_ = ts.Close()
+	})
+}
+
+// A server that will not tell is reported, and asked again by Refresh.
+func TestListeningRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		l.refuse = true
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		got := e.take()
+		if len(got) != 1 || got[0].Kind != ListeningEnded || got[0].Server != "p" {
+			t.Fatalf("got %v, want the end of listening", got)
+		}
+		if rpc, ok := errors.AsType[*mcpclient.RPCError](got[0].Err); !ok || rpc.Code != mcpclient.CodeMethodNotFound {
+			t.Errorf("got %v, want the server's answer", got[0].Err)
+		}
+		l.mu.Lock()
+		l.refuse = false
+		l.mu.Unlock()
+		if err := ts.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := l.count("tools/list"); n != 2 {
+			t.Errorf("got %d lists, want 2: Refresh asks whatever is cached", n)
+		}
+		l.offer("b")
+		l.tell(t, "tools")
+		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}, Removed: []string{"a"}})
+		_ = ts.Close()
+	})
+}
+
+// A server that takes its time to agree delays the opening by a second, and
+// what changed meanwhile is caught up with.
+func TestListeningAgreedLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		l.mute = true
+		start := time.Now()
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		if waited := time.Since(start); waited != agreeWait {
+			t.Errorf("got the toolset after %v, want it after %v", waited, agreeWait)
+		}
+		l.offer("b")
+		if err := l.agree(t); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		_ = ts.Close()
+	})
+}
+
+// The end of the connection ends the listening, which is told.
+func TestListeningEndsWithTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		_ = l.conn.Close()
+		got := e.take()
+		if len(got) != 1 || got[0].Kind != ListeningEnded || got[0].Err == nil {
+			t.Errorf("got %v, want the end of listening", got)
+		}
+		_ = ts.Close()
+		wantEvents(t, &e)
+	})
+}
+
+// A server that tells of changes all the time is neither asked nor reported all
+// the time.
+func TestListeningIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		l := newListener(t, "a")
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		for range 1000 {
+			l.tell(t, "prompts")
+			l.tell(t, "tools")
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := len(e.take()); n < 5 || n > 11 {
+			t.Errorf("got %d events in 10 s, want at most one a second", n)
+		}
+		if n := l.count("tools/list"); n < 5 || n > 11 {
+			t.Errorf("got %d lists in 10 s, want at most one a second", n)
+		}
+		_ = ts.Close()
+	})
+}
+
+// The official SDK's server over HTTP: its announcements are heard, also after
+// the network failed.
+func TestListeningOverHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		p := newPeer().tool("a", object, echo)
+		web := memhttp.New(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.Server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+		defer web.Close()
+		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}})
+		if got := ts.Servers()[0].Client.Server().Revision; got != mcpclient.Revision20260728 {
+			t.Fatalf("got revision %s, want the modern era", got)
+		}
+		p.tool("b", object, echo)
+		time.Sleep(time.Second) // the SDK gathers changes before it tells
+		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
+
+		web.Drop()
+		synctest.Wait()
+		p.RemoveTools("a") // told to nobody
+		time.Sleep(time.Minute)
+		wantEvents(t, &e, Event{Server: "p", Removed: []string{"a"}})
+		p.tool("c", object, echo)
+		time.Sleep(time.Second)
+		wantEvents(t, &e, Event{Server: "p", Added: []string{"c"}})
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"b", "c"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		_ = ts.Close()
+	})
+}
