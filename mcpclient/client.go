@@ -84,8 +84,10 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
+		err = c.scrubbed(err)
+		c.farewell(min(c.opts.CloseTimeout, hastyFarewell))
 		_ = c.shut()
-		return nil, fmt.Errorf("connect: %w", c.scrubbed(err))
+		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return c, nil
 }
@@ -135,7 +137,7 @@ func (c *Client) Close() error {
 	c.leaving = true
 	c.mu.Unlock()
 	if first {
-		c.farewell()
+		c.farewell(c.opts.CloseTimeout)
 	}
 	<-c.left
 	if err := c.shut(); err != nil {
@@ -144,13 +146,20 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// hastyFarewell bounds the farewell of a Connect that fails, maybe because its
+// context has ended.
+const hastyFarewell = 500 * time.Millisecond
+
 // farewell ends the session on the server where the transport has one.
-func (c *Client) farewell() {
+func (c *Client) farewell(within time.Duration) {
 	defer close(c.left)
 	l := c.link.Load()
+	if l == nil { // nothing was dialed
+		return
+	}
 	l.calls.Close(ErrClosed)
 	if l.exchange != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil))
 	}
