@@ -89,8 +89,9 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
+		err = c.scrubbed(err)
 		c.discard(ctx)
-		return nil, fmt.Errorf("connect: %w", c.scrubbed(err))
+		return nil, fmt.Errorf("connect: %w", err)
 	}
 	return c, nil
 }

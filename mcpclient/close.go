@@ -48,12 +48,17 @@ func (c *Client) Close() error {
 // leave ends the session on the server where there is one, and then the rest.
 func (c *Client) leave() {
 	defer close(c.left)
-	if l := c.link.Load(); l.exchange != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.CloseTimeout)
-		l.exchange.endSession(ctx, c.current().header(nil))
-		cancel()
-	}
+	c.farewell(c.opts.CloseTimeout)
 	c.closeErr = c.shut()
+}
+
+// farewell ends the session on the server where there is one.
+func (c *Client) farewell(within time.Duration) {
+	if l := c.link.Load(); l != nil && l.exchange != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), within)
+		defer cancel()
+		l.exchange.endSession(ctx, c.current().header(nil))
+	}
 }
 
 // shut ends everything, and waits for all but handlers.
@@ -83,6 +88,7 @@ func (c *Client) discard(ctx context.Context) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		c.farewell(min(c.opts.CloseTimeout, connectGrace))
 		_ = c.shut()
 		c.await(&c.handlers, "a handler")
 	}()

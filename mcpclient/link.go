@@ -204,30 +204,38 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 	return true, response, err
 }
 
-// converse makes an exchange and waits for the response to its request.
+// converse makes an exchange and waits for the response to its request. Progress
+// may come over the standalone stream while the exchange says nothing: a caller
+// who asked for it waits for both.
 func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
-	note := func(params json.RawMessage) { tellProgress(o.progress, params) }
+	if o.progress == nil {
+		l.swap(ctx, c, call, m)
+		response, err, _ := call.Response()
+		return true, response, err
+	}
+	if !c.start(&c.own, func() { l.swap(ctx, c, call, m) }) {
+		return false, jsonrpc.Message{}, ErrClosed
+	}
+	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return true, response, err
+}
+
+// swap makes an exchange, at whose end the call has its response or an error.
+func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing) {
 	answered := false
 	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
 		answered = l.receive(c, data, call)
-		call.Notes(note)
 		return answered
 	})
-	for {
-		call.Notes(note)
-		response, callErr, ok := call.Response()
-		switch {
-		case ok:
-			return true, response, callErr
-		case answered: // a notice came meanwhile over the standalone stream
-			continue
-		case c.ctx.Err() != nil:
-			err = ErrClosed
-		case err == nil:
-			err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
-		}
-		return true, jsonrpc.Message{}, err
+	switch {
+	case answered:
+		return
+	case c.ctx.Err() != nil:
+		err = ErrClosed
+	case err == nil:
+		err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
 	}
+	l.calls.Fail(call.ID, err)
 }
 
 // finish forgets a call and ends what is still being answered for it. A server

@@ -138,13 +138,16 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	c.notices.add(c, m)
 }
 
-// rpcError reads the error of a response. Its message is without what scrub takes
-// out; its data is as it came.
+// rpcError reads the error of a response, without what scrub takes out. The URLs
+// that a person is to visit stay whole: some name the session.
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e := new(RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {
 		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
 	}
 	e.Message = scrub(e.Message)
+	if e.Code != CodeURLElicitationNeeded {
+		e.Data = scrubJSON(e.Data, scrub)
+	}
 	return e
 }

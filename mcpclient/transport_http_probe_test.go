@@ -158,7 +158,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"isError":%q}}`, r.Header.Get("Test-Id"), echo)
 		},
 		"error": func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, r.Header.Get("Test-Id"), echo)
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q,"data":{"echo":[%q],%q:1}}}`, r.Header.Get("Test-Id"), echo, echo, echo)
 		},
 		"error object": func(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":%q}`, r.Header.Get("Test-Id"), echo)
@@ -204,7 +204,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
 				}
 				if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok {
-					text += "\n" + rpc.Message
+					text += "\n" + rpc.Message + string(rpc.Data)
 				}
 				for _, secret := range secrets {
 					if strings.Contains(text, secret) {

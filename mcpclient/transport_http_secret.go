@@ -1,8 +1,10 @@
 package mcpclient
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,6 +58,52 @@ func (l *link) scrub(text string) string {
 		return s.scrub(text)
 	}
 	return text
+}
+
+// scrubJSON is JSON without what scrub takes out of its names, strings and
+// numbers, however they are escaped.
+func scrubJSON(raw json.RawMessage, scrub func(string) string) json.RawMessage {
+	var out []byte // nil while nothing had to go
+	kept := 0      // raw[:kept] is in out
+	for i := 0; i < len(raw); {
+		end := i + scalar(raw[i:])
+		var text any
+		if end > i+1 && json.Unmarshal(raw[i:end], &text) == nil {
+			s, ok := text.(string)
+			if !ok {
+				s = string(raw[i:end])
+			}
+			if clean := scrub(s); clean != s {
+				out = jsonrpc.AppendString(append(out, raw[kept:i]...), clean)
+				kept = end
+			}
+		}
+		i = end
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[kept:]...)
+}
+
+// scalar is the length of the string, number or literal that valid JSON begins
+// with, 1 for anything else.
+func scalar(raw []byte) int {
+	if raw[0] != '"' {
+		if n := bytes.IndexAny(raw, "{}[]:,\" \t\r\n"); n >= 0 {
+			return max(n, 1)
+		}
+		return len(raw)
+	}
+	for i := 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
 }
 
 // maxScrubbed bounds the text that is looked through for secrets before it is

@@ -2,14 +2,20 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -197,6 +203,123 @@ func TestHTTPConn(t *testing.T) {
 		}
 		if err := conn.Send(t.Context(), []byte(`{}`)); !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("got %v over a closed connection, want ErrClosed", err)
+		}
+	})
+}
+
+// A session that began before Connect failed is ended, also when nobody waits
+// for that any more.
+func TestConnectFailsInSession(t *testing.T) {
+	for name, test := range map[string]struct {
+		initialized, deleted http.HandlerFunc
+		want                 time.Duration
+	}{
+		"refused": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, nil, 0},
+		"silent":  {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, time.Second},
+		"silent to the end": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan string, 10)
+				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					var m message
+					_ = json.NewDecoder(r.Body).Decode(&m)
+					switch {
+					case r.Method == http.MethodDelete:
+						ended <- r.Header.Get("Mcp-Session-Id")
+						if test.deleted != nil {
+							test.deleted(w, r)
+						}
+					case m.Method == "initialize":
+						w.Header().Set("Mcp-Session-Id", "s-1")
+						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+					default:
+						test.initialized(w, r)
+					}
+				}))
+				defer s.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				o := legacy()
+				start := time.Now()
+				if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o); err == nil {
+					t.Error("got a client, want an error")
+				}
+				if took := time.Since(start); took != test.want {
+					t.Errorf("Connect took %v, want %v", took, test.want)
+				}
+				select {
+				case id := <-ended:
+					if id != "s-1" || len(ended) > 0 {
+						t.Errorf("the session %q was ended, want s-1, once", id)
+					}
+				default:
+					t.Error("the session was not ended")
+				}
+			})
+		})
+	}
+}
+
+// callHere calls a tool that reports progress, each notice to note with the stack
+// that it is told on.
+//
+//go:noinline
+func callHere(t *testing.T, c *mcpclient.Client, note func(p mcpclient.Progress, stack string)) {
+	callText(t, t.Context(), c, "slow", "slow", mcpclient.WithProgress(func(p mcpclient.Progress) { note(p, string(debug.Stack())) }))
+}
+
+// Progress over the standalone stream is told while the call is under way, on
+// the goroutine that made it, in order with that of the response.
+func TestProgressOverStandaloneStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		standalone := make(chan string)
+		told := make(chan float64)
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			say := stream(w)
+			if r.Method == http.MethodGet {
+				for notice := range standalone {
+					say(notice)
+				}
+				return
+			}
+			for i := 1; i <= 6; i++ {
+				notice := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i)
+				if i%2 == 0 {
+					say(notice)
+				} else {
+					standalone <- notice
+				}
+				if got := <-told; got != float64(i) {
+					t.Errorf("got progress %v, want %d before the answer", got, i)
+				}
+			}
+			for i := 7; i <= 9; i++ { // which nobody waits for
+				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
+			}
+			say(answerTo(m))
+		})
+		defer close(standalone)
+		o := legacy()
+		o.OnNotification = func(*mcpclient.Notification) {} // so that Connect waits for the stream
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		var got []float64
+		callHere(t, c, func(p mcpclient.Progress, stack string) {
+			got = append(got, p.Progress)
+			if !strings.Contains(stack, "callHere") {
+				t.Errorf("told on another goroutine:\n%s", stack)
+			}
+			if p.Progress <= 6 {
+				told <- p.Progress
+			}
+		})
+		if diff := cmp.Diff([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, got); diff != "" {
+			t.Errorf("progress, got +, want -:\n%s", diff)
 		}
 	})
 }

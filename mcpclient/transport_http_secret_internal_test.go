@@ -1,0 +1,47 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// However a server writes a secret, data is JSON without it, and what has none
+// stays as it came.
+func TestScrubJSON(t *testing.T) {
+	scrub := func(s string) string {
+		for _, secret := range []string{"a/secret+key", "123456789"} {
+			s = strings.ReplaceAll(s, secret, "[secret]")
+		}
+		return s
+	}
+	for _, test := range []struct{ in, want string }{
+		{`{"a": [1, "x\/\u0041", true, null, -1.5e3], "b":{} }`, `{"a": [1, "x\/\u0041", true, null, -1.5e3], "b":{} }`},
+		{`"a/secret+key"`, `"[secret]"`},
+		{`"a\/secret+key"`, `"[secret]"`},
+		{`["the \u0061/secret+key\n","z"]`, `["the [secret]\n","z"]`},
+		{`{"a/secret+key":1,"n":"\\\"a/secret+key\\"}`, `{"[secret]":1,"n":"\\\"[secret]\\"}`},
+		{`{"n":123456789,"m":[123456789]}`, `{"n":"[secret]","m":["[secret]"]}`},
+		{`123456789`, `"[secret]"`},
+		{`1`, `1`},
+		{``, ``},
+	} {
+		got := string(scrubJSON(json.RawMessage(test.in), scrub))
+		if got != test.want || len(got) > 0 && !json.Valid([]byte(got)) {
+			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
+		}
+	}
+}
+
+func FuzzScrubJSON(f *testing.F) {
+	f.Add(`{"a":["secret",1,true,"\"\\"],"secret":{}}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		if !json.Valid([]byte(in)) {
+			return
+		}
+		got := scrubJSON(json.RawMessage(in), func(s string) string { return strings.ReplaceAll(s, "secret", "[-]") })
+		if !json.Valid(got) || strings.Contains(string(got), "secret") {
+			t.Errorf("%q: got %q", in, got)
+		}
+	})
+}
