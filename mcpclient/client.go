@@ -135,6 +135,18 @@ func (c *Client) Err() error {
 	return c.err
 }
 
+// AfterEnd runs fn, on a goroutine of its own, when the connection has ended, by
+// Close or by itself, with what [Client.Err] says. Close waits for it as for a
+// handler. It reports false, and fn is not run, when that has happened already.
+func (c *Client) AfterEnd(fn func(err error)) bool {
+	return c.start(&c.handlers, func() {
+		<-c.done
+		err := c.Err()
+		defer c.caught("AfterEnd", errPanicked, &err)
+		fn(err)
+	})
+}
+
 // ended is why nothing goes on any more, once the client is closing.
 func (c *Client) ended() error {
 	if err := c.Err(); err != nil {

@@ -465,3 +465,31 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 	}
 	users.Wait()
 }
+
+// AfterEnd tells of either end, and Close waits for what it runs.
+func TestAfterEnd(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				var ended error
+				if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
+					t.Error("got false before the end")
+				}
+				if err := c.Close(); err != nil || ended != mcpclient.ErrClosed {
+					t.Errorf("got %v, and told %v, want %v", err, ended, mcpclient.ErrClosed)
+				}
+				if c.AfterEnd(func(error) { t.Error("called after the end") }) {
+					t.Error("got true after the end")
+				}
+			})
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				told := make(chan error, 1)
+				c.AfterEnd(func(err error) { told <- err })
+				_ = p.conn.Close()
+				if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
+					t.Errorf("told %v, want ErrClosed and the cause", err)
+				}
+			})
+		})
+	}
+}

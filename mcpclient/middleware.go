@@ -166,7 +166,7 @@ func (c *Client) through(ctx context.Context, r *request, o *callOptions, send s
 			again.target, again.params, again.round = changed.target, changed.params, changed.round
 		}
 		got, err = send(ctx, &again, &seen)
-		return got, err
+		return got, c.scrubbed(err)
 	}
 	if raw, err = c.sending(ctx, q); err != nil {
 		return nil, err

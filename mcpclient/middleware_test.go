@@ -363,6 +363,31 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 	})
 }
 
+// No secret of the connection is in the errors that middleware gets.
+func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":%s}}}}`, m.ID, samplingParams)
+		})
+		o := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			return nil, errors.New("no model for secret-key")
+		})
+		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		d.read()
+		_, err = c.CallTool(t.Context(), "a", nil)
+		lines := d.read()
+		if err == nil || len(lines) != 2 || !strings.Contains(lines[1], "[secret]") || strings.Contains(lines[1], "secret-key") {
+			t.Errorf("got %v, and saw %q", err, lines)
+		}
+	})
+}
+
 // The stream of a subscription is a request that lasts; in the legacy era each
 // resource is one.
 func TestMiddlewareOfSubscription(t *testing.T) {
