@@ -19,6 +19,7 @@ type request struct {
 	params []byte // a JSON object without _meta, or nil
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
+	delays delays // by a server that asks for nothing but time
 
 	task    bool // the result may be a task, or it is about one
 	stays   bool // no notice tells that nobody waits for it any more
@@ -131,7 +132,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 		raw, err := c.mirrored(ctx, r, o)
 		if err != nil {
 			if err := c.visited(ctx, r, err); err != nil {
-				return nil, r.rounds, err
+				return nil, r.repeats(), err
 			}
 			again := *r
 			again.visited = true
@@ -140,7 +141,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 		}
 		again, err := c.current().settle(ctx, c, r, raw)
 		if err != nil || again == nil {
-			return raw, r.rounds, err
+			return raw, r.repeats(), err
 		}
 		r = again
 	}

@@ -97,7 +97,9 @@ type Options struct {
 	// and the progress notices that wait for one call. Default 1,024.
 	MaxNotifications int
 
-	// MaxRounds bounds the input_required rounds of one call. Default 10.
+	// MaxRounds bounds the rounds of one call in which the server asks for input.
+	// Default 10. A server that only puts a call off has a bound of its own: see
+	// [ErrPutOff].
 	MaxRounds int
 
 	// MaxPages bounds the pages of one list. Default 1,000.
