@@ -53,6 +53,12 @@ type Options struct {
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.
 	LogLevel LogLevel
 
+	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
+	// the modern era: when nothing came for as long, not even a comment that keeps
+	// it alive, it counts as broken and is opened again. Each time readers get
+	// [Stale]. Default 5 min; negative: no bound.
+	SubscriptionIdle time.Duration
+
 	// ElicitationWait is how long a call that needed a person to visit a URL
 	// (error -32042 of revision 2025-11-25) waits for the server's word that
 	// this is done, after the person agreed. Then the call is made once more.
@@ -136,6 +142,9 @@ func (o *Options) withDefaults() *Options {
 	setDefault(&out.MaxNotifications, 1024)
 	setDefault(&out.MaxRounds, 10)
 	setDefault(&out.MaxPages, 1000)
+	if out.SubscriptionIdle == 0 {
+		out.SubscriptionIdle = 5 * time.Minute
+	}
 	if out.ElicitationWait == 0 {
 		out.ElicitationWait = defaultDoneWait
 	}

@@ -142,7 +142,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 		return c.single(resp, deliver)
 	}
 	stream := &eventStream{conn: c, header: m.header}
-	body, err := stream.exchange(x.ctx, resp.Body, deliver)
+	body, err := stream.exchange(x.ctx, m.listened(resp.Body), deliver)
 	if err == nil {
 		c.drain(x, body)
 	}
