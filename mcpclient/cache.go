@@ -212,6 +212,7 @@ func (k *cache) invalidate(change Change) {
 		k.drop(func(key cacheKey, e *cached) bool {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
+	case TaskUpdated: // of which nothing is kept
 	default:
 		k.dropMethods("resources/read")
 	}

@@ -19,12 +19,15 @@ type request struct {
 	round  []byte // members that answer an input round, each with a comma after it
 	rounds int    // input rounds so far
 	call   int64  // the call that it belongs to, CallInfo.ID; 0 until that is known
+	delays delays // by a server that asks for nothing but time
 
 	task    bool // the result may be a task, or it is about one
 	stays   bool // no notice tells that nobody waits for it any more
 	lasting bool // the result may be one that was kept
 	byHand  bool // the caller answers input rounds
 	visited bool // it is made once more, after a person visited URLs
+
+	heard func() // called when the response says something, over HTTP
 
 	header    http.Header // that repeats arguments of a tool call
 	corrected bool        // header was made anew after the server had refused it
@@ -132,7 +135,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 		raw, err := c.mirrored(ctx, r, o)
 		if err != nil {
 			if err := c.visited(ctx, r, err); err != nil {
-				return nil, r.rounds, err
+				return nil, r.repeats(), err
 			}
 			again := *r
 			again.visited = true
@@ -141,7 +144,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 		}
 		again, err := c.current().settle(ctx, c, r, raw)
 		if err != nil || again == nil {
-			return raw, r.rounds, err
+			return raw, r.repeats(), err
 		}
 		r = again
 	}

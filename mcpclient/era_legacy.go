@@ -90,9 +90,17 @@ func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
 	settled := make(chan struct{})
 	heard := c.hear()
 	c.start(&c.own, func() {
-		open := sync.OnceFunc(func() { close(settled) })
+		settle := sync.OnceFunc(func() { close(settled) })
+		wasOpen := false
+		open := func(resumed bool) {
+			settle()
+			if wasOpen && !resumed {
+				c.subs.spread(Change{Kind: Stale})
+			}
+			wasOpen = true
+		}
 		err := l.exchange.listen(heard, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
-		open()
+		settle()
 		if err != nil && heard.Err() == nil {
 			c.streamEnded(err)
 		}

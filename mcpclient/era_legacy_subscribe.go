@@ -163,7 +163,7 @@ func (l *subscriptions) tell(uri string, watch bool) {
 func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
 	if m.Method == "notifications/elicitation/complete" {
 		c.visits.complete(m.Params)
-	} else if change, ok := changeOf(m); ok {
+	} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
 		c.subs.spread(change)
 	}
 }
@@ -173,10 +173,18 @@ func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Ca
 // "the URI ... might be a sub-resource of the one that the client subscribed to".
 func (l *subscriptions) spread(change Change) {
 	all := l.list()
-	exact := slices.ContainsFunc(all, func(s *Subscription) bool { return slices.Contains(s.asked.Resources, change.URI) })
+	exact := change.Kind == TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.names(change) })
 	for _, s := range all {
-		if change.Kind == Stale || s.asked.takes(change.Kind) && (!exact || slices.Contains(s.asked.Resources, change.URI)) {
+		if change.Kind == Stale || s.asked.takes(change.Kind) && (!exact || s.asked.names(change)) {
 			s.push(change)
 		}
 	}
+}
+
+// names reports whether a filter has the very resource or task of a change.
+func (f *SubscriptionFilter) names(change Change) bool {
+	if change.Kind == TaskUpdated {
+		return slices.Contains(f.Tasks, change.Task)
+	}
+	return slices.Contains(f.Resources, change.URI)
 }

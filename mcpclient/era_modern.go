@@ -169,19 +169,15 @@ func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.
 	return c.nextRound(ctx, r, questions, state)
 }
 
-// A request is repeated after a wait, which doubles, for a server that asked
-// nothing but to be asked again.
-const (
-	againDelay    = 250 * time.Millisecond
-	maxAgainDelay = 8 * time.Second
-)
-
 // nextRound answers the questions of one round. The state is echoed as it came:
 // "clients MUST NOT inspect, parse, modify, or make any assumptions about" it.
 func (c *Client) nextRound(ctx context.Context, r *request, questions, state json.RawMessage) (*request, error) {
 	next := *r
 	next.round = nil
-	if next.rounds++; next.rounds > c.opts.MaxRounds {
+	if questions != nil {
+		next.rounds++
+	}
+	if next.rounds > c.opts.MaxRounds {
 		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
 	}
 	var asked map[string]InputRequest
@@ -198,7 +194,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
 	}
 	if len(asked) == 0 {
-		if err := sleep(ctx, min(againDelay<<min(r.rounds, 10), maxAgainDelay)); err != nil {
+		if err := next.putOff(ctx); err != nil {
 			return nil, err
 		}
 	}

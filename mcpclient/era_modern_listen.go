@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -16,6 +17,9 @@ const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscripti
 // relisten is how long to wait before a broken stream is opened again. One that
 // held for as long as the longest wait was a good one.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
+
+// errIdle ends a stream on which nothing came for Options.SubscriptionIdle.
+var errIdle = errors.New("the stream of the subscription was silent for too long")
 
 var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
 
@@ -111,7 +115,12 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a := &listening{sub: s, cancel: cancel}
 	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
 	defer a.timer.Stop()
-	r := &request{method: "subscriptions/listen", params: params}
+	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
+	if idle := c.opts.SubscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
+		silence := time.AfterFunc(idle, func() { cancel(errIdle) })
+		defer silence.Stop()
+		r.heard = func() { silence.Reset(idle) }
+	}
 	c.number(r)
 	exchange := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 		return a.exchange(ctx, c, r, o)
@@ -161,7 +170,7 @@ func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc
 		return
 	}
 	change, changed := changeOf(m)
-	if !changed && m.Method != "notifications/subscriptions/acknowledged" {
+	if m.Method == legacyTaskNotice || !changed && m.Method != "notifications/subscriptions/acknowledged" {
 		return
 	}
 	var p struct {
@@ -220,4 +229,27 @@ func (l *link) listenCancelled(params json.RawMessage) {
 	if a := l.listeningTo(p.RequestID, nil); a != nil {
 		a.cancel(ErrSubscriptionEnded)
 	}
+}
+
+// heardBody tells whenever something was read from it: comments too, by which a
+// server keeps a stream alive.
+type heardBody struct {
+	io.ReadCloser
+	heard func()
+}
+
+func (b *heardBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.heard()
+	}
+	return n, err
+}
+
+// listened is the body of a response, as the one who sent the request hears it.
+func (m *outgoing) listened(body io.ReadCloser) io.ReadCloser {
+	if m.heard == nil {
+		return body
+	}
+	return &heardBody{body, m.heard}
 }

@@ -47,9 +47,14 @@ var (
 	// repeated a cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")
 
-	// ErrTooManyRounds marks a call that the server interrupted with
-	// input_required more than [Options.MaxRounds] times.
+	// ErrTooManyRounds marks a call in which the server asked for input more than
+	// [Options.MaxRounds] times.
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
+
+	// ErrPutOff marks a call that a modern server kept putting off: it asked for
+	// nothing but to be called again, for 5 min or 32 times. What it was busy with
+	// is not known. A call [WithInputByHand] is not put off without its caller.
+	ErrPutOff = errors.New("mcpclient: the server keeps putting the call off")
 )
 
 // Error codes of JSON-RPC and of the protocol.

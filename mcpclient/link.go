@@ -40,8 +40,9 @@ type exchanger interface {
 	post(ctx context.Context, m *outgoing) error
 
 	// listen gives deliver the messages of the server's standalone stream until
-	// ctx ends or the server has none. It calls open whenever the stream is open.
-	listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error
+	// ctx ends or the server has none. It calls open whenever the stream is open;
+	// resumed says that the server was asked to go on where it had ended.
+	listen(ctx context.Context, header http.Header, open func(resumed bool), deliver func([]byte)) error
 
 	// endSession ends all exchanges, then the session on the server, if there
 	// is one.
@@ -55,7 +56,8 @@ type exchanger interface {
 type outgoing struct {
 	body         []byte
 	header       http.Header
-	opensSession bool // the response may name a session
+	opensSession bool   // the response may name a session
+	heard        func() // called when something of the response comes, if set
 }
 
 // dial opens the connection and starts to read it.
@@ -186,7 +188,7 @@ const keptBody = 16 << 10
 func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
 	if l.exchange != nil {
 		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
-		return l.converse(ctx, c, call, &outgoing{body: body, header: e.header(r), opensSession: r.method == "initialize"}, o)
+		return l.converse(ctx, c, call, &outgoing{body: body, header: e.header(r), opensSession: r.method == "initialize", heard: r.heard}, o)
 	}
 	body := bodies.Get().(*[]byte)
 	*body = e.encode((*body)[:0], call.ID, r, o)

@@ -74,6 +74,12 @@ type Options struct {
 	// (modern era). They arrive at OnNotification. Default: nothing is asked.
 	LogLevel LogLevel
 
+	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
+	// the modern era: when nothing came for as long, not even a comment that keeps
+	// it alive, it counts as broken and is opened again. Each time readers get
+	// [Stale]. Default 5 min; negative: no bound.
+	SubscriptionIdle time.Duration
+
 	// ElicitationWait is how long a call that needed a person to visit a URL
 	// (error -32042 of revision 2025-11-25) waits for the server's word that
 	// this is done, after the person agreed. Then the call is made once more.
@@ -118,7 +124,9 @@ type Options struct {
 	// and the progress notices that wait for one call. Default 1,024.
 	MaxNotifications int
 
-	// MaxRounds bounds the input_required rounds of one call. Default 10.
+	// MaxRounds bounds the rounds of one call in which the server asks for input.
+	// Default 10. A server that only puts a call off has a bound of its own: see
+	// [ErrPutOff].
 	MaxRounds int
 
 	// MaxPages bounds the pages of one list. Default 1,000.
@@ -155,6 +163,9 @@ func (o *Options) withDefaults() *Options {
 	setDefault(&out.MaxNotifications, 1024)
 	setDefault(&out.MaxRounds, 10)
 	setDefault(&out.MaxPages, 1000)
+	if out.SubscriptionIdle == 0 {
+		out.SubscriptionIdle = 5 * time.Minute
+	}
 	if out.ElicitationWait == 0 {
 		out.ElicitationWait = defaultDoneWait
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -38,7 +39,38 @@ type InputRequired struct {
 	// State is the server's, to be given back as it is. It may be a secret.
 	State json.RawMessage `json:"requestState,omitempty"`
 
-	Rounds int `json:"rounds"` // so far, this one included
+	Rounds int `json:"rounds"` // that asked something so far, this one included
+}
+
+// A server that asks nothing but to be asked again, as one does that has too much
+// to do, is asked after a wait that doubles.
+const (
+	againDelay    = 250 * time.Millisecond
+	maxAgainDelay = 8 * time.Second
+	maxPutOff     = 5 * time.Minute // that a call is put off in all
+	maxDelays     = 32              // and how often
+)
+
+// delays is how a server has put a call off so far.
+type delays struct {
+	n     int
+	since time.Time
+}
+
+// repeats is how often the server had a request made again.
+func (r *request) repeats() int { return r.rounds + r.delays.n }
+
+// putOff waits before a request is made again that the server has put off.
+func (r *request) putOff(ctx context.Context) error {
+	d := &r.delays
+	if d.n == 0 {
+		d.since = time.Now()
+	}
+	wait := min(againDelay<<min(d.n, 10), maxAgainDelay)
+	if d.n++; d.n > maxDelays || time.Since(d.since)+wait > maxPutOff {
+		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrPutOff, d.n, time.Since(d.since).Round(time.Millisecond))
+	}
+	return sleep(ctx, wait)
 }
 
 // InputRequest is one question of an [InputRequired].

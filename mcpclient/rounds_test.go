@@ -129,9 +129,10 @@ func TestInputByHandOfOthers(t *testing.T) {
 			t.Error(err)
 		}
 
+		roots := map[string]any{"ws": json.RawMessage(`{"roots":[]}`)}
 		_, err = c.CallTool(ctx, "t", nil, byHand)
-		_, err = c.ContinueTool(ctx, round(t, err), nil, byHand)
-		if _, err = c.ContinueTool(ctx, round(t, err), nil, byHand); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+		_, err = c.ContinueTool(ctx, round(t, err), roots, byHand)
+		if _, err = c.ContinueTool(ctx, round(t, err), roots, byHand); !errors.Is(err, mcpclient.ErrTooManyRounds) {
 			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
 		}
 	}}})
@@ -154,4 +155,49 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 			call.Wait()
 		}
 	})
+}
+
+// A server that puts a call off asks for no input, and may do so more often than
+// it may ask.
+func TestPutOff(t *testing.T) {
+	opts := modern()
+	opts.MaxRounds = 1
+	playAll(t, []conversation{{name: "put_off_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		start := time.Now()
+		callText(t, ctx, c, "t", "done")
+		if waited, want := time.Since(start), (250+500+1000)*time.Millisecond; waited != want {
+			t.Errorf("got waits of %v, want %v", waited, want)
+		}
+	}}})
+}
+
+// The bound of that is a number and a time.
+func TestPutOffForEver(t *testing.T) {
+	for name, test := range map[string]struct {
+		busy time.Duration // before each answer
+		want time.Duration
+		text string
+	}{
+		"prompt": {0, 223750 * time.Millisecond, "33 times within 3m43.75s"},
+		"slow":   {time.Minute, 6*time.Minute + 7750*time.Millisecond, "6 times within 5m7.75s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					for m := range p.inbox {
+						time.Sleep(test.busy)
+						p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, m.ID)
+					}
+				}()
+				start := time.Now()
+				_, err := c.CallTool(t.Context(), "t", nil)
+				if !errors.Is(err, mcpclient.ErrPutOff) || errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), test.text) {
+					t.Errorf("got %v, want ErrPutOff and %q", err, test.text)
+				}
+				if took := time.Since(start); took != test.want {
+					t.Errorf("it took %v, want %v", took, test.want)
+				}
+			})
+		})
+	}
 }

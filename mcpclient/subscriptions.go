@@ -22,10 +22,11 @@ type SubscriptionFilter struct {
 	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
 	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // of resources and templates
 	Resources            []string `json:"resourceSubscriptions,omitempty"`
+	Tasks                []string `json:"taskIds,omitempty"` // of servers with tasks, in either design
 }
 
 func (f *SubscriptionFilter) empty() bool {
-	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0 && len(f.Tasks) == 0
 }
 
 // takes reports whether a change is one that f asks for.
@@ -37,6 +38,8 @@ func (f *SubscriptionFilter) takes(kind ChangeKind) bool {
 		return f.PromptsListChanged
 	case ResourcesChanged:
 		return f.ResourcesListChanged
+	case TaskUpdated:
+		return len(f.Tasks) > 0
 	}
 	return len(f.Resources) > 0
 }
@@ -50,6 +53,7 @@ const (
 	PromptsChanged   ChangeKind = "prompts"   // the list of prompts
 	ResourcesChanged ChangeKind = "resources" // the lists of resources and of templates
 	ResourceUpdated  ChangeKind = "resource"  // the resource at URI
+	TaskUpdated      ChangeKind = "task"      // the task with the id Task: see [Task.Poll]
 
 	// Stale says that anything subscribed to may have changed: the server could
 	// not be heard for a while, or more changed than is kept for a slow reader.
@@ -60,10 +64,18 @@ const (
 type Change struct {
 	Kind ChangeKind
 	URI  string // of ResourceUpdated: the resource subscribed to, or one that is part of it
+	Task string // of TaskUpdated
 }
 
-// maxChangeURI bounds the URI that a change keeps; a longer one is Stale.
+// maxChangeURI bounds the URI that a change keeps, and the id of a task; a longer
+// one is Stale.
 const maxChangeURI = 8 << 10
+
+// The notices of tasks, one of which each era has.
+const (
+	legacyTaskNotice = "notifications/tasks/status"
+	modernTaskNotice = "notifications/tasks"
+)
 
 // changeOf reads a notification that is about a change.
 func changeOf(m jsonrpc.Message) (change Change, ok bool) {
@@ -85,6 +97,17 @@ func changeOf(m jsonrpc.Message) (change Change, ok bool) {
 			return Change{Kind: Stale}, true
 		}
 		return Change{Kind: ResourceUpdated, URI: p.URI}, true
+	case legacyTaskNotice, modernTaskNotice:
+		var p struct {
+			ID string `json:"taskId"`
+		}
+		if json.Unmarshal(m.Params, &p) != nil || p.ID == "" {
+			return Change{}, false
+		}
+		if len(p.ID) > maxChangeURI {
+			return Change{Kind: Stale}, true
+		}
+		return Change{Kind: TaskUpdated, Task: p.ID}, true
 	}
 	return Change{}, false
 }
@@ -120,10 +143,12 @@ type Subscription struct {
 // be asked for again now and then.
 //
 // In the modern era a subscription is one subscriptions/listen, which is issued
-// again, ever more slowly, when its stream breaks; the changes that were missed
-// become one [Stale]. In the legacy era it is resources/subscribe for each
-// resource, and the notices of lists that come unasked; two subscriptions to
-// the same resource share one.
+// again, ever more slowly, when its stream breaks or is silent for too long (see
+// [Options.SubscriptionIdle]); the changes that were missed become one [Stale].
+// In the legacy era it is resources/subscribe for each resource, and the notices
+// of lists and tasks that come unasked; two subscriptions to the same resource
+// share one. Over HTTP those come on the standalone stream: when that was
+// interrupted, and the server has no means to resume it, they become [Stale].
 func (c *Client) Subscribe(ctx context.Context, filter SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
 	if err != nil {
@@ -165,6 +190,12 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	return s, nil
 }
 
+// sorted is the filter with each resource and each task once.
+func (f SubscriptionFilter) sorted() SubscriptionFilter {
+	f.Resources, f.Tasks = distinct(f.Resources), distinct(f.Tasks)
+	return f
+}
+
 // notified is the part of a filter that the server declares to notify of.
 func (s *ServerCapabilities) notified(f SubscriptionFilter) SubscriptionFilter {
 	out := SubscriptionFilter{
@@ -174,16 +205,17 @@ func (s *ServerCapabilities) notified(f SubscriptionFilter) SubscriptionFilter {
 	if s.Resources != nil {
 		out.ResourcesListChanged = f.ResourcesListChanged && s.Resources.ListChanged
 		if s.Resources.Subscribe {
-			out.Resources = f.sorted().Resources
+			out.Resources = distinct(f.Resources)
 		}
+	}
+	if _, ok := s.Extensions[tasksExtension]; ok || s.Tasks != nil {
+		out.Tasks = distinct(f.Tasks)
 	}
 	return out
 }
 
-// sorted is the filter with each resource once.
-func (f SubscriptionFilter) sorted() SubscriptionFilter {
-	f.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
-	return f
+func distinct(all []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
 // Filter is what the server agreed to tell of.
@@ -191,7 +223,7 @@ func (s *Subscription) Filter() SubscriptionFilter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := *s.granted
-	f.Resources = slices.Clone(f.Resources)
+	f.Resources, f.Tasks = slices.Clone(f.Resources), slices.Clone(f.Tasks)
 	return f
 }
 

@@ -159,7 +159,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
 		s := &eventStream{conn: c, header: m.header}
-		return s.exchange(x, resp.Body, deliver)
+		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return c.single(resp, deliver)

@@ -194,7 +194,7 @@ func permanent(err error) bool {
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
-func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), deliver func([]byte)) error {
+func (c *httpConn) listen(ctx context.Context, header http.Header, open func(resumed bool), deliver func([]byte)) error {
 	x := c.exchanges.begin(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header}
@@ -204,7 +204,7 @@ func (c *httpConn) listen(ctx context.Context, header http.Header, open func(), 
 		case x.ctx.Err() != nil:
 			return nil
 		case err == nil:
-			open()
+			open(s.lastID != "")
 			wasOpen = true
 			s.listen(body, deliver)
 			s.ended()

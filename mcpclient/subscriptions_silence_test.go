@@ -1,0 +1,162 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A stream on which nothing comes any more is opened again; comments are enough
+// to keep it.
+func TestSilentSubscription(t *testing.T) {
+	for name, test := range map[string]struct {
+		idle  time.Duration // an option
+		alive time.Duration // for which comments come, every minute
+		after time.Duration // the opening of the second stream; 0 for none in an hour
+	}{
+		"silent":      {0, 0, 5 * time.Minute},
+		"then silent": {0, 20 * time.Minute, 25 * time.Minute},
+		"alive":       {0, 2 * time.Hour, 0},
+		"own bound":   {time.Minute + time.Second, 2 * time.Minute, 3*time.Minute + time.Second},
+		"no bound":    {-1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opened := make(chan time.Time, 100)
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					m := messageOf(t, raw)
+					if m.Method == "server/discover" {
+						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
+						return
+					}
+					start := time.Now()
+					opened <- start
+					stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+					for comment := time.Tick(time.Minute); ; {
+						select {
+						case <-comment:
+							if time.Since(start) <= test.alive {
+								_, _ = io.WriteString(w, ": alive\n\n")
+								w.(http.Flusher).Flush()
+							}
+						case <-r.Context().Done():
+							return
+						}
+					}
+				}))
+				defer server.Close()
+				o := modern()
+				o.SubscriptionIdle = test.idle
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				s := subscribed(t, t.Context(), c, onTools)
+				first := <-opened
+				if test.after == 0 {
+					time.Sleep(time.Hour)
+					wantNoChange(t, s)
+					if len(opened) > 0 {
+						t.Error("the stream was opened again")
+					}
+					return
+				}
+				wantChanges(t, s, stale)
+				if took := (<-opened).Sub(first); took < test.after || took > test.after+time.Second {
+					t.Errorf("the stream was opened again after %v, want %v and up to 1 s", took, test.after)
+				}
+			})
+		})
+	}
+}
+
+// The standalone stream of a legacy server may have missed something when it
+// comes back, unless the server can go on where it had ended.
+func TestStandaloneStreamMissedSomething(t *testing.T) {
+	for _, resumable := range []bool{false, true} {
+		t.Run(fmt.Sprint(resumable), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cut := make(chan struct{})
+				var opened atomic.Int32
+				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					switch {
+					case r.Method == http.MethodGet:
+						w.Header().Set("Content-Type", "text/event-stream")
+						if resumable {
+							_, _ = fmt.Fprintf(w, "id: %d\n\n", opened.Load())
+						}
+						w.(http.Flusher).Flush()
+						opened.Add(1)
+						select {
+						case <-cut:
+						case <-r.Context().Done():
+						}
+					case messageOf(t, raw).Method == "initialize":
+						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, messageOf(t, raw).ID)
+					default:
+						w.WriteHeader(http.StatusAccepted)
+					}
+				}))
+				defer s.Close()
+				o := legacy()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				sub := subscribed(t, t.Context(), c, onTools)
+				synctest.Wait()
+				wantNoChange(t, sub) // the first opening misses nothing
+				cut <- struct{}{}
+				time.Sleep(time.Minute)
+				if opened.Load() != 2 {
+					t.Errorf("the stream was opened %d times, want twice", opened.Load())
+				}
+				if resumable {
+					wantNoChange(t, sub)
+				} else {
+					wantChanges(t, sub, stale)
+				}
+			})
+		})
+	}
+}
+
+// A subscription may be to tasks, of which each era tells in its own way.
+func TestSubscribeToTasks(t *testing.T) {
+	play := func(t *testing.T, c *mcpclient.Client) {
+		s := subscribed(t, t.Context(), c, mcpclient.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
+		if diff := cmp.Diff(mcpclient.SubscriptionFilter{Tasks: []string{"t1", "t2"}}, s.Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+		wantChanges(t, s,
+			mcpclient.Change{Kind: mcpclient.TaskUpdated, Task: "t2"},
+			mcpclient.Change{Kind: mcpclient.TaskUpdated, Task: "t1"}, stale)
+		wantNoChange(t, s)
+		_ = s.Close()
+	}
+	for name, opts := range eras() {
+		playAll(t, []conversation{{name: "subscribe_tasks_" + name, way: "pipe", opts: opts, play: func(t *testing.T, _ context.Context, c *mcpclient.Client) { play(t, c) }}})
+	}
+}
+
+func messageOf(t *testing.T, raw []byte) (m message) {
+	if len(raw) > 0 && json.Unmarshal(raw, &m) != nil {
+		t.Errorf("the client sent %q", raw)
+	}
+	return m
+}
