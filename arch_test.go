@@ -26,11 +26,12 @@ var layers = []struct {
 	{"internal/backoff", nil},
 	{"internal/memhttp", nil},
 	{"internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
+	{"internal/uritemplate", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "github.com/kaptinlin/jsonschema"}},
 	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
-	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "github.com/yosida95/uritemplate/v3"}},
+	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/uritemplate"}},
 	{"mcpclient/config", []string{"mcpclient"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/yosida95/uritemplate/v3"
-
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/uritemplate"
 )
 
 // Resource is something that a server lets its clients read.
@@ -39,19 +38,12 @@ type ResourceTemplate struct {
 }
 
 // Expand fills the template's variables. A variable without a value expands to
-// nothing, as RFC 6570 says.
+// nothing, as RFC 6570 says. A template over 8 KiB is an error, and so is an
+// expansion over 1 MiB.
 func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
-	tmpl, err := uritemplate.New(t.URITemplate)
+	uri, err := uritemplate.Expand(t.URITemplate, values)
 	if err != nil {
-		return "", fmt.Errorf("expand %q: %w", t.URITemplate, err)
-	}
-	vars := uritemplate.Values{}
-	for k, v := range values {
-		vars.Set(k, uritemplate.String(v))
-	}
-	uri, err := tmpl.Expand(vars)
-	if err != nil {
-		return "", fmt.Errorf("expand %q: %w", t.URITemplate, err)
+		return "", fmt.Errorf("expand %q: %w", cut(t.URITemplate), err)
 	}
 	return uri, nil
 }

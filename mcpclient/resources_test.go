@@ -16,6 +16,7 @@ func TestExpand(t *testing.T) {
 		{"file:///{path}", map[string]string{"path": "a b/c"}, "file:///a%20b%2Fc"},
 		{"file:///{+path}{?q}", map[string]string{"path": "a/c", "q": "x&y"}, "file:///a/c?q=x%26y"},
 		{"file:///{path}", nil, "file:///"},
+		{"file:///{path}", map[string]string{"path": "käse"}, "file:///k%C3%A4se"},
 		{"file:///fixed", map[string]string{"unused": "x"}, "file:///fixed"},
 	} {
 		got, err := (&mcpclient.ResourceTemplate{URITemplate: test.template}).Expand(test.values)

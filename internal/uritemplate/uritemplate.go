@@ -1,0 +1,179 @@
+// Package uritemplate expands URI templates (RFC 6570, all levels) that a peer
+// wrote, with values that are strings.
+package uritemplate
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds, in bytes.
+const (
+	MaxTemplate  = 8 << 10
+	MaxExpansion = 1 << 20
+)
+
+// operator is how the values of an expression are joined and encoded: RFC 6570,
+// appendix A.
+type operator struct {
+	first, sep string
+	named      bool
+	ifEmpty    string // after the name of an empty value
+	reserved   bool   // reserved characters are left as they are
+}
+
+// operatorOf returns the operator that begins an expression, and its length.
+func operatorOf(expression string) (op operator, size int, err error) {
+	switch expression[0] {
+	case '+':
+		return operator{sep: ",", reserved: true}, 1, nil
+	case '#':
+		return operator{first: "#", sep: ",", reserved: true}, 1, nil
+	case '.', '/':
+		return operator{first: expression[:1], sep: expression[:1]}, 1, nil
+	case ';':
+		return operator{first: ";", sep: ";", named: true}, 1, nil
+	case '?', '&':
+		return operator{first: expression[:1], sep: "&", named: true, ifEmpty: "="}, 1, nil
+	case '=', ',', '!', '@', '|':
+		return operator{}, 0, fmt.Errorf("the operator %q is reserved", expression[0])
+	}
+	return operator{sep: ","}, 0, nil
+}
+
+// Expand fills in the variables of a template. One without a value expands to
+// nothing. What is not allowed in a URI is percent-encoded as UTF-8.
+func Expand(template string, values map[string]string) (string, error) {
+	if len(template) > MaxTemplate {
+		return "", fmt.Errorf("a template of %d bytes, more than %d", len(template), MaxTemplate)
+	}
+	var out []byte
+	for template != "" {
+		literal, rest, found := strings.Cut(template, "{")
+		if strings.Contains(literal, "}") {
+			return "", errors.New(`a "}" without a "{"`)
+		}
+		out = appendEncoded(out, literal, true)
+		if template = rest; !found {
+			break
+		}
+		expression, rest, closed := strings.Cut(template, "}")
+		if !closed {
+			return "", errors.New(`a "{" without a "}"`)
+		}
+		var err error
+		if out, err = appendExpression(out, expression, values); err != nil {
+			return "", err
+		}
+		template = rest
+	}
+	return string(out), nil
+}
+
+// appendExpression appends what stands between braces, expanded.
+func appendExpression(out []byte, expression string, values map[string]string) ([]byte, error) {
+	if expression == "" {
+		return nil, errors.New(`"{}" names no variable`)
+	}
+	op, size, err := operatorOf(expression)
+	if err != nil {
+		return nil, err
+	}
+	next := op.first
+	for spec := range strings.SplitSeq(expression[size:], ",") {
+		name, most, err := variable(spec)
+		if err != nil {
+			return nil, err
+		}
+		value, ok := values[name]
+		if !ok {
+			continue
+		}
+		out = append(out, next...)
+		next = op.sep
+		if op.named {
+			out = append(out, name...)
+			if value == "" {
+				out = append(out, op.ifEmpty...)
+				continue
+			}
+			out = append(out, '=')
+		}
+		out = appendEncoded(out, beginning(value, most), op.reserved)
+		if len(out) > MaxExpansion {
+			return nil, fmt.Errorf("expands to more than %d bytes", MaxExpansion)
+		}
+	}
+	return out, nil
+}
+
+// variable reads the name of a variable and how many characters of its value are
+// wanted at most, 0 for all.
+func variable(spec string) (name string, most int, err error) {
+	name, prefix, cut := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
+	if cut {
+		most, err = strconv.Atoi(prefix)
+		if err != nil || most < 1 || most > 9999 || prefix[0] == '+' || strings.HasSuffix(spec, "*") {
+			return "", 0, fmt.Errorf("variable %.100q: want a number from 1 to 9999 after the colon", spec)
+		}
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if !isName(part) {
+			return "", 0, fmt.Errorf("variable %.100q: want letters, digits, _ and %%XX, with single dots between them", spec)
+		}
+	}
+	return name, most, nil
+}
+
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case isAlphanumeric(c), c == '_':
+		case isTriplet(s[i:]):
+			i += 2
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// beginning returns the first characters of s, most of them at most.
+func beginning(s string, most int) string {
+	if most == 0 {
+		return s
+	}
+	end := 0
+	for ; most > 0 && end < len(s); most-- {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return s[:end]
+}
+
+// appendEncoded appends s with all that is not unreserved percent-encoded, or,
+// where reserved characters are allowed, all that is no part of a URI.
+func appendEncoded(out []byte, s string, reserved bool) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		c := s[i]
+		if isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0 ||
+			reserved && (strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 || isTriplet(s[i:])) {
+			out = append(out, c)
+			continue
+		}
+		out = append(out, '%', digits[c>>4], digits[c&15])
+	}
+	return out
+}
+
+func isTriplet(s string) bool {
+	return len(s) >= 3 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isAlphanumeric(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
