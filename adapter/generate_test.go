@@ -25,9 +25,6 @@ func (g *generator) value(v any, depth int) any {
 			return g.value(merged(target, s), depth)
 		}
 	}
-	if s["nullable"] == true && g.IntN(4) == 0 {
-		return nil
-	}
 	if parts := list(s["allOf"]); len(parts) > 0 {
 		whole := without(s, "allOf")
 		for _, p := range parts {

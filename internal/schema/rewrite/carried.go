@@ -5,50 +5,55 @@ import (
 	"strings"
 )
 
-// carried reduces a schema for Gemini to what langchaingo's googleai and vertex
-// providers hand on. The rest is told in the description.
-func (w *writer) carried(s map[string]any, at string) map[string]any {
-	if branches := list(s["anyOf"]); len(branches) > 0 {
-		w.note(at, "anyOf", Narrower, "only the first alternative is offered")
-		return w.carried(object(branches[0]), at)
+// carries are the keywords that langchaingo's googleai and vertex providers hand
+// on to Gemini.
+var carries = []string{"type", "description", "required", "properties", "items"}
+
+// carried reduces, for GoogleAI, what was written of s to what is handed on. The
+// rest is told in the description.
+func (g *geminiWriter) carried(out, s map[string]any, at string) map[string]any {
+	if g.target != GoogleAI {
+		return out
 	}
-	out := map[string]any{"type": s["type"]}
-	copyKeys(out, s, "description", "required")
 	var facts []string
-	for _, key := range keys(s) {
-		switch key {
-		case "type", "description", "required", "properties", "items", "title", "nullable":
-		case "format":
-			if s[key] != "enum" {
-				facts = append(facts, key+": "+show(s[key]))
-			}
-		case "enum":
-			facts = append(facts, "one of: "+listed(list(s[key])))
-			w.note(at, key, Wider, "told in the description")
+	for _, key := range keys(out) {
+		switch {
+		case slices.Contains(carries, key):
+			continue
+		case key == "title" || key == "nullable" || key == "format" && out[key] == "enum":
+		case key == "enum":
+			facts = append(facts, "one of: "+strings.Join(names(out[key]), ", "))
 		default:
-			facts = append(facts, key+": "+show(s[key]))
-			if key != "default" {
-				w.note(at, key, Wider, "told in the description")
-			}
+			facts = append(facts, key+": "+show(out[key]))
 		}
+		if slices.Contains(demands, key) {
+			g.note(at, said(s, key), Wider, "told in the description")
+		}
+		delete(out, key)
 	}
 	if len(facts) > 0 {
 		describe(out, "("+strings.Join(facts, "; ")+")")
 	}
-	if properties := object(s["properties"]); properties != nil {
-		written := make(map[string]any, len(properties))
-		for _, name := range keys(properties) {
-			written[name] = w.carried(object(properties[name]), join(at, "properties", name))
-		}
-		out["properties"] = written
-	}
-	if items := object(s["items"]); items != nil {
-		out["items"] = w.carried(items, join(at, "items"))
-	}
 	return out
 }
 
-func listed(values []any) string {
-	shown := names(slices.Clone(values))
-	return strings.Join(shown, ", ")
+// demands are the keywords of Gemini that values must meet and that are not
+// handed on.
+var demands = []string{
+	"enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems", "minProperties", "maxProperties",
+}
+
+// said is the keyword of s that was written as key.
+func said(s map[string]any, key string) string {
+	if _, ok := s[key]; ok {
+		return key
+	}
+	for _, other := range map[string][]string{
+		"enum": {"const", "anyOf", "oneOf"}, "minimum": {"exclusiveMinimum"}, "maximum": {"exclusiveMaximum"},
+	}[key] {
+		if _, ok := s[other]; ok {
+			return other
+		}
+	}
+	return key
 }

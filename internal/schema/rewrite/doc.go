@@ -99,11 +99,7 @@ func For(target Target, root map[string]any) Result {
 	w := &writer{target: target, root: root, left: maxNodes}
 	switch target {
 	case Gemini, GoogleAI:
-		out := w.gemini()
-		if target == GoogleAI {
-			out = w.carried(out, "")
-		}
-		return Result{Root: out, Changes: w.changes}
+		return Result{Root: w.gemini(), Changes: w.changes}
 	case OpenAIStrict:
 		if out, ok := w.strict(); ok {
 			return Result{Root: out, Changes: w.changes, Strict: true}

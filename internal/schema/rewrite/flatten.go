@@ -42,6 +42,8 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 		f.note(at, "", Wider, "too many parts to be merged into the root")
 		return out
 	}
+	others, closing := out["unevaluatedProperties"] // sees the properties of all parts
+	delete(out, "unevaluatedProperties")
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
 		target, found := f.resolve(ref)
@@ -50,22 +52,35 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 			// What is resolved is the original: it is written anew like the rest.
 			f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
 			out = f.both(f.part(object(f.modern(target, at)), at), out, at)
+			copyKeys(out, s, "title", "description")
 		} else {
-			f.note(at, "$ref", Wider, "a reference that leads back was removed from the root")
+			f.note(at, "$ref", Same, "a reference that says nothing new was removed from the root")
 		}
 	}
 	if parts := list(out["allOf"]); parts != nil {
 		delete(out, "allOf")
 		for i, p := range parts {
-			out = f.both(out, f.part(object(p), join(at, "allOf", strconv.Itoa(i))), at)
+			path := join(at, "allOf", strconv.Itoa(i))
+			out = f.both(out, f.part(object(p), path), path)
 		}
 		f.note(at, "allOf", Same, "the parts are merged into the root")
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if branches := list(out[key]); branches != nil {
-			delete(out, key)
+		branches := list(out[key])
+		if branches == nil {
+			continue
+		}
+		delete(out, key)
+		if i, ok := f.only(branches); ok {
+			path := join(at, key, strconv.Itoa(i))
+			out = f.both(out, f.part(object(branches[i]), path), path)
+			f.note(at, key, Same, "the only alternative is merged into the root")
+		} else {
 			out = f.either(out, branches, at, key)
 		}
+	}
+	if closing {
+		out["unevaluatedProperties"] = others
 	}
 	if f.target != Anthropic {
 		for _, key := range []string{"not", "enum", "const"} {
@@ -78,51 +93,23 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	return out
 }
 
-// both merges two subschemas that hold together.
-func (f *flattener) both(a, b map[string]any, at string) map[string]any {
-	out := maps.Clone(a)
-	for _, key := range keys(b) {
-		switch value := b[key]; key {
-		case "properties":
-			merged := maps.Clone(object(out[key]))
-			if merged == nil {
-				merged = map[string]any{}
-			}
-			for name, p := range object(value) {
-				if old, ok := merged[name]; ok && !reflect.DeepEqual(old, p) {
-					p = map[string]any{"allOf": []any{old, p}}
-				}
-				merged[name] = p
-			}
-			out[key] = merged
-		case "required":
-			all := names(out[key])
-			for _, name := range names(value) {
-				if !slices.Contains(all, name) {
-					all = append(all, name)
-				}
-			}
-			out[key] = anys(all)
-		case "$defs", "definitions":
-			merged := maps.Clone(object(value))
-			maps.Copy(merged, object(out[key]))
-			out[key] = merged
-		case "additionalProperties", "unevaluatedProperties":
-			// Of a part it speaks of that part's properties only.
-			if len(object(out["properties"])) == 0 && len(out) == 0 {
-				out[key] = value
-			} else {
-				f.note(at, key, Wider, "cannot be merged into the root")
-			}
-		default:
-			if _, ok := out[key]; !ok {
-				out[key] = value
-			}
+// only is the index of the one alternative that an object can fit.
+func (f *flattener) only(branches []any) (index int, ok bool) {
+	count := 0
+	for i, b := range branches {
+		if names := types(f.plain(b)); len(names) == 0 || slices.Contains(names, "object") {
+			index = i
+			count++
 		}
 	}
-	if _, closed := a["additionalProperties"]; closed && len(object(b["properties"])) > 0 {
-		delete(out, "additionalProperties")
-		f.note(at, "additionalProperties", Wider, "cannot be merged into the root")
+	return index, count == 1
+}
+
+// both merges two subschemas that hold together, the second of which stands at.
+func (f *flattener) both(a, b map[string]any, at string) map[string]any {
+	out, lost := conjoin(a, b)
+	for _, key := range lost {
+		f.note(at, key, Wider, "cannot be merged into the root")
 	}
 	return out
 }
@@ -154,17 +141,18 @@ func (f *flattener) either(base map[string]any, branches []any, at, key string) 
 			sets = append(sets, strings.Join(required, " and "))
 		}
 	}
+	others, _ := rest(base)
 	for name, said := range found {
-		if _, ok := properties[name]; ok {
+		if _, ok := properties[name]; ok || others == false {
 			continue // the base says what it is
 		}
 		properties[name] = said[0]
 		if len(said) > 1 {
 			properties[name] = map[string]any{"anyOf": said}
 		}
-	}
-	if len(properties) > len(object(base["properties"])) {
-		delete(out, "additionalProperties")
+		if object(others) != nil {
+			properties[name] = allOf(others, properties[name])
+		}
 	}
 	out["properties"] = properties
 	required := names(base["required"])

@@ -1,9 +1,10 @@
 package rewrite
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
-	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,29 +35,41 @@ func (g *geminiWriter) typed(name string, s map[string]any, at string, r route) 
 	if out["type"] == "object" && len(object(out["properties"])) == 0 && at != "" {
 		return g.asText(at, "the object", text(out["description"]), Wider)
 	}
-	return out
+	return g.carried(out, s, at)
 }
 
 // loose notes the keywords that are left to validation.
 func (g *geminiWriter) loose(out, s map[string]any, at string) {
 	for _, key := range []string{
-		"not", "if", "dependentRequired", "dependentSchemas", "dependencies", "propertyNames", "unevaluatedProperties",
-		"unevaluatedItems", "contains", "uniqueItems", "multipleOf",
+		"not", "if", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedItems", "contains", "multipleOf",
 	} {
 		if value, ok := s[key]; ok {
 			g.note(at, key, Wider, "left to validation")
-			if key == "uniqueItems" || key == "multipleOf" {
+			if key == "multipleOf" {
 				describe(out, "("+key+": "+show(value)+")")
 			}
 		}
 	}
+	if s["uniqueItems"] == true {
+		g.note(at, "uniqueItems", uniqueness(s), "told in the description")
+		describe(out, "(uniqueItems: true)")
+	}
+}
+
+// uniqueness is the effect of leaving uniqueItems out. What is there twice is
+// taken out before validation, after which there may be too little.
+func uniqueness(s map[string]any) Effect {
+	if least, ok := rational(s["minItems"]); ok && least.Cmp(big.NewRat(1, 1)) > 0 {
+		return Wider
+	}
+	return Same
 }
 
 // leaveOut notes the keywords that Gemini does not know and that demand nothing.
 func (g *geminiWriter) leaveOut(out, s map[string]any, at string) {
 	for _, key := range keys(s) {
 		_, kept := out[key]
-		silent := slices.Contains(annotationKeywords, key) && key != "nullable" || strings.HasPrefix(key, "x-") ||
+		silent := slices.Contains(annotationKeywords, key) || strings.HasPrefix(key, "x-") ||
 			key == "$defs" || key == "definitions" || key == "discriminator" || key == "additionalProperties" && s[key] == false
 		if silent && !kept {
 			g.note(at, key, Same, "left out")
@@ -78,15 +91,31 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) {
 			properties[name] = map[string]any{"type": "string", "description": "Write any value as JSON."}
 		}
 	}
-	for _, key := range []string{"additionalProperties", "patternProperties"} {
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
 		if rest, ok := s[key]; ok && rest != false && len(properties) > 0 {
-			g.note(at, key, Narrower, "only the properties that are described are offered")
+			g.note(at, key, offered(key, rest, properties), "only the properties that are described are offered")
 		}
 	}
 	out["properties"] = properties
 	if len(required) > 0 {
 		out["required"] = anys(required)
 	}
+}
+
+// offered is the effect of leaving out what a keyword says of properties by their
+// names, where only those that are described are offered.
+func offered(key string, says any, properties map[string]any) Effect {
+	if key != "patternProperties" {
+		return Narrower
+	}
+	for name := range properties {
+		for pattern := range object(says) {
+			if matches, err := regexp.MatchString(pattern, name); err != nil || matches {
+				return Wider
+			}
+		}
+	}
+	return Narrower
 }
 
 func (g *geminiWriter) array(out, s map[string]any, at string, r route) {
@@ -100,16 +129,43 @@ func (g *geminiWriter) array(out, s map[string]any, at string, r route) {
 		out["items"] = g.schema(items, join(at, "items"), r)
 		return
 	}
-	g.note(at, "prefixItems", Wider, "the order of the items is left to validation")
+	g.tuple(out, s, tuple, at, r)
+}
+
+// tuple writes a list whose items are told apart by their place, as one of items
+// of all their kinds.
+func (g *geminiWriter) tuple(out, s map[string]any, tuple []any, at string, r route) {
 	var kinds []any
-	for i, item := range tuple {
-		kind := g.schema(item, join(at, "prefixItems", strconv.Itoa(i)), r)
-		if !slices.ContainsFunc(kinds, func(old any) bool { return reflect.DeepEqual(old, any(kind)) }) {
+	add := func(item any, path string) {
+		kind := g.schema(item, path, r)
+		if !has(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
-	out["items"] = map[string]any{"anyOf": kinds}
+	for i, item := range tuple {
+		add(item, join(at, "prefixItems", strconv.Itoa(i)))
+	}
+	switch others := s["items"]; {
+	case others == false || object(others)["not"] != nil && len(object(object(others)["not"])) == 0:
+		most, _ := extreme(json.Number(strconv.Itoa(len(tuple))), cmp.Or(s["maxItems"], any(json.Number(strconv.Itoa(len(tuple))))), -1)
+		out["maxItems"] = most
+		if g.target == GoogleAI {
+			g.note(at, "items", Wider, "told in the description")
+		}
+	case len(object(others)) > 0:
+		add(others, join(at, "items"))
+		if len(kinds) > 1 {
+			g.note(at, "items", Wider, "the order of the items is left to validation")
+		}
+	}
 	if len(kinds) == 1 {
+		out["items"] = kinds[0]
+		g.note(at, "prefixItems", Same, "all items are of one kind")
+		return
+	}
+	g.note(at, "prefixItems", Wider, "the order of the items is left to validation")
+	out["items"] = map[string]any{"anyOf": kinds}
+	if g.target == GoogleAI {
 		out["items"] = kinds[0]
 	}
 	describe(out, "The items in order: "+show(tuple))

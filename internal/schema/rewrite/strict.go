@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ var (
 		"contentEncoding", "contentMediaType", "contentSchema", "nullable", "$anchor",
 	}
 	// Assertions that are left to validation.
-	looseKeywords = []string{"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties"}
+	looseKeywords = []string{"minLength", "maxLength", "minProperties", "maxProperties"}
 )
 
 // schema writes one subschema. It returns false when that cannot be done.
@@ -70,6 +69,8 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 			out[key] = value
 		case key == "format":
 			s.note(at, key, Same, "the format is told in the description")
+		case key == "uniqueItems":
+			s.note(at, key, uniqueness(in), "told in the description")
 		case slices.Contains(looseKeywords, key):
 			s.note(at, key, Wider, "told in the description")
 		case !slices.Contains([]string{
@@ -78,7 +79,7 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 			return nil, s.fail(at, key, "the keyword is not known there")
 		}
 	}
-	tell(out, in, append([]string{"default", "format"}, looseKeywords...), out)
+	tell(out, in, append([]string{"default", "format", "uniqueItems"}, looseKeywords...), out)
 	for _, step := range []func(in, out map[string]any, at string, depth int) bool{s.definitions, s.reference, s.values, s.union, s.kind} {
 		if !step(in, out, at, depth) {
 			return nil, false
@@ -222,7 +223,7 @@ func (s *strictness) union(in, out map[string]any, at string, depth int) bool {
 		}
 		out["anyOf"] = all
 		if key == "oneOf" {
-			s.note(at, key, Wider, "written as anyOf")
+			s.anyOf(branches, at)
 		}
 	}
 	return true
@@ -254,68 +255,4 @@ func (s *strictness) kind(in, out map[string]any, at string, depth int) bool {
 		return s.object(in, out, at, depth)
 	}
 	return true
-}
-
-func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
-	properties := object(in["properties"])
-	rest, limited := in["additionalProperties"]
-	switch closed := rest == false; {
-	case object(rest) != nil && len(object(rest)) > 0:
-		return s.fail(at, "additionalProperties", "properties of any name are allowed")
-	case len(properties) == 0 && at != "" && !closed:
-		return s.fail(at, "properties", "any object is allowed")
-	case !closed:
-		note := "no other properties are offered"
-		if limited {
-			note = "other properties are not offered"
-		}
-		s.note(at, "additionalProperties", Narrower, note)
-	}
-	required := names(in["required"])
-	written := make(map[string]any, len(properties))
-	for _, name := range keys(properties) {
-		path := join(at, "properties", name)
-		p, ok := s.schema(object(properties[name]), path, depth+1)
-		if !ok {
-			return false
-		}
-		if !slices.Contains(required, name) {
-			p = optional(p)
-			s.note(path, "required", Same, "null stands for not given")
-		}
-		written[name] = p
-		s.text += len(name)
-	}
-	for _, name := range required {
-		if _, ok := properties[name]; !ok {
-			return s.fail(at, "required", "it names a property that is not described")
-		}
-	}
-	if s.properties += len(properties); s.properties > maxStrictProperties || s.text > maxStrictText {
-		return s.fail(at, "properties", "there are too many properties")
-	}
-	out["properties"], out["required"], out["additionalProperties"] = written, anys(keys(written)), false
-	return true
-}
-
-// optional lets a property be null.
-func optional(p map[string]any) map[string]any {
-	out := maps.Clone(p)
-	null := map[string]any{"type": "null"}
-	if out["$ref"] != nil {
-		return map[string]any{"anyOf": []any{out, null}}
-	}
-	if branches := list(out["anyOf"]); branches != nil {
-		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(types(object(b)), "null") }) {
-			out["anyOf"] = append(slices.Clone(branches), null)
-		}
-		return out
-	}
-	if all := types(out); !slices.Contains(all, "null") {
-		out["type"] = anys(append(slices.Clone(all), "null"))
-	}
-	if values := list(out["enum"]); values != nil && !slices.Contains(values, nil) {
-		out["enum"] = append(slices.Clone(values), nil)
-	}
-	return out
 }

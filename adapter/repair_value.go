@@ -1,0 +1,136 @@
+package adapter
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// enumerated is the value among values that text spells, when text is not among
+// them itself.
+func enumerated(values []any, text string) any {
+	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
+		return text
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case json.Number:
+			if string(v) == text {
+				return v
+			}
+		case bool:
+			if strconv.FormatBool(v) == text {
+				return v
+			}
+		}
+	}
+	return text
+}
+
+// convert changes v to one of types, none of which it has. A string is taken
+// for what it spells before anything is put into a list.
+func (r *repair) convert(types []string, v any) any {
+	switch v := v.(type) {
+	case string:
+		if w, ok := spelled(types, strings.TrimSpace(v)); ok {
+			return w
+		}
+	case json.Number:
+		if slices.Contains(types, "string") {
+			return v.String()
+		}
+	case bool:
+		if slices.Contains(types, "string") {
+			return strconv.FormatBool(v)
+		}
+	case nil:
+		return v
+	}
+	if slices.Contains(types, "array") {
+		return []any{v}
+	}
+	return v
+}
+
+// spelled reads text as a value of one of types.
+func spelled(types []string, text string) (any, bool) {
+	if slices.Contains(types, "boolean") {
+		switch strings.ToLower(text) {
+		case "true":
+			return true, true
+		case "false":
+			return false, true
+		}
+	}
+	v, err := schema.Decode([]byte(text))
+	if err != nil || !fitsAny(types, v) {
+		return nil, false
+	}
+	return v, true
+}
+
+// typesOf lists the types that a subschema allows, by its type keyword or by the
+// values that it enumerates; none when it allows all.
+func typesOf(sub map[string]any) []string {
+	if types := typeNames(sub["type"]); len(types) > 0 {
+		return types
+	}
+	values := list(sub["enum"])
+	if v, ok := sub["const"]; ok {
+		values = []any{v}
+	}
+	var types []string
+	for _, v := range values {
+		types = append(types, typeOf(v))
+	}
+	return types
+}
+
+// fitsAny reports whether v has one of types, of which none means any.
+func fitsAny(types []string, v any) bool {
+	if len(types) == 0 {
+		return true
+	}
+	name := typeOf(v)
+	return slices.Contains(types, name) ||
+		name == "number" && slices.Contains(types, "integer") && isIntegral(v) ||
+		name == "integer" && slices.Contains(types, "number")
+}
+
+func typeOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		if strings.ContainsAny(string(v), ".eE") {
+			return "number"
+		}
+		return "integer"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// isIntegral reports whether a number has no fraction, like 3.0.
+func isIntegral(v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
+	}
+	r, ok := new(big.Rat).SetString(string(n))
+	return ok && r.IsInt()
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}

@@ -1,0 +1,154 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// unheld is what a provider's dialect cannot say, so that a model is not held to
+// it: for these keywords, and no others, arguments that fit the rewritten schema
+// may be refused. Each has a schema and arguments that show it.
+var unheld = []struct {
+	keyword   string // "" for a subschema as a whole
+	profiles  []Profile
+	why       string
+	schema    string
+	arguments string
+}{
+	{"anyOf", notPlain, "alternatives at the root, or two sets of them that hold together",
+		`{"properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`},
+	{"oneOf", notPlain, "alternatives at the root; elsewhere, values that fit two of them",
+		`{"properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`},
+	{"oneOf", []Profile{OpenAIStrict, Gemini, GoogleAI}, "",
+		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}},"additionalProperties":false}`, `{"a":1}`},
+	{"additionalProperties", notPlain, "of two parts of an allOf at the root that speak of names by patterns, too",
+		`{"allOf":[{"properties":{"a":{}},"patternProperties":{"^a":{}}},{"properties":{"a":{}},"additionalProperties":{"type":"integer"}},{"properties":{"b":{"type":"string"}}}]}`, `{"b":"x"}`},
+	{"if", notPlain, "a second condition at the root; with Gemini, all",
+		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"allOf":[{"if":{"required":["b"]},"then":{"required":["b"]}},{"if":{"required":["b"]},"then":{"required":["a"]}}]}`, `{"b":"x"}`},
+	{"", notPlain, "more than 200 parts at the root; with Gemini, free-form objects and recursion, which are JSON text",
+		`{"properties":{"a":{}},"allOf":[` + strings.Repeat(`{},`, 200) + `{"allOf":[{"required":["a"]}]}]}`, `{}`},
+	{"", []Profile{Gemini, GoogleAI}, "", `{"properties":{"a":{"type":"object"}}}`, `{"a":"text"}`},
+	{"not", []Profile{OpenAI, OpenAIStrict, Gemini, GoogleAI}, "at the root; with Gemini, all",
+		`{"properties":{"a":{}},"not":{"required":["a"]}}`, `{"a":"1"}`},
+	{"enum", []Profile{OpenAI, OpenAIStrict}, "at the root",
+		`{"properties":{"a":{"enum":["x"]}},"enum":[{"a":"x"}]}`, `{}`},
+	{"enum", []Profile{Gemini, GoogleAI}, "the empty string alone; with langchaingo's providers, all", `{"properties":{"a":{"enum":[""]}}}`, `{"a":"x"}`},
+	{"const", []Profile{OpenAI, OpenAIStrict}, "at the root", `{"properties":{"a":{"const":"y"}},"const":{"a":"y"}}`, `{}`},
+	{"const", []Profile{GoogleAI}, "not handed on", `{"properties":{"a":{"const":"y"}}}`, `{"a":"x"}`},
+	{"minLength", []Profile{OpenAIStrict, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"string","minLength":2}},"additionalProperties":false}`, `{"a":"x"}`},
+	{"maxLength", []Profile{OpenAIStrict, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"string","maxLength":2}},"additionalProperties":false}`, `{"a":"xxx"}`},
+	{"minProperties", []Profile{OpenAIStrict}, "no such keyword",
+		`{"properties":{"a":{"type":"string"}},"additionalProperties":false,"minProperties":1}`, `{"a":null}`},
+	{"minProperties", []Profile{GoogleAI}, "not handed on", `{"properties":{"a":{"type":"string"}},"minProperties":1}`, `{}`},
+	{"maxProperties", []Profile{OpenAIStrict, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false,"maxProperties":1}`, `{"a":"x","b":"y"}`},
+	{"uniqueItems", []Profile{OpenAIStrict, Gemini, GoogleAI}, "where too few are left without those that are there twice",
+		`{"properties":{"a":{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":2}},"additionalProperties":false}`, `{"a":["x","x"]}`},
+	{"pattern", []Profile{Gemini, GoogleAI}, "a second one for the same text; with langchaingo's providers, all",
+		`{"properties":{"a":{"type":"string","allOf":[{"pattern":"^x"},{"pattern":"y$"}]}}}`, `{"a":"x"}`},
+	{"exclusiveMinimum", []Profile{Gemini, GoogleAI}, "no such keyword; for integers minimum says it",
+		`{"properties":{"a":{"type":"number","exclusiveMinimum":0}}}`, `{"a":0}`},
+	{"exclusiveMaximum", []Profile{Gemini, GoogleAI}, "no such keyword; for integers maximum says it",
+		`{"properties":{"a":{"type":"number","exclusiveMaximum":0}}}`, `{"a":0}`},
+	{"multipleOf", []Profile{Gemini, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"integer","multipleOf":5}}}`, `{"a":1}`},
+	{"prefixItems", []Profile{Gemini, GoogleAI}, "no such keyword; items of one kind are told",
+		`{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}]}}}`, `{"a":[1,2]}`},
+	{"items", []Profile{Gemini, GoogleAI}, "after items that are told apart by their place",
+		`{"properties":{"a":{"type":"array","prefixItems":[{"type":"boolean"}],"items":{"type":"integer"}}}}`, `{"a":[true,true]}`},
+	{"contains", []Profile{Gemini, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"contains":{"const":1}}}}`, `{"a":[2]}`},
+	{"unevaluatedItems", []Profile{Gemini, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"array","prefixItems":[{"type":"string"}],"unevaluatedItems":false}}}`, `{"a":["x","y"]}`},
+	{"patternProperties", []Profile{Gemini, GoogleAI}, "no such keyword; where it speaks of a property that is described",
+		`{"properties":{"ab":{"type":"string"}},"patternProperties":{"^a":{"maxLength":1}}}`, `{"ab":"xx"}`},
+	{"dependentRequired", []Profile{Gemini, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependentRequired":{"a":["b"]}}`, `{"a":"x"}`},
+	{"dependentSchemas", []Profile{Gemini, GoogleAI}, "no such keyword",
+		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":"x"}`},
+	{"minimum", []Profile{GoogleAI}, "not handed on", `{"properties":{"a":{"type":"integer","minimum":5}}}`, `{"a":1}`},
+	{"maximum", []Profile{GoogleAI}, "not handed on", `{"properties":{"a":{"type":"integer","maximum":5}}}`, `{"a":9}`},
+	{"minItems", []Profile{GoogleAI}, "not handed on",
+		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"minItems":2}}}`, `{"a":[1]}`},
+	{"maxItems", []Profile{GoogleAI}, "not handed on",
+		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":1}}}`, `{"a":[1,2]}`},
+}
+
+var notPlain = []Profile{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI}
+
+// checkUnheld checks that a model is held to all that its provider can say.
+func checkUnheld(t *testing.T, p Profile, changes []SchemaChange) {
+	t.Helper()
+	for _, c := range changes {
+		known := false
+		for _, u := range unheld {
+			known = known || u.keyword == c.Keyword && slices.Contains(u.profiles, p)
+		}
+		if c.Effect == Wider && !known {
+			t.Errorf("%s: got %+v, want the model held to it, or a reason", p, c)
+		}
+		if isRoot := !strings.Contains(c.Path, "/properties/"); c.Effect == Wider && p <= Anthropic && !isRoot && p != OpenAIStrict {
+			t.Errorf("%s: got %+v, want nothing lost below the root", p, c)
+		}
+	}
+}
+
+// Nothing is in the table that need not be.
+func TestUnheld(t *testing.T) {
+	for i, u := range unheld {
+		tool := toolWith(t, u.schema)
+		for _, p := range u.profiles {
+			t.Run(fmt.Sprintf("%d/%s/%s", i, p, u.keyword), func(t *testing.T) {
+				root, _, changes := parametersOf(t, tool, p)
+				if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Effect == Wider && c.Keyword == u.keyword }) {
+					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
+				}
+				rewritten, err := schema.Compile([]byte(show(root)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := rewritten.Validate([]byte(u.arguments)); err != nil {
+					t.Errorf("%s: got %v, want it to fit\n%s", u.arguments, err, show(root))
+				}
+				if got, err := tool.Arguments(u.arguments); err == nil {
+					t.Errorf("%s: got %s, want it refused", u.arguments, got)
+				} else if wrong := (*ArgumentError)(nil); !errors.As(err, &wrong) {
+					t.Errorf("got %v, want what is wrong with the arguments", err)
+				}
+			})
+		}
+	}
+}
+
+// The guide has the table.
+func TestUnheldIsDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../docs/adapter.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range unheld {
+		if u.why == "" {
+			continue
+		}
+		name := "(the whole)"
+		if u.keyword != "" {
+			name = "`" + u.keyword + "`"
+		}
+		var profiles []string
+		for _, p := range u.profiles {
+			profiles = append(profiles, p.String())
+		}
+		line := fmt.Sprintf("| %s | %s | %s |\n", name, strings.Join(profiles, ", "), u.why)
+		if !strings.Contains(string(guide), line) {
+			t.Errorf("the guide lacks the line\n%s", line)
+		}
+	}
+}

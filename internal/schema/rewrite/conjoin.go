@@ -1,0 +1,288 @@
+package rewrite
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// conjoin makes one subschema of two that hold together, and lists the keywords
+// of b for which there is no room beside a. What says nothing about values is
+// a's where both have it.
+func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
+	out = maps.Clone(a)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for _, key := range keys(b) {
+		old, both := a[key]
+		switch {
+		case closes(key), conditional(key):
+		case !both:
+			out[key] = b[key]
+		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key):
+		default:
+			merged, ok := together(key, old, b[key])
+			if !ok {
+				lost = append(lost, key)
+				continue
+			}
+			out[key] = merged
+		}
+	}
+	if _, ok := b["if"]; ok {
+		if _, both := a["if"]; both {
+			lost = append(lost, "if")
+		} else {
+			copyKeys(out, b, "if", "then", "else")
+		}
+	}
+	return out, append(lost, closed(out, a, b)...)
+}
+
+// remarks are keywords of which one is enough.
+var remarks = []string{
+	"description", "title", "default", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly",
+	"writeOnly", "$anchor",
+}
+
+func conditional(key string) bool { return key == "if" || key == "then" || key == "else" }
+
+func closes(key string) bool { return key == "additionalProperties" || key == "unevaluatedProperties" }
+
+// together is what two values of a keyword demand, as one value.
+func together(key string, a, b any) (any, bool) {
+	switch key {
+	case "properties", "patternProperties", "dependentSchemas":
+		return eachOf(object(a), object(b), allOf), true
+	case "$defs", "definitions":
+		return eachOf(object(a), object(b), func(a, _ any) any { return a }), true
+	case "required":
+		return union(list(a), list(b)), true
+	case "dependentRequired":
+		return eachOf(object(a), object(b), func(a, b any) any { return union(list(a), list(b)) }), true
+	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
+		return extreme(a, b, 1)
+	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
+		return extreme(a, b, -1)
+	case "uniqueItems":
+		return a == true || b == true, true
+	case "items", "propertyNames":
+		return allOf(a, b), true
+	case "not":
+		return map[string]any{"anyOf": []any{a, b}}, true
+	case "allOf":
+		return append(slices.Clone(list(a)), list(b)...), true
+	case "enum":
+		common := intersection(list(a), list(b))
+		return common, len(common) > 0
+	case "type":
+		common := commonTypes(types(map[string]any{key: a}), types(map[string]any{key: b}))
+		if len(common) == 1 {
+			return common[0], true
+		}
+		return anys(common), len(common) > 0
+	}
+	return nil, false
+}
+
+func allOf(a, b any) any {
+	if reflect.DeepEqual(a, b) {
+		return a
+	}
+	return map[string]any{"allOf": []any{a, b}}
+}
+
+// eachOf merges two maps; join has the values that both have.
+func eachOf(a, b map[string]any, join func(a, b any) any) map[string]any {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, v := range b {
+		if old, ok := a[key]; ok {
+			v = join(old, v)
+		}
+		out[key] = v
+	}
+	return out
+}
+
+func union(a, b []any) []any {
+	out := slices.Clone(a)
+	for _, v := range b {
+		if !has(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func intersection(a, b []any) []any {
+	var out []any
+	for _, v := range a {
+		if has(b, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func has(values []any, v any) bool {
+	return slices.ContainsFunc(values, func(w any) bool { return reflect.DeepEqual(v, w) })
+}
+
+// commonTypes lists the types that both lists allow: every integer is a number.
+func commonTypes(a, b []string) []string {
+	var out []string
+	for _, name := range a {
+		switch {
+		case slices.Contains(b, name), name == "integer" && slices.Contains(b, "number"):
+			out = append(out, name)
+		case name == "number" && slices.Contains(b, "integer"):
+			out = append(out, "integer")
+		}
+	}
+	return out
+}
+
+// extreme is the larger of two numbers, or the smaller one when sign is -1.
+func extreme(a, b any, sign int) (any, bool) {
+	x, okA := rational(a)
+	y, okB := rational(b)
+	switch {
+	case !okA || !okB:
+		return nil, false
+	case x.Cmp(y)*sign >= 0:
+		return a, true
+	}
+	return b, true
+}
+
+// closed writes what a and b say of the properties that they do not describe,
+// each of its own: what is not described there must fit that.
+func closed(out, a, b map[string]any) (lost []string) {
+	restA, keyA := rest(a)
+	restB, keyB := rest(b)
+	if keyA == "" && keyB == "" {
+		return nil
+	}
+	if a["patternProperties"] != nil || b["patternProperties"] != nil {
+		if keyB != "" && !reflect.DeepEqual(restA, restB) {
+			lost = append(lost, keyB)
+		}
+		if keyA != "" {
+			out[keyA] = restA
+		}
+		return lost
+	}
+	properties := maps.Clone(object(out["properties"]))
+	for _, side := range []struct {
+		rest any
+		own  map[string]any
+	}{{restA, object(a["properties"])}, {restB, object(b["properties"])}} {
+		for name, p := range properties {
+			switch _, described := side.own[name]; {
+			case described || side.rest == nil || side.rest == true:
+			case side.rest == false:
+				delete(properties, name)
+			default:
+				properties[name] = allOf(side.rest, p)
+			}
+		}
+	}
+	if properties != nil {
+		out["properties"] = properties
+	}
+	delete(out, "unevaluatedProperties")
+	switch {
+	case keyA == "" || restA == true:
+		out["additionalProperties"] = restB
+	case keyB == "" || restB == true:
+		out["additionalProperties"] = restA
+	case restA == false || restB == false:
+		out["additionalProperties"] = false
+	default:
+		out["additionalProperties"] = allOf(restA, restB)
+	}
+	return nil
+}
+
+// rest is what a subschema without parts says of the properties that it does not
+// describe, and the keyword that says so.
+func rest(s map[string]any) (v any, keyword string) {
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
+		if v, ok := s[key]; ok {
+			return v, key
+		}
+	}
+	return nil, ""
+}
+
+// disjoint reports whether no value can fit two of the alternatives.
+func (w *writer) disjoint(branches []any) bool {
+	for i, a := range branches {
+		for _, b := range branches[i+1:] {
+			if !w.apart(w.plain(a), w.plain(b)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plain follows references.
+func (w *writer) plain(v any) map[string]any {
+	s := object(v)
+	for range 16 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		target, _ := w.resolve(ref)
+		s = object(target)
+	}
+	return nil
+}
+
+// apart reports whether no value fits both, as far as types, constants and
+// required properties with constants tell.
+func (w *writer) apart(a, b map[string]any) bool {
+	if typesA, typesB := types(a), types(b); len(typesA) > 0 && len(typesB) > 0 && len(commonTypes(typesA, typesB)) == 0 {
+		return true
+	}
+	valuesA, valuesB := constants(a), constants(b)
+	if valuesA != nil && valuesB != nil && len(intersection(valuesA, valuesB)) == 0 {
+		return true
+	}
+	if !slices.Equal(types(a), []string{"object"}) || !slices.Equal(types(b), []string{"object"}) {
+		return false
+	}
+	for _, name := range names(a["required"]) {
+		p, q := object(a["properties"])[name], object(b["properties"])[name]
+		if p == nil || q == nil {
+			if p != nil && b["additionalProperties"] == false {
+				return true
+			}
+			continue
+		}
+		if slices.Contains(names(b["required"]), name) && w.apart(w.plain(p), w.plain(q)) {
+			return true
+		}
+	}
+	for _, name := range names(b["required"]) {
+		if _, ok := object(a["properties"])[name]; !ok && a["additionalProperties"] == false {
+			return true
+		}
+	}
+	return false
+}
+
+// constants lists the values that a subschema allows, nil when it does not list
+// them.
+func constants(s map[string]any) []any {
+	if v, ok := s["const"]; ok {
+		return []any{v}
+	}
+	return list(s["enum"])
+}

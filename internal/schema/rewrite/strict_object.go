@@ -1,0 +1,70 @@
+package rewrite
+
+import (
+	"maps"
+	"slices"
+)
+
+func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
+	properties := object(in["properties"])
+	rest, limited := in["additionalProperties"]
+	switch closed := rest == false; {
+	case object(rest) != nil && len(object(rest)) > 0:
+		return s.fail(at, "additionalProperties", "properties of any name are allowed")
+	case len(properties) == 0 && at != "" && !closed:
+		return s.fail(at, "properties", "any object is allowed")
+	case !closed:
+		note := "no other properties are offered"
+		if limited {
+			note = "other properties are not offered"
+		}
+		s.note(at, "additionalProperties", Narrower, note)
+	}
+	required := names(in["required"])
+	written := make(map[string]any, len(properties))
+	for _, name := range keys(properties) {
+		path := join(at, "properties", name)
+		p, ok := s.schema(object(properties[name]), path, depth+1)
+		if !ok {
+			return false
+		}
+		if !slices.Contains(required, name) {
+			p = optional(p)
+			s.note(path, "required", Same, "null stands for not given")
+		}
+		written[name] = p
+		s.text += len(name)
+	}
+	for _, name := range required {
+		if _, ok := properties[name]; !ok {
+			return s.fail(at, "required", "it names a property that is not described")
+		}
+	}
+	if s.properties += len(properties); s.properties > maxStrictProperties || s.text > maxStrictText {
+		return s.fail(at, "properties", "there are too many properties")
+	}
+	out["properties"], out["required"], out["additionalProperties"] = written, anys(keys(written)), false
+	return true
+}
+
+// optional lets a property be null.
+func optional(p map[string]any) map[string]any {
+	out := maps.Clone(p)
+	null := map[string]any{"type": "null"}
+	if out["$ref"] != nil {
+		return map[string]any{"anyOf": []any{out, null}}
+	}
+	if branches := list(out["anyOf"]); branches != nil {
+		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(types(object(b)), "null") }) {
+			out["anyOf"] = append(slices.Clone(branches), null)
+		}
+		return out
+	}
+	if all := types(out); !slices.Contains(all, "null") {
+		out["type"] = anys(append(slices.Clone(all), "null"))
+	}
+	if values := list(out["enum"]); values != nil && !slices.Contains(values, nil) {
+		out["enum"] = append(slices.Clone(values), nil)
+	}
+	return out
+}
