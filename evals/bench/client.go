@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 )
@@ -35,6 +36,8 @@ type client struct {
 
 // clients are all that are compared. Ratios are to the one named baseline.
 var clients = []client{
+	{"floor-scan", floor(scanCodec{})},
+	{baseline, floor(jsonCodec{})},
 	{"ours", dialOurs},
 	{"go-sdk", dialGoSDK},
 	{"mcp-go", dialMCPGo},
@@ -56,5 +59,10 @@ type session interface {
 // arguments goes with every tool call, as a model would have written it.
 var arguments = json.RawMessage(`{"path":"README.md"}`)
 
-// clientName and clientVersion is how all clients introduce themselves.
-const clientName, clientVersion = "comparison", "1.0.0"
+// How all clients introduce themselves.
+const (
+	clientName    = "comparison"
+	clientVersion = "1.0.0"
+)
+
+var errNotText = errors.New("the result is not one block of text")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,7 +41,7 @@ func (s goSDK) call(ctx context.Context, tool string) (string, error) {
 			return text.Text, nil
 		}
 	}
-	return "", errors.New("the result is not one block of text")
+	return "", errNotText
 }
 
 func (s goSDK) list(ctx context.Context) (any, int, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 
@@ -62,7 +61,7 @@ func (s mcpGo) call(ctx context.Context, tool string) (string, error) {
 			return text.Text, nil
 		}
 	}
-	return "", errors.New("the result is not one block of text")
+	return "", errNotText
 }
 
 func (s mcpGo) list(ctx context.Context) (any, int, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -40,7 +39,7 @@ func (s ours) call(ctx context.Context, tool string) (string, error) {
 			return text.Text, nil
 		}
 	}
-	return "", errors.New("the result is not one block of text")
+	return "", errNotText
 }
 
 func (s ours) list(ctx context.Context) (any, int, error) {

@@ -1,9 +1,178 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+)
 
 func main() {
-	for _, c := range clients {
-		fmt.Println(c.name)
+	respond(os.Args)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	err := bench(ctx, os.Args[1:], os.Stdout)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
+}
+
+// settings are the flags.
+type settings struct {
+	samples int
+	length  time.Duration // of a sample
+	run     *regexp.Regexp
+	clients []client
+	ballast int // in MiB
+	json    bool
+	check   bool
+	cpu     string // files of profiles
+	memory  string
+}
+
+func parse(args []string) (settings, error) {
+	s := settings{run: regexp.MustCompile(""), clients: clients}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	quick := flags.Bool("quick", false, "3 samples of 20ms, for a first look")
+	flags.IntVar(&s.samples, "samples", 5, "samples of each client in each cell")
+	flags.DurationVar(&s.length, "time", 100*time.Millisecond, "length of a sample, in which there is one operation at least")
+	flags.IntVar(&s.ballast, "ballast", 64, "live heap beside what is measured, in MiB")
+	flags.BoolVar(&s.json, "json", false, "print the results as JSON, one a line, instead of tables")
+	flags.BoolVar(&s.check, "check", false, "fail when a target is missed")
+	flags.StringVar(&s.cpu, "cpuprofile", "", "write a CPU profile, labelled by client, to this `file`")
+	flags.StringVar(&s.memory, "memprofile", "", "write a profile of allocations to this `file`")
+	flags.Func("run", "measure the cells whose names match this `regexp`, as in 'pipe/small'", func(v string) (err error) {
+		s.run, err = regexp.Compile(v)
+		return err
+	})
+	flags.Func("clients", "compare these `names` only, separated by commas", func(v string) (err error) {
+		s.clients, err = named(v)
+		return err
+	})
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if *quick {
+		s.samples, s.length = 3, 20*time.Millisecond
+	}
+	if flags.NArg() > 0 || s.samples < 1 || s.length <= 0 || s.ballast < 0 {
+		return s, errors.New("want only flags, of which -samples and -time are positive and -ballast is not negative")
+	}
+	return s, nil
+}
+
+// named finds clients by their names.
+func named(list string) (found []client, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no client is named %q", name)
+		}
+		found = append(found, clients[i])
+	}
+	return found, nil
+}
+
+// bench is the program.
+func bench(ctx context.Context, args []string, out io.Writer) (err error) {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
+	ballast := make([]byte, s.ballast<<20)
+	defer runtime.KeepAlive(ballast)
+
+	l, err := newLab()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	stop, err := profile(s)
+	if err != nil {
+		return err
+	}
+	results, err := runAll(ctx, l, s, out)
+	if err = errors.Join(err, stop()); err != nil {
+		return err
+	}
+	if s.json {
+		return nil
+	}
+	printSummary(out, results, s.clients)
+	if missed := printTargets(out, results); missed > 0 && s.check {
+		return fmt.Errorf("%d targets missed", missed)
+	}
+	return nil
+}
+
+// runAll measures the cells that are wanted and prints each when it is done.
+func runAll(ctx context.Context, l *lab, s settings, out io.Writer) (all []result, err error) {
+	for _, at := range cells() {
+		if !s.run.MatchString(at.String()) {
+			continue
+		}
+		results, err := measure(ctx, l, s, at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+		if !s.json {
+			printCell(out, results)
+			continue
+		}
+		for _, r := range results {
+			if err := json.NewEncoder(out).Encode(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if all == nil {
+		return nil, errors.New("no cell matches -run")
+	}
+	return all, nil
+}
+
+// profile begins the profiles that are wanted; stop writes them.
+func profile(s settings) (stop func() error, err error) {
+	var cpu *os.File
+	if s.cpu != "" {
+		if cpu, err = os.Create(s.cpu); err != nil {
+			return nil, err
+		}
+		if err := pprof.StartCPUProfile(cpu); err != nil {
+			return nil, err
+		}
+	}
+	return func() (err error) {
+		if cpu != nil {
+			pprof.StopCPUProfile()
+			err = cpu.Close()
+		}
+		if s.memory != "" {
+			err = errors.Join(err, writeAllocations(s.memory))
+		}
+		return err
+	}, nil
+}
+
+func writeAllocations(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// cell is one line of the comparison: a workload over a transport in an era.
+type cell struct {
+	transport string // pipe, stdio, json, sse; with -default for each client's own HTTP client
+	revision  string
+	*workload
+}
+
+func (c cell) String() string {
+	era := "legacy"
+	if c.revision == modern {
+		era = "modern"
+	}
+	return c.transport + "/" + c.name + "/" + era
+}
+
+// workload is what is done in a cell. Either do or weigh is set.
+type workload struct {
+	name     string
+	bothEras bool
+	defaults bool // also with each client's own HTTP client
+
+	// do is one operation of a subject, and together is how many go on at once;
+	// 0 means one after the other.
+	do       func(context.Context, *subject) error
+	together int
+
+	// weigh measures memory.
+	weigh func(context.Context, *subject) (figures, error)
+}
+
+var workloads = []workload{
+	{name: "small", bothEras: true, do: callTool(smallTool)},
+	{name: "64", bothEras: true, defaults: true, do: callTool(smallTool), together: 64},
+	{name: "512", bothEras: true, defaults: true, do: callTool(smallTool), together: 512},
+	{name: "1mib", do: callTool(mibTool)},
+	{name: "10mib", do: callTool(mib10Tool)},
+	{name: "tools", do: listTools},
+	{name: "connect", bothEras: true, do: connectAndClose},
+	{name: "idle", bothEras: true, weigh: weighIdle},
+	{name: "kept", weigh: weighKept},
+	{name: "alive", weigh: weighAlive},
+}
+
+// cells are all of them.
+func cells() (all []cell) {
+	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
+		for i := range workloads {
+			w := &workloads[i]
+			names := []string{transport}
+			if w.defaults && (transport == "json" || transport == "sse") {
+				names = append(names, transport+"-default")
+			}
+			for _, name := range names {
+				all = append(all, cell{name, legacy, w})
+				if w.bothEras {
+					all = append(all, cell{name, modern, w})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// callTool calls a tool and looks at what came.
+func callTool(tool string) func(context.Context, *subject) error {
+	want := textLength[tool]
+	return func(ctx context.Context, s *subject) error {
+		text, err := s.call(ctx, tool)
+		if err == nil && len(text) != want {
+			err = fmt.Errorf("a text of %d bytes, want %d", len(text), want)
+		}
+		return err
+	}
+}
+
+func listTools(ctx context.Context, s *subject) error {
+	_, n, err := s.list(ctx)
+	if err == nil && n != toolCount {
+		err = fmt.Errorf("%d tools, want %d", n, toolCount)
+	}
+	return err
+}
+
+func connectAndClose(ctx context.Context, s *subject) error {
+	c, err := s.another(ctx)
+	if err != nil {
+		return err
+	}
+	return c.close()
+}

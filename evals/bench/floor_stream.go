@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+)
+
+// floorStream is a floor over a byte stream, one message a line: a lock, a map
+// of calls that wait, and one goroutine that reads.
+type floorStream struct {
+	codec codec
+	wait  func() error // for what was closed to end
+
+	writing sync.Mutex
+	writer  io.WriteCloser
+	out     []byte
+
+	mu      sync.Mutex
+	last    int64
+	waiting map[int64]chan *floorMessage
+	broken  error
+}
+
+func newFloorStream(c codec, r io.ReadCloser, w io.WriteCloser) *floorStream {
+	ended := make(chan struct{})
+	f := &floorStream{codec: c, writer: w, waiting: map[int64]chan *floorMessage{}}
+	f.wait = func() error {
+		err := r.Close()
+		<-ended
+		return err
+	}
+	go func() {
+		defer close(ended)
+		f.read(r)
+	}()
+	return f
+}
+
+func newFloorCommand(c codec, command []string) (*floorStream, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	f := &floorStream{codec: c, writer: stdin, waiting: map[int64]chan *floorMessage{}}
+	ended := make(chan struct{})
+	f.wait = func() error {
+		<-ended // all is read
+		return cmd.Wait()
+	}
+	go func() {
+		defer close(ended)
+		f.read(stdout)
+	}()
+	return f, nil
+}
+
+func (f *floorStream) read(src io.Reader) {
+	r := bufio.NewReaderSize(src, 16<<10)
+	var long []byte
+	for {
+		line, err := r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			for long = long[:0]; err == bufio.ErrBufferFull; line, err = r.ReadSlice('\n') {
+				long = append(long, line...)
+			}
+			long = append(long, line...)
+			line = long
+		}
+		if err == nil {
+			err = f.deliver(line)
+		}
+		if err != nil {
+			f.fail(err)
+			return
+		}
+	}
+}
+
+func (f *floorStream) deliver(line []byte) error {
+	m := &floorMessage{}
+	if err := f.codec.decode(line, m); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	answer, ok := f.waiting[m.ID]
+	delete(f.waiting, m.ID)
+	f.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("a response to %d, which nobody waits for", m.ID)
+	}
+	answer <- m
+	return nil
+}
+
+func (f *floorStream) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = err
+	for _, answer := range f.waiting {
+		close(answer)
+	}
+	clear(f.waiting)
+}
+
+func (f *floorStream) exchange(ctx context.Context, r floorRequest) (*floorMessage, error) {
+	answer := make(chan *floorMessage, 1)
+	f.mu.Lock()
+	if f.broken != nil {
+		f.mu.Unlock()
+		return nil, f.broken
+	}
+	f.last++
+	id := f.last
+	f.waiting[id] = answer
+	f.mu.Unlock()
+
+	if err := f.send(&r, id); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-answer:
+		if m == nil {
+			return nil, f.broken
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (f *floorStream) notify(_ context.Context, r floorRequest) error { return f.send(&r, 0) }
+
+func (f *floorStream) send(r *floorRequest, id int64) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	f.out = append(r.appendTo(f.out[:0], id), '\n')
+	_, err := f.writer.Write(f.out)
+	return err
+}
+
+func (f *floorStream) close() error {
+	err := f.writer.Close()
+	if waited := f.wait(); err == nil {
+		err = waited
+	}
+	return err
+}

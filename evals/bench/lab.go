@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+)
+
+// tuned is the HTTP client that all share, except in the rows of defaults. It
+// keeps an idle connection for every call that can be under way.
+var tuned = &http.Client{Transport: tunedTransport()}
+
+func tunedTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
+	return t
+}
+
+// lab has the responders.
+type lab struct {
+	self string              // the path of this program
+	pipe map[string]*answers // by revision, for responders in this process
+
+	address string // of the HTTP responder
+	child   *exec.Cmd
+	stop    io.Closer
+	control *http.Client // for questions that are not measured
+}
+
+// newLab starts the HTTP responder.
+func newLab() (_ *lab, err error) {
+	l := &lab{
+		pipe:    map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
+		control: &http.Client{Transport: tunedTransport()},
+	}
+	if l.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	l.child = exec.Command(l.self, respondHTTP)
+	l.child.Stderr = os.Stderr
+	if l.stop, err = l.child.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := l.child.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.child.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), l.close())
+	}
+	l.address = "http://" + strings.TrimSpace(line)
+	return l, nil
+}
+
+func (l *lab) close() error {
+	l.control.CloseIdleConnections()
+	tuned.CloseIdleConnections()
+	http.DefaultClient.CloseIdleConnections()
+	return errors.Join(l.stop.Close(), l.child.Wait())
+}
+
+// connections is how many the HTTP responder has accepted.
+func (l *lab) connections() (n int, err error) {
+	resp, err := l.control.Get(l.address + "/opened")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(body))
+}
+
+// endpoint makes a place to connect to, once. release ends what it made.
+func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) {
+	e.revision = revision
+	switch transport {
+	case "pipe":
+		return l.pipeEndpoint(e)
+	case "stdio":
+		e.command = []string{l.self, respondStdio, revision}
+	default:
+		kind, ownClient := strings.CutSuffix(transport, "-default")
+		e.url = l.address + "/" + kind + "/" + revision
+		if !ownClient {
+			e.httpClient = tuned
+		}
+	}
+	return e, func() {}
+}
+
+func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
+	requests, toResponder := io.Pipe()
+	fromResponder, responses := io.Pipe()
+	ended := make(chan struct{})
+	go pprof.Do(context.Background(), pprof.Labels("client", "responder"), func(context.Context) {
+		defer close(ended)
+		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error is that the pipe was closed
+	})
+	e.reader, e.writer = fromResponder, toResponder
+	return e, func() {
+		_ = toResponder.Close()
+		_ = fromResponder.Close()
+		<-ended
+	}
+}
+
+// connection is a session and what goes with it.
+type connection struct {
+	session
+	release func()
+}
+
+// connect opens a session over a new endpoint.
+func (l *lab) connect(ctx context.Context, c client, transport, revision string) (*connection, error) {
+	e, release := l.endpoint(transport, revision)
+	s, err := c.dial(ctx, e)
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return &connection{s, release}, nil
+}
+
+func (c *connection) close() error {
+	err := c.session.close()
+	c.release()
+	return err
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// The tools that clients call, each by the length of the text it answers with.
+// The responder looks for these names anywhere in a request.
+const (
+	smallTool = "bench_small" // 102 bytes
+	mibTool   = "bench_1mib"
+	mib10Tool = "bench_10mib"
+)
+
+var textLength = map[string]int{smallTool: 102, mibTool: 1 << 20, mib10Tool: 10 << 20}
+
+// The list of tools.
+const (
+	toolCount = 1000
+	pageCount = 20
+)
+
+// text is prose of a given length in bytes: lines of about 80, with a pair of
+// quotes on every fourth and a letter beyond ASCII on every eighth.
+func text(length int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < length; i++ {
+		switch i % 8 {
+		case 3:
+			fmt.Fprintf(&b, "Line %d says \"nothing of note\" about the weather, the harvest or the price of corn.\n", i)
+		case 7:
+			fmt.Fprintf(&b, "Line %d is from the café at the corner, where everybody reads the paper in the rain.\n", i)
+		default:
+			fmt.Fprintf(&b, "Line %d goes on about the weather in the mountains, and the roads that lead there.\n", i)
+		}
+	}
+	s := strings.ToValidUTF8(b.String()[:length], "")
+	return s + strings.Repeat(".", length-len(s))
+}
+
+// tool is a tool as a server with many of them describes it: about 1.6 kB.
+func tool(i int) map[string]any {
+	topic := [...]string{"invoice", "customer", "shipment", "contract", "ticket"}[i%5]
+	str := func(description string) map[string]any {
+		return map[string]any{"type": "string", "description": description}
+	}
+	return map[string]any{
+		"name":  fmt.Sprintf("%s_search_%04d", topic, i),
+		"title": fmt.Sprintf("Search %ss (%d)", topic, i),
+		"description": fmt.Sprintf("Searches the %ss of workspace %d by text, state, owner and time, and returns the ones that match "+
+			"with their \"id\", state and a summary.\nUse it before %s_update_%04d, which needs an id. At most 100 are returned "+
+			"at once; pass the cursor of the last answer to get the next ones.", topic, i, topic, i),
+		"annotations": map[string]any{"readOnlyHint": true, "openWorldHint": false},
+		"inputSchema": map[string]any{
+			"$schema":  "https://json-schema.org/draft/2020-12/schema",
+			"type":     "object",
+			"required": []string{"query", "workspace"},
+			"properties": map[string]any{
+				"query":     str("Words to look for in the title and in the text. Quotes keep words together."),
+				"workspace": map[string]any{"type": "integer", "minimum": 1, "maximum": 100000, "default": i + 1},
+				"state":     map[string]any{"type": "string", "enum": []string{"draft", "open", "waiting", "closed", "archived"}, "default": "open"},
+				"owner":     map[string]any{"type": "string", "format": "email", "description": "Only those of this person."},
+				"since":     map[string]any{"type": "string", "format": "date-time", "description": "Changed at or after this time."},
+				"labels":    map[string]any{"type": "array", "items": map[string]any{"type": "string", "maxLength": 64}, "uniqueItems": true, "maxItems": 20},
+				"limit":     map[string]any{"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+				"cursor":    str("The cursor of the answer before, none for the first."),
+			},
+			"additionalProperties": false,
+		},
+		"outputSchema": map[string]any{
+			"type":     "object",
+			"required": []string{"found"},
+			"properties": map[string]any{
+				"found": map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{
+					"id": map[string]any{"type": "string"}, "state": map[string]any{"type": "string"}, "summary": map[string]any{"type": "string"},
+				}}},
+				"cursor": map[string]any{"type": "string"},
+			},
+		},
+	}
+}
+
+// answers are the results of one era as they go over the wire: from the comma
+// behind the id to the newline behind the message.
+type answers struct {
+	initialize []byte
+	discover   []byte
+	texts      map[string]func() []byte // by tool, made when first wanted
+	pages      func() [][]byte
+}
+
+// answersOf makes the answers of an era.
+func answersOf(revision string) *answers {
+	done := func(result map[string]any) []byte {
+		if revision == modern {
+			result["resultType"] = "complete"
+		}
+		raw, err := json.Marshal(result)
+		if err != nil {
+			panic(err) // it is of our own making
+		}
+		return append(append([]byte(`,"result":`), raw...), "}\n"...)
+	}
+	capabilities := map[string]any{"tools": map[string]any{}}
+	info := map[string]any{"name": "responder", "version": "1.0.0"}
+	a := &answers{
+		initialize: done(map[string]any{"protocolVersion": legacy, "capabilities": capabilities, "serverInfo": info}),
+		discover: done(map[string]any{
+			"supportedVersions": []string{modern},
+			"capabilities":      capabilities,
+			"_meta":             map[string]any{"io.modelcontextprotocol/serverInfo": info},
+		}),
+		texts: map[string]func() []byte{},
+	}
+	for tool, length := range textLength {
+		a.texts[tool] = sync.OnceValue(func() []byte {
+			return done(map[string]any{"content": []any{map[string]any{"type": "text", "text": text(length)}}})
+		})
+	}
+	a.pages = sync.OnceValue(func() (pages [][]byte) {
+		for page := range pageCount {
+			var tools []any
+			for i := range toolCount / pageCount {
+				tools = append(tools, tool(page*toolCount/pageCount+i))
+			}
+			result := map[string]any{"tools": tools}
+			if page+1 < pageCount {
+				result["nextCursor"] = fmt.Sprintf("page_%02d", page+1)
+			}
+			pages = append(pages, done(result))
+		}
+		return pages
+	})
+	return a
+}

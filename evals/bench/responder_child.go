@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+)
+
+// Arguments that make this program a responder in a child process.
+const (
+	respondStdio = "respond-stdio" // then the revision
+	respondHTTP  = "respond-http"
+)
+
+// respond makes the process a responder if its arguments say so. It does not
+// return then.
+func respond(args []string) {
+	if len(args) < 2 || args[1] != respondStdio && args[1] != respondHTTP {
+		return
+	}
+	var err error
+	if args[1] == respondStdio && len(args) == 3 {
+		err = answersOf(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
+	} else {
+		err = respondOverHTTP(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "responder:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// respondOverHTTP writes the address of a server on loopback to out, and serves
+// until in ends.
+func respondOverHTTP(in io.Reader, out io.Writer) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var opened atomic.Int64
+	server := &http.Server{
+		Handler: httpResponder(&opened),
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				opened.Add(1)
+			}
+		},
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	fmt.Fprintln(out, l.Addr())
+	_, err = io.Copy(io.Discard, in)
+	err = errors.Join(err, server.Shutdown(context.Background()))
+	if e := <-served; e != http.ErrServerClosed {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// httpResponder answers at /json/ and /sse/ with the revision behind it, and says
+// at /opened how many connections there were.
+func httpResponder(opened *atomic.Int64) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })
+	for _, revision := range []string{legacy, modern} {
+		a := answersOf(revision)
+		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })
+		mux.HandleFunc("POST /sse/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, true) })
+	}
+	return mux
+}

@@ -1,0 +1,45 @@
+package main
+
+// result is what one client did in one cell. What a cell does not measure is
+// absent.
+type result struct {
+	Cell   string `json:"cell"`
+	Client string `json:"client"`
+	figures
+}
+
+// figures are the measures of a result.
+type figures struct {
+	CPU         *float64 `json:"cpu_ns_per_op,omitempty"`
+	Ratio       *float64 `json:"cpu_ratio,omitempty"` // to the baseline
+	Spread      *float64 `json:"cpu_ratio_spread,omitempty"`
+	Wall        *float64 `json:"wall_ns_per_op,omitempty"`
+	Rate        *float64 `json:"ops_per_second,omitempty"`
+	Bytes       *float64 `json:"bytes_per_op,omitempty"`
+	Allocs      *float64 `json:"allocs_per_op,omitempty"`
+	Connections *float64 `json:"connections_per_op,omitempty"`
+
+	SessionBytes *float64 `json:"bytes_per_session,omitempty"` // heap and stacks
+	Goroutines   *float64 `json:"goroutines_per_session,omitempty"`
+	Kept         *float64 `json:"bytes_kept_after_listing,omitempty"` // by the session
+	Held         *float64 `json:"bytes_held_with_list,omitempty"`     // and the list itself
+	Alive        *float64 `json:"payload_copies_alive,omitempty"`
+}
+
+// summarize makes the figures of samples; those of the baseline may be nil.
+func summarize(samples, base []sample) figures {
+	cpu := func(s sample) float64 { return float64(s.cpu) }
+	middle := func(of func(sample) float64) *float64 { return new(median(perOp(samples, of))) }
+	f := figures{
+		CPU:    middle(cpu),
+		Wall:   middle(func(s sample) float64 { return float64(s.wall) }),
+		Bytes:  middle(func(s sample) float64 { return float64(s.bytes) }),
+		Allocs: middle(func(s sample) float64 { return float64(s.allocs) }),
+	}
+	f.Rate = new(1e9 / max(*f.Wall, 1))
+	f.Connections = middle(func(s sample) float64 { return float64(s.opened) })
+	if r := ratios(perOp(samples, cpu), perOp(base, cpu)); len(r) > 0 {
+		f.Ratio, f.Spread = new(median(r)), new(spread(r))
+	}
+	return f
+}

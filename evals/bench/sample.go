@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// subject is one client in one cell, with a session that lives as long as the
+// cell is measured.
+type subject struct {
+	*connection
+	lab    *lab
+	client client
+	cell   cell
+	count  int // of operations in one sample
+}
+
+// open opens the session.
+func (s *subject) open(ctx context.Context) (err error) {
+	s.connection, err = s.another(ctx)
+	return err
+}
+
+// another opens one more session of the same kind.
+func (s *subject) another(ctx context.Context) (*connection, error) {
+	return s.lab.connect(ctx, s.client, s.cell.transport, s.cell.revision)
+}
+
+// named runs f so that profiles and errors tell whose work it is.
+func (s *subject) named(ctx context.Context, f func(context.Context) error) (err error) {
+	pprof.Do(ctx, pprof.Labels("client", s.client.name), func(ctx context.Context) { err = f(ctx) })
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", s.cell, s.client.name, err)
+	}
+	return nil
+}
+
+// sample is the cost of some operations.
+type sample struct {
+	ops    int
+	cpu    time.Duration
+	wall   time.Duration
+	bytes  uint64 // allocated
+	allocs uint64
+	opened int // HTTP connections
+}
+
+// meter measures from start to stop.
+type meter struct {
+	sample
+	memory runtime.MemStats
+	began  time.Time
+}
+
+func (m *meter) start() {
+	runtime.ReadMemStats(&m.memory)
+	m.cpu = cpuTime()
+	m.began = time.Now()
+}
+
+func (m *meter) stop() {
+	m.wall = time.Since(m.began)
+	m.cpu = cpuTime() - m.cpu
+	before := m.memory
+	runtime.ReadMemStats(&m.memory)
+	m.bytes = m.memory.TotalAlloc - before.TotalAlloc
+	m.allocs = m.memory.Mallocs - before.Mallocs
+}
+
+// sample does n operations, after a collection of the garbage of others.
+func (s *subject) sample(ctx context.Context, n int) (sample, error) {
+	opened, err := s.opened()
+	if err != nil {
+		return sample{}, err
+	}
+	runtime.GC()
+	m := &meter{sample: sample{ops: n}}
+	if s.cell.together > 0 {
+		err = s.together(ctx, n, m)
+	} else {
+		err = s.inTurn(ctx, n, m)
+	}
+	if err != nil {
+		return sample{}, err
+	}
+	after, err := s.opened()
+	m.opened = after - opened
+	return m.sample, err
+}
+
+// opened is the number of connections to the HTTP responder, zero for others.
+func (s *subject) opened() (int, error) {
+	if !strings.HasPrefix(s.cell.transport, "json") && !strings.HasPrefix(s.cell.transport, "sse") {
+		return 0, nil
+	}
+	return s.lab.connections()
+}
+
+func (s *subject) inTurn(ctx context.Context, n int, m *meter) error {
+	m.start()
+	for range n {
+		if err := s.cell.do(ctx, s); err != nil {
+			return err
+		}
+	}
+	m.stop()
+	return nil
+}
+
+// together shares n operations among goroutines. Each does one before the
+// measurement begins, so that stacks have grown and connections are open.
+func (s *subject) together(ctx context.Context, n int, m *meter) error {
+	var (
+		left        atomic.Int64
+		ready, done sync.WaitGroup
+		gate        = make(chan struct{})
+		failed      = make([]error, s.cell.together)
+	)
+	left.Store(int64(n))
+	for i := range failed {
+		ready.Add(1)
+		done.Go(func() {
+			err := s.cell.do(ctx, s)
+			ready.Done()
+			<-gate
+			for err == nil && left.Add(-1) >= 0 {
+				err = s.cell.do(ctx, s)
+			}
+			failed[i] = err
+		})
+	}
+	ready.Wait()
+	m.start()
+	close(gate)
+	done.Wait()
+	m.stop()
+	return errors.Join(failed...)
+}
+
+// calibrate finds out how many operations a sample of about that length has.
+func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
+	n := 1
+	for {
+		got, err := s.sample(ctx, n)
+		if err != nil {
+			return err
+		}
+		per := max(got.wall/time.Duration(n), time.Nanosecond)
+		want := max(int(length/per), 1)
+		if want <= 2*n || got.wall > length/4 {
+			s.count = max(want, s.cell.together)
+			return nil
+		}
+		n = min(want, 32*n)
+	}
+}

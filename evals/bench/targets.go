@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// target bounds a figure of ours in the cells whose names match.
+type target struct {
+	cells *regexp.Regexp
+	what  string
+	of    func(figures) *float64
+	limit float64
+	show  func(float64) string
+}
+
+func cpuRatio(f figures) *float64 { return f.Ratio }
+func allocs(f figures) *float64   { return f.Allocs }
+func idle(f figures) *float64     { return f.SessionBytes }
+
+var targets = []target{
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), "cpu ratio", cpuRatio, 1.2, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 16, count},
+	{regexp.MustCompile(`^(json|sse)/small/`), "cpu ratio", cpuRatio, 1.05, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), "cpu ratio", cpuRatio, 1.4, ratio},
+	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), "cpu ratio", cpuRatio, 1.05, ratio},
+	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, ratio},
+	{regexp.MustCompile(`/(1mib|10mib)/`), "cpu ratio", cpuRatio, 0.6, ratio},
+	// Two, and what is not the payload.
+	{regexp.MustCompile(`/alive/`), "copies of the payload alive", func(f figures) *float64 { return f.Alive }, 2.05, ratio},
+	{regexp.MustCompile(`/tools/`), "cpu ratio", cpuRatio, 0.6, ratio},
+	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, count},
+	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, listSize(), size},
+	{regexp.MustCompile(`/connect/`), "cpu ratio", cpuRatio, 1.2, ratio},
+	{regexp.MustCompile(`^pipe/idle/`), "idle session", idle, 16 << 10, size},
+	{regexp.MustCompile(`^(json|sse)/idle/`), "idle session", idle, 4 << 10, size},
+}
+
+// listSize is the size of all pages of tools/list.
+func listSize() float64 {
+	total := 0
+	for _, page := range answersOf(legacy).pages() {
+		total += len(page)
+	}
+	return float64(total)
+}
+
+// printTargets says of each target in each cell whether it is met, and returns
+// how many are not.
+func printTargets(out io.Writer, results []result) (missed int) {
+	fmt.Fprintln(out, "targets")
+	say := func(ok bool, cell, what, got, want string) {
+		verdict := "ok"
+		if !ok {
+			verdict = "MISSED"
+			missed++
+		}
+		fmt.Fprintf(out, "  %-24s %-30s %10s ≤ %-10s %s\n", cell, what, got, want, verdict)
+	}
+	for _, of := range byCell(results) {
+		for _, r := range of {
+			if r.Client != "ours" {
+				continue
+			}
+			for _, t := range targets {
+				if v := t.of(r.figures); v != nil && t.cells.MatchString(r.Cell) {
+					say(*v <= t.limit, r.Cell, t.what, t.show(*v), t.show(t.limit))
+				}
+			}
+			for _, peer := range of {
+				if peer.Client == "go-sdk" || peer.Client == "mcp-go" {
+					for _, l := range leads {
+						if v, theirs := l.of(r.figures), l.of(peer.figures); v != nil && theirs != nil {
+							say(*v <= *theirs+l.slack, r.Cell, l.what+", "+peer.Client+"'s", l.show(*v), l.show(*theirs))
+						}
+					}
+				}
+			}
+		}
+	}
+	return missed
+}
+
+// leads are the figures in which ours is to be ahead of both peers in every cell.
+// What a difference means nothing below is the slack.
+var leads = []struct {
+	what  string
+	of    func(figures) *float64
+	slack float64
+	show  func(float64) string
+}{
+	{"cpu", func(f figures) *float64 { return f.CPU }, 0, duration},
+	{"idle session", idle, 0, size},
+	{"kept", func(f figures) *float64 { return f.Kept }, 8 << 10, size},
+	{"copies", func(f figures) *float64 { return f.Alive }, 0, ratio},
+}
