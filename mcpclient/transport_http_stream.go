@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
@@ -107,6 +108,8 @@ func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied 
 		switch {
 		case errors.Is(err, io.EOF):
 			return false, nil
+		case err != nil && answers(r.Rest()) && deliver(r.Rest()):
+			return true, nil
 		case err != nil:
 			return false, eventError(err)
 		case len(event.Data) == 0 || event.Type != "message":
@@ -117,6 +120,13 @@ func (s *eventStream) read(r *sse.Reader, deliver func([]byte) bool) (satisfied 
 			return true, nil
 		}
 	}
+}
+
+// answers reports whether data is a response, and not the beginning of one. Some
+// servers end the stream without the blank line after it.
+func answers(data []byte) bool {
+	m, err := jsonrpc.Parse(data)
+	return data != nil && err == nil && m.IsResponse()
 }
 
 // ended looks at how long the last connection lasted: one that a proxy cut, or

@@ -49,8 +49,8 @@ type found struct {
 // next returns the next line without its end. It points into the buffer and is
 // good until the next call, except when owned is set: then the caller may keep
 // it. Of a comment, and of any line when skipping is set, only the first byte is
-// certain to be there. With an error it is the beginning of the line that the
-// stream broke off, or empty.
+// certain to be there. With an error it is the line that the stream broke off, or
+// empty.
 func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 	if !l.started {
 		l.skipByteOrderMark()
@@ -84,7 +84,9 @@ func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 			l.drop()
 		}
 		if err := l.more(); err != nil {
-			return l.begun(), false, err
+			line, owned = l.join(l.buf[l.pos:l.lim], ignored)
+			l.pos = l.lim
+			return line, owned, err
 		}
 	}
 }
@@ -124,14 +126,6 @@ func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
 func (l *lines) drop() {
 	l.length += l.lim - l.pos
 	l.gathered, l.pos = nil, l.lim
-}
-
-// begun is the beginning of a line that does not come to its end.
-func (l *lines) begun() []byte {
-	if l.length+l.lim-l.pos == 0 {
-		return nil
-	}
-	return []byte{l.first}
 }
 
 // more reads once. What is in the buffer begins a line.

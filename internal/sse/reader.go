@@ -12,6 +12,7 @@ var errLongLine = errors.New("line over the bound")
 type Reader struct {
 	lines    lines
 	skipping bool // until the blank line that ends an event too large
+	rest     []byte
 }
 
 // NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the
@@ -50,7 +51,7 @@ func (r *Reader) Next() (Event, error) {
 		case err == errLongLine:
 			return r.skipEvent(ev)
 		case err != nil:
-			return r.ended(ev, begun || len(line) > 0 && line[0] != ':')
+			return r.ended(ev, begun, line, owned)
 		case r.skipping:
 			r.skipping = len(line) > 0
 			continue
@@ -78,13 +79,26 @@ func (r *Reader) AtEnd() bool { return r.lines.err == io.EOF }
 // collector.
 func (r *Reader) Release() { r.lines.release() }
 
-// ended gives the last answer of a stream, which broke off within an event
-// when begun is set.
-func (r *Reader) ended(ev Event, begun bool) (Event, error) {
-	if r.lines.err == io.EOF && (begun || r.skipping) {
+// Rest returns the data of an event that lacks nothing but its blank line or the
+// end of its last line, after Next has returned io.ErrUnexpectedEOF at the end
+// of the stream; nil for none. The standard drops such an event, and some
+// servers send no other: it is whole if what it holds can tell.
+func (r *Reader) Rest() []byte { return r.rest }
+
+// ended gives the last answer of a stream, which may have broken off within an
+// event, and within a line.
+func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, error) {
+	said := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
+	if r.lines.err != io.EOF {
+		return said, r.lines.err
+	}
+	if begun || r.skipping || len(line) > 0 && line[0] != ':' {
 		r.lines.err = io.ErrUnexpectedEOF // also for the calls that follow
 	}
-	return Event{Retry: ev.Retry, HasRetry: ev.HasRetry}, r.lines.err
+	if _, fits := r.field(&ev, line, owned); fits && !r.skipping {
+		r.rest = ev.Data
+	}
+	return said, r.lines.err
 }
 
 // skipEvent gives up the event that is being read.

@@ -332,6 +332,32 @@ func TestLargeEventIsInMemoryTwice(t *testing.T) {
 	}
 }
 
+// An event at the end without its blank line is no event, but can be had.
+func TestRest(t *testing.T) {
+	for in, want := range map[string]string{
+		"data: x\n\ndata: y\n":               "y",
+		"data: x\n\ndata: y":                 "y",
+		"data: x\n\ndata: y\nda":             "y",
+		"data: x\n\nid: 1\ndata: y\ndata: z": "y\nz",
+		"data: x\n\n":                        "",
+		"data: x\n\n: y":                     "",
+		"data: x\n\ndata: 1234567890\n":      "",
+	} {
+		for _, src := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+			r := NewReader(src, 5)
+			drain(r)
+			if got := string(r.Rest()); got != want {
+				t.Errorf("%q: got %q, want %q", in, got, want)
+			}
+		}
+	}
+	r := NewReader(io.MultiReader(strings.NewReader("data: y"), iotest.ErrReader(io.ErrUnexpectedEOF)), 5)
+	drain(r)
+	if got := r.Rest(); got != nil {
+		t.Errorf("the stream broke: got %q, want nothing", got)
+	}
+}
+
 func TestAtEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		src  io.Reader
