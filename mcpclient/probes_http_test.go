@@ -1,0 +1,481 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// status answers with a failure.
+func status(code int, header ...string) func(http.ResponseWriter, message) {
+	return func(w http.ResponseWriter, _ message) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, "the reason")
+	}
+}
+
+// body answers with text, in which ANSWER is the right answer.
+func body(media, text string) func(http.ResponseWriter, message) {
+	return func(w http.ResponseWriter, m message) {
+		w.Header().Set("Content-Type", media)
+		_, _ = io.WriteString(w, strings.ReplaceAll(text, "ANSWER", answerTo(m)))
+	}
+}
+
+func otherID(text string) string {
+	return strings.ReplaceAll(text, "ANSWER", `{"jsonrpc":"2.0","id":99,"result":{"content":[]}}`)
+}
+
+const (
+	asJSON   = "application/json"
+	asStream = "text/event-stream"
+)
+
+// Whatever one response is, it fails its own call at most, at once and with the
+// reason, and that call is made once. The next one finds everything in order.
+func TestStrangeResponses(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer func(http.ResponseWriter, message)
+		want   string // in the error; "" for the right answer
+		status int    // of the *HTTPError
+		after  time.Duration
+	}{
+		"400":                         {answer: status(400), want: "the reason", status: 400},
+		"401":                         {answer: status(401), want: "the reason", status: 401},
+		"403":                         {answer: status(403), want: "the reason", status: 403},
+		"404":                         {answer: status(404), want: "the reason", status: 404},
+		"408":                         {answer: status(408), want: "the reason", status: 408},
+		"413":                         {answer: status(413), want: "the reason", status: 413},
+		"429":                         {answer: status(429, "Retry-After", "3"), want: "retry after 3s", status: 429, after: 3 * time.Second},
+		"500":                         {answer: status(500, "Retry-After", "3"), want: "retry after 3s", status: 500, after: 3 * time.Second},
+		"503":                         {answer: status(503, "Retry-After", "3"), want: "retry after 3s", status: 503, after: 3 * time.Second},
+		"302":                         {answer: status(302, "Location", "/elsewhere"), want: "would turn POST into GET"},
+		"302 to none":                 {answer: status(302), want: "the reason", status: 302},
+		"cut JSON":                    {answer: body(asJSON, `{"jsonrpc":"2.0","id":2,"result":{"content":[`), want: "invalid result"},
+		"cut body":                    {answer: cutBody, want: "was cut after 9 bytes"},
+		"no headers":                  {answer: func(http.ResponseWriter, message) { panic(http.ErrAbortHandler) }, want: "EOF"},
+		"HTML":                        {answer: body("text/html", "<html>welcome"), want: `content type "text/html"`},
+		"no type":                     {answer: body("nonsense/", "ANSWER"), want: `content type`},
+		"empty 200":                   {answer: body(asJSON, ""), want: "without a body"},
+		"empty 202":                   {answer: func(w http.ResponseWriter, _ message) { w.WriteHeader(202) }, want: "HTTP status 202 without a body"},
+		"other id":                    {answer: body(asJSON, otherID("ANSWER")), want: "without an answer"},
+		"null":                        {answer: body(asJSON, "null"), want: "invalid result"},
+		"error of no request":         {answer: body(asJSON, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`), want: "parse error"},
+		"empty batch":                 {answer: body(asJSON, "[]"), want: "without an answer"},
+		"batch":                       {answer: body(asJSON, otherID(`[{"jsonrpc":"2.0","method":"x"},ANSWER,`)+"ANSWER]")},
+		"JSON twice":                  {answer: body(asJSON, "ANSWER\nANSWER"), want: "invalid result"},
+		"JSON with a byte order mark": {answer: body(asJSON, "\xEF\xBB\xBFANSWER"), want: "invalid result"},
+		"pretty JSON":                 {answer: body(asJSON, "\r\n ANSWER \r\n")},
+		"charset":                     {answer: body("Application/JSON; charset=utf-8", "ANSWER")},
+
+		"garbage event":    {answer: body(asStream, "data: garbage\n\ndata: ANSWER\n\n"), want: "invalid result"},
+		"events of others": {answer: body(asStream, "event: ping\ndata: garbage\n\nevent: message\ndata: ANSWER\n\n")},
+		"no colon":         {answer: body(asStream, "hello\nretry\nevent\ndata: ANSWER\n\n")},
+		"byte order mark":  {answer: body(asStream, "\xEF\xBB\xBFdata: ANSWER\n\n")},
+		"lone CR":          {answer: body(asStream, ": hi\r\rdata: ANSWER\r\r")},
+		"no last line":     {answer: body(asStream, "data: ANSWER\n")},
+		"no last newline":  {answer: body(asStream, "data: ANSWER")},
+		"cut event":        {answer: body(asStream, `data: {"jsonrpc":"2.0","id":2,"resu`), want: "the event stream broke"},
+		"empty stream":     {answer: body(asStream, ""), want: "the event stream ended"},
+		"only comments":    {answer: body(asStream, ": hi\n\n"), want: "the event stream ended"},
+		"empty data":       {answer: body(asStream, "data\n\ndata:\n\ndata: ANSWER\n\n")},
+		"answer of others": {answer: body(asStream, otherID("data: ANSWER\n\n")+"data: ANSWER\n\n")},
+		"answer twice":     {answer: body(asStream, "data: ANSWER\n\ndata: ANSWER\n\n")},
+	} {
+		for era, opts := range eras() {
+			t.Run(name+"/"+era, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var strange, elsewhere atomic.Int32
+					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+						switch {
+						case r.URL.Path == "/elsewhere":
+							elsewhere.Add(1)
+							w.WriteHeader(http.StatusMethodNotAllowed)
+						case r.Method == http.MethodGet:
+							w.WriteHeader(http.StatusMethodNotAllowed)
+						case m.Params.Name == "strange":
+							strange.Add(1)
+							test.answer(w, m)
+						default:
+							_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+						}
+					})
+					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = c.Close() }()
+					start := time.Now()
+					res, err := c.CallTool(t.Context(), "strange", nil)
+					switch {
+					case test.want == "" && (err != nil || res.Text() != "strange"):
+						t.Errorf("got %v, %v, want the answer", res, err)
+					case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+						t.Errorf("got %v, want %q in it", err, test.want)
+					case test.status != 0:
+						if e := wantError[*mcpclient.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
+							t.Errorf("got %+v", e)
+						}
+					}
+					if errors.Is(err, mcpclient.ErrClosed) {
+						t.Errorf("the session ended: %v", err)
+					}
+					within(t, "the call", start, 0)
+					if n := strange.Load(); n != 1 || elsewhere.Load() != 0 {
+						t.Errorf("got %d calls, and %d elsewhere", n, elsewhere.Load())
+					}
+					callText(t, t.Context(), c, "next", "next")
+				})
+			})
+		}
+	}
+}
+
+// cutBody breaks off after 9 bytes of the body.
+func cutBody(w http.ResponseWriter, _ message) {
+	w.Header().Set("Content-Length", "1000")
+	_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc`)
+	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// A body or an event of 64 MiB is given up at the bound, with that as the
+// reason, and costs no more memory than a message within it.
+func TestHugeResponses(t *testing.T) {
+	const size = 64 << 20
+	block := bytes.Repeat([]byte("x"), 64<<10)
+	for name, head := range map[string]struct{ media, begin, length string }{
+		"JSON of known length": {asJSON, "", strconv.Itoa(size)},
+		"JSON":                 {asJSON, "", ""},
+		"event":                {asStream, "data: ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := func(w http.ResponseWriter, _ *http.Request, m message) {
+				if m.Params.Name != "huge" {
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					return
+				}
+				w.Header().Set("Content-Type", head.media)
+				if head.length != "" {
+					w.Header().Set("Content-Length", head.length)
+				}
+				_, err := io.WriteString(w, head.begin)
+				for sent := 0; sent < size && err == nil; sent += len(block) {
+					_, err = w.Write(block)
+				}
+			}
+			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_, err := c.CallTool(t.Context(), "huge", nil)
+				runtime.ReadMemStats(&after)
+				if !errors.Is(err, mcpclient.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
+					t.Errorf("got %v, want that it is too large", err)
+				}
+				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 2*32+16 {
+					t.Errorf("got %d MiB allocated, want twice the bound of 32 MiB at most", got)
+				}
+				callText(t, t.Context(), c, "next", "next")
+			})
+		})
+	}
+}
+
+// A server that accepts everything and says nothing takes no more time than the
+// deadline.
+func TestBlackHole(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ended atomic.Int32
+				silent := func(_ http.ResponseWriter, r *http.Request, _ message) {
+					<-r.Context().Done()
+					ended.Add(1)
+				}
+				s := httpServer(t, silent)
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				start := time.Now()
+				if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want the deadline", err)
+				}
+				within(t, "the call", start, time.Second)
+				synctest.Wait()
+				if ended.Load() == 0 {
+					t.Error("the request goes on")
+				}
+				_ = c.Close()
+
+				all := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection goes unnoticed
+					<-r.Context().Done()
+				}))
+				defer all.Close()
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				start = time.Now()
+				if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("connect: got %v, want the deadline", err)
+				}
+				within(t, "connecting", start, time.Second)
+			})
+		})
+	}
+}
+
+// dials counts the connections that a client opens.
+func dials(client *http.Client, idle int) *atomic.Int32 {
+	n := new(atomic.Int32)
+	t := client.Transport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = idle
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		n.Add(1)
+		return dial(ctx, network, addr)
+	}
+	client.Transport = t
+	return n
+}
+
+// A server that keeps the response open after the answer has no reader of ours,
+// nor a connection, once that is clear: a second later, or after Close.
+func TestServerKeepsResponsesOpen(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var open atomic.Int32
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Method != http.MethodPost {
+						w.WriteHeader(http.StatusMethodNotAllowed)
+						return
+					}
+					open.Add(1)
+					defer open.Add(-1)
+					stream(w)(answerTo(m))
+					<-r.Context().Done()
+				})
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				for range 50 {
+					callText(t, t.Context(), c, "a", "a")
+				}
+				within(t, "50 calls", start, 0)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if n := open.Load(); n != 0 {
+					t.Errorf("got %d responses open a second after the answers, want none", n)
+				}
+				for range 50 {
+					callText(t, t.Context(), c, "a", "a")
+				}
+				start = time.Now()
+				_ = c.Close()
+				within(t, "Close", start, 10*time.Millisecond)
+				synctest.Wait()
+				if n := open.Load(); n != 0 {
+					t.Errorf("got %d responses open after Close, want none", n)
+				}
+			})
+		})
+	}
+}
+
+// Calls one after the other take one connection, and many at the same time no
+// more than there are of them, with and without a flush behind the answer.
+func TestCallsShareConnections(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, m message){
+		"json":    func(w http.ResponseWriter, m message) { _, _ = io.WriteString(jsonWriter(w), answerTo(m)) },
+		"stream":  body(asStream, "data: ANSWER\n\n"),
+		"flushed": func(w http.ResponseWriter, m message) { stream(w)(answerTo(m)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) })
+				client := s.Client()
+				dialed := dials(client, 1024)
+				defer client.CloseIdleConnections()
+				o := modern()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				call := func(n int) {
+					for range n {
+						ctx, cancel := context.WithCancel(t.Context())
+						callText(t, ctx, c, "a", "a")
+						cancel() // which does not cut what is left of the response
+						synctest.Wait()
+					}
+				}
+				call(100)
+				if n := dialed.Load(); n != 1 {
+					t.Errorf("got %d connections for 100 calls, want 1", n)
+				}
+				const callers = 64
+				var wg sync.WaitGroup
+				for range callers {
+					wg.Go(func() {
+						for range 20 {
+							callText(t, t.Context(), c, "a", "a")
+						}
+					})
+				}
+				wg.Wait()
+				if n := dialed.Load(); n > 4*callers {
+					t.Errorf("got %d connections for %d callers", n, callers)
+				}
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+// A person may take ten minutes to answer what the server asks in a response,
+// also when the standalone stream brings the question.
+func TestSlowHumanOverHTTP(t *testing.T) {
+	for _, standalone := range []bool{false, true} {
+		t.Run(fmt.Sprint("standalone ", standalone), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				question := `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
+				ask, answered := make(chan bool), make(chan string)
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					switch {
+					case r.Method == http.MethodGet:
+						say := stream(w)
+						select {
+						case <-ask:
+							say(question)
+						case <-r.Context().Done():
+						}
+						<-r.Context().Done()
+					case m.Method == "":
+						w.WriteHeader(http.StatusAccepted)
+						answered <- string(m.Result)
+					case standalone:
+						ask <- true
+						<-answered
+						stream(w)(answerTo(m))
+					default:
+						say := stream(w)
+						say(question)
+						if got := <-answered; !strings.Contains(got, "tea") {
+							t.Errorf("got the answer %s", got)
+						}
+						say(answerTo(m))
+					}
+				})
+				o := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+					time.Sleep(10 * time.Minute)
+					return tea(), nil
+				})
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				start := time.Now()
+				callText(t, t.Context(), c, "a", "a")
+				within(t, "the call", start, 10*time.Minute)
+			})
+		})
+	}
+}
+
+// The connection, its standalone stream included, outlives the context of
+// Connect.
+func TestConnectContextEndsOverHTTP(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				say := make(chan string)
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Method == http.MethodGet {
+						write := stream(w)
+						for {
+							select {
+							case text := <-say:
+								write(text)
+							case <-r.Context().Done():
+								return
+							}
+						}
+					}
+					stream(w)(answerTo(m))
+				})
+				var seen observed
+				opts.OnNotification = seen.add
+				ctx, cancel := context.WithCancel(t.Context())
+				c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				cancel()
+				time.Sleep(time.Minute)
+				callText(t, t.Context(), c, "a", "a")
+				if era == "legacy" {
+					say <- `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+					synctest.Wait()
+					seen.check(t, "notifications/tools/list_changed")
+				}
+			})
+		})
+	}
+}
+
+// A RoundTripper of the caller may do to a request what it should not, without
+// any other request knowing.
+func TestRoundTripperChangesRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if got := r.Header.Values("X-Key"); len(got) != 2 || r.URL.RawQuery != "a=b&c=d" {
+				t.Errorf("got X-Key %q and query %q", got, r.URL.RawQuery)
+			}
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		client := s.Client()
+		next := client.Transport
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			r.Header.Add("X-Key", "added")
+			r.Header.Set("Accept", "nothing")
+			r.URL.RawQuery += "&c=d"
+			return next.RoundTrip(r)
+		})
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
+		}
+		calls.Wait()
+	})
+}

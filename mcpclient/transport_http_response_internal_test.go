@@ -1,0 +1,46 @@
+package mcpclient
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestReadSized(t *testing.T) {
+	for _, size := range []int{0, 1, 511, trustedSize - 1, trustedSize, trustedSize + 1, 3 << 20, trustedRatio*trustedSize + 5} {
+		want := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+		for name, r := range map[string]io.Reader{
+			"whole":             bytes.NewReader(want),
+			"end with the last": iotest.DataErrReader(bytes.NewReader(want)),
+			"in halves":         iotest.HalfReader(bytes.NewReader(want)),
+		} {
+			if got, err := readSized(r, size); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, %s: got %d, %v", size, name, len(got), err)
+			}
+		}
+	}
+	if _, err := readSized(strings.NewReader("0123456789"), 9); err == nil || !strings.Contains(err.Error(), "Content-Length of 9") {
+		t.Errorf("more than claimed: got %v", err)
+	}
+}
+
+// What a server claims costs no memory that it does not fill.
+func TestClaimedSizeIsNotTrusted(t *testing.T) {
+	cut := errors.New("cut")
+	for _, sent := range []int{10, trustedSize + 1} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := readSized(io.MultiReader(bytes.NewReader(make([]byte, sent)), iotest.ErrReader(cut)), 1<<30)
+		runtime.ReadMemStats(&after)
+		if err != cut || len(got) != sent {
+			t.Errorf("got %d bytes, %v, want %d and %v", len(got), err, sent, cut)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(trustedSize+trustedRatio*sent+sent+1<<18) {
+			t.Errorf("got %d bytes allocated for %d that came", n, sent)
+		}
+	}
+}
