@@ -206,8 +206,9 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// moduleVersion is the version of this module in the running program.
-func moduleVersion() string {
+// moduleVersion is the version of this module in the running program, which is
+// long to read.
+var moduleVersion = sync.OnceValue(func() string {
 	const path = "github.com/mcpchain/mcpchain"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -222,4 +223,4 @@ func moduleVersion() string {
 		}
 	}
 	return "(devel)"
-}
+})
