@@ -33,6 +33,7 @@ var layers = []struct {
 
 	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/uritemplate"}},
 	{"mcpclient/config", []string{"mcpclient"}},
+	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},

@@ -78,6 +78,12 @@
 // [Client.Skills] and [Client.Skill] tell what skills a server has;
 // [Client.LoadSkill] reads and verifies one, file by file as it is needed.
 //
+// # Middleware
+//
+// [Options.Middleware] goes around what the client sends, once for each call in
+// either era, and [Options.ServerMiddleware] around what the server asks: see
+// [Request]. Package otelmcp traces and measures with them.
+//
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an

@@ -1,0 +1,262 @@
+package otelmcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// The attributes of the conventions.
+const (
+	keyMethod          = attribute.Key("mcp.method.name")
+	keyRevision        = attribute.Key("mcp.protocol.version")
+	keySessionID       = attribute.Key("mcp.session.id")
+	keyResource        = attribute.Key("mcp.resource.uri")
+	keyTool            = attribute.Key("gen_ai.tool.name")
+	keyPrompt          = attribute.Key("gen_ai.prompt.name")
+	keyOperation       = attribute.Key("gen_ai.operation.name")
+	keyRequestID       = attribute.Key("jsonrpc.request.id")
+	keyStatusCode      = attribute.Key("rpc.response.status_code")
+	keyErrorType       = attribute.Key("error.type")
+	keyTransport       = attribute.Key("network.transport")
+	keyNetworkProtocol = attribute.Key("network.protocol.name")
+	keyServerAddress   = attribute.Key("server.address")
+	keyServerPort      = attribute.Key("server.port")
+)
+
+// spanName is the method and, where there are few, what it is about.
+func spanName(r *mcpclient.Request) string {
+	if r.Name != "" && (r.Method == "tools/call" || r.Method == "prompts/get") {
+		return r.Method + " " + r.Name
+	}
+	return r.Method
+}
+
+// asked is the method of a server's request, which may be anything.
+func asked(method string) string {
+	switch method {
+	case "sampling/createMessage", "elicitation/create", "roots/list":
+		return method
+	}
+	return "_OTHER"
+}
+
+// about tells what a request of the client is.
+func about(r *mcpclient.Request) []attribute.KeyValue {
+	out := append(make([]attribute.KeyValue, 0, 12), keyMethod.String(r.Method))
+	switch r.Method {
+	case "tools/call":
+		out = append(out, keyTool.String(r.Name), keyOperation.String("execute_tool"))
+	case "prompts/get":
+		out = append(out, keyPrompt.String(r.Name))
+	}
+	return out
+}
+
+// resource tells which resource a request is about.
+func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
+	switch r.Method {
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		return keyResource.String(r.Name), true
+	}
+	return attribute.KeyValue{}, false
+}
+
+// connection tells how the server is reached, and in which revision.
+func connection(c *mcpclient.Client) []attribute.KeyValue {
+	var out []attribute.KeyValue
+	if revision := c.Server().Revision; revision != "" {
+		out = append(out, keyRevision.String(revision))
+	}
+	switch t := c.Transport().(type) {
+	case *mcpclient.HTTP:
+		out = append(out, endpoint(t.URL)...)
+	case *mcpclient.SSE:
+		out = append(out, endpoint(t.URL)...)
+	case *mcpclient.Command, *mcpclient.IO:
+		out = append(out, keyTransport.String("pipe"))
+	}
+	return out
+}
+
+// endpoint tells what a server's URL does, without its secrets.
+func endpoint(raw string) []attribute.KeyValue {
+	out := []attribute.KeyValue{keyTransport.String("tcp"), keyNetworkProtocol.String("http")}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return out
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		port = map[string]int{"http": 80, "https": 443}[u.Scheme]
+	}
+	return append(out, keyServerAddress.String(u.Hostname()), keyServerPort.Int(port))
+}
+
+// revisions are those that a handshake may settle on.
+var revisions = []string{mcpclient.Revision20241105, mcpclient.Revision20250326, mcpclient.Revision20250618, mcpclient.Revision20251125}
+
+// negotiated is the revision that the result of initialize settles on.
+func negotiated(raw json.RawMessage) []attribute.KeyValue {
+	var result struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	if json.Unmarshal(raw, &result) != nil || !slices.Contains(revisions, result.ProtocolVersion) {
+		return nil // the client refuses it
+	}
+	return []attribute.KeyValue{keyRevision.String(result.ProtocolVersion)}
+}
+
+// idText is the id of a server's request as text: of a string, what is in it.
+func idText(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) == nil {
+		return text
+	}
+	return string(id)
+}
+
+// failure is how a request failed; the zero value is success.
+type failure struct {
+	kind string // error.type
+	code string // of a JSON-RPC error
+	text string
+}
+
+func (f failure) attributes() []attribute.KeyValue {
+	var out []attribute.KeyValue
+	if f.kind != "" {
+		out = append(out, keyErrorType.String(f.kind))
+	}
+	if f.code != "" {
+		out = append(out, keyStatusCode.String(f.code))
+	}
+	return out
+}
+
+// kinds are the errors that have a name of their own, the most telling first.
+var kinds = []struct {
+	err  error
+	kind string
+}{
+	{context.DeadlineExceeded, "timeout"},
+	{context.Canceled, "canceled"},
+	{mcpclient.ErrRejected, "rejected"},
+	{mcpclient.ErrSessionLost, "session_lost"},
+	{mcpclient.ErrClosed, "connection_closed"},
+	{mcpclient.ErrMessageTooLarge, "message_too_large"},
+	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
+	{mcpclient.ErrInvalidResult, "invalid_result"},
+}
+
+// failureOf classifies what came of a request.
+func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
+	if err == nil {
+		if r.Method == "tools/call" && toolFailed(raw) {
+			return failure{kind: "tool_error"}
+		}
+		return failure{}
+	}
+	if _, waits := errors.AsType[*mcpclient.InputRequired](err); waits {
+		return failure{} // the caller answers by hand
+	}
+	if r.Method == "subscriptions/listen" && (errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrClosed)) {
+		return failure{} // nobody listens any more
+	}
+	if rpc := rpcErrorOf(err); rpc != nil {
+		code := strconv.Itoa(rpc.Code)
+		return failure{kind: code, code: code, text: cut(rpc.Message)}
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return failure{kind: k.kind, text: err.Error()}
+		}
+	}
+	if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+		return failure{kind: strconv.Itoa(status.Status), text: err.Error()}
+	}
+	return failure{kind: "_OTHER", text: err.Error()}
+}
+
+// rpcErrorOf is the error that the server sent or is sent, nil for another one.
+func rpcErrorOf(err error) *mcpclient.RPCError {
+	var made interface{ RPCError() *mcpclient.RPCError }
+	if errors.As(err, &made) {
+		return made.RPCError()
+	}
+	rpc, _ := errors.AsType[*mcpclient.RPCError](err)
+	return rpc
+}
+
+// cut bounds the text of a server.
+func cut(text string) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// sessionFailure classifies why a session ended.
+func sessionFailure(err error) failure {
+	if err == nil || err == mcpclient.ErrClosed {
+		return failure{}
+	}
+	return failure{kind: "connection_closed"}
+}
+
+// toolFailed reports whether the result of a tool says isError. A result without
+// that word and true behind it, as nearly all are, is not parsed.
+func toolFailed(raw json.RawMessage) bool {
+	key := []byte(`"isError"`)
+	for rest := raw; ; {
+		_, after, found := bytes.Cut(rest, key)
+		if !found {
+			return false
+		}
+		value := bytes.TrimLeft(after, " \t\r\n:")
+		if bytes.HasPrefix(value, []byte("true")) {
+			break
+		}
+		rest = after
+	}
+	var result struct {
+		IsError bool `json:"isError"`
+	}
+	return json.Unmarshal(raw, &result) == nil && result.IsError
+}
+
+// carrier is _meta for a propagator.
+type carrier map[string]json.RawMessage
+
+// Get returns a value, "" for one that is no string.
+func (c carrier) Get(key string) string {
+	var value string
+	if json.Unmarshal(c[key], &value) != nil {
+		return ""
+	}
+	return value
+}
+
+// Set sets a value.
+func (c carrier) Set(key, value string) {
+	c[key], _ = json.Marshal(value) // a string always marshals
+}
+
+// Keys lists the keys.
+func (c carrier) Keys() []string {
+	keys := make([]string, 0, len(c))
+	for key := range c {
+		keys = append(keys, key)
+	}
+	return keys
+}

@@ -1,0 +1,239 @@
+// Package otelmcp traces and measures a client of the Model Context Protocol with
+// OpenTelemetry.
+//
+//	t, err := otelmcp.New(nil)
+//	…
+//	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
+//		Middleware:       []mcpclient.Middleware{t.Client},
+//		ServerMiddleware: []mcpclient.Middleware{t.Server},
+//	})
+//
+// Spans, metrics and attributes are those of OpenTelemetry's semantic conventions
+// for MCP, which are in development: names may change with them.
+//
+// Each call is a span of kind client, "tools/call sum" for example, that lasts
+// until its result: input rounds, repetitions and waits for a new session are
+// parts of it. What the server asks meanwhile is a span of kind server. Trace
+// context and baggage travel in _meta, both ways: the server's spans become
+// children of ours, and ours of the server's.
+//
+// Arguments, results and the texts of messages are never recorded. error.type is
+// one of:
+//
+//   - the code of a JSON-RPC error, which rpc.response.status_code has too
+//   - tool_error: the tool ran and failed
+//   - the status of an HTTP response
+//   - canceled, timeout: the context of the call ended
+//   - connection_closed, session_lost, rejected, invalid_result,
+//     message_too_large, too_many_rounds: as the errors of package mcpclient
+//   - panic
+//   - _OTHER
+package otelmcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Options configure telemetry. Nil and the zero value are valid.
+type Options struct {
+	// TracerProvider and MeterProvider take what is recorded. Default: the
+	// global ones of package otel.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+
+	// Propagator writes _meta and reads it. Default: the global one of package
+	// otel, which does nothing unless it was set. What a server writes as baggage
+	// reaches the contexts of handlers, and whatever they call with them: use
+	// propagation.TraceContext alone for servers that are not trusted with that.
+	Propagator propagation.TextMapPropagator
+
+	// SessionID records mcp.session.id in spans. A session id may be all that
+	// protects the session. Default: it is not recorded.
+	SessionID bool
+}
+
+// scope is the name of the instrumentation.
+const scope = "github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+
+// Telemetry records what clients do. It may serve any number of them.
+type Telemetry struct {
+	tracer     trace.Tracer
+	propagator propagation.TextMapPropagator
+	sessionID  bool
+
+	sent, served, sessions metric.Float64Histogram
+}
+
+// New makes the instruments of which the conventions speak.
+func New(opts *Options) (*Telemetry, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.TracerProvider == nil {
+		o.TracerProvider = otel.GetTracerProvider()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	if o.Propagator == nil {
+		o.Propagator = otel.GetTextMapPropagator()
+	}
+	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope), propagator: o.Propagator, sessionID: o.SessionID}
+	meter := o.MeterProvider.Meter(scope)
+	for _, m := range []struct {
+		histogram         *metric.Float64Histogram
+		name, description string
+	}{
+		{&t.sent, "mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."},
+		{&t.served, "mcp.server.operation.duration", "Duration of requests that the client answers."},
+		{&t.sessions, "mcp.client.session.duration", "Duration of sessions."},
+	} {
+		var err error
+		*m.histogram, err = meter.Float64Histogram(m.name, metric.WithUnit("s"), metric.WithDescription(m.description),
+			metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300))
+		if err != nil {
+			return nil, fmt.Errorf("otelmcp: %s: %w", m.name, err)
+		}
+	}
+	return t, nil
+}
+
+// Client is for [mcpclient.Options.Middleware]: the first, so that it sees what
+// the others do.
+func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
+	s := &sessions{telemetry: t}
+	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+		o := t.begin(r, t.sent, about(r))
+		ctx, o.span = t.tracer.Start(ctx, spanName(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(o.attributes...))
+		defer o.end(ctx)
+		t.propagator.Inject(ctx, carrier(r.Meta))
+		raw, err := next(ctx, r)
+		o.ended(raw, err)
+		if id := r.ID(); id != 0 {
+			o.span.SetAttributes(keyRequestID.String(strconv.FormatInt(id, 10)))
+		}
+		if err == nil {
+			s.handshaken(ctx, r)
+		}
+		return raw, err
+	}
+}
+
+// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
+// one that the server names in _meta, and the call in which it asks is linked;
+// without that, the call is the parent. Either may be unknown.
+func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
+	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(asked(r.Method))})
+		options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(o.attributes...)}
+		call := trace.SpanContextFromContext(ctx)
+		ctx = t.propagator.Extract(ctx, carrier(r.Meta))
+		if call.IsValid() && !trace.SpanContextFromContext(ctx).Equal(call) {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: call}))
+		}
+		ctx, o.span = t.tracer.Start(ctx, asked(r.Method), options...)
+		defer o.end(ctx)
+		if origin, ok := mcpclient.OriginFrom(ctx); ok && origin.ID != nil {
+			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
+		}
+		raw, err := next(ctx, r)
+		o.ended(raw, err)
+		return raw, err
+	}
+}
+
+// operation is a request that is being recorded.
+type operation struct {
+	telemetry  *Telemetry
+	request    *mcpclient.Request
+	duration   metric.Float64Histogram
+	span       trace.Span
+	start      time.Time
+	attributes []attribute.KeyValue // of span and metric
+	failure    failure
+}
+
+func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram, about []attribute.KeyValue) *operation {
+	return &operation{
+		telemetry: t, request: r, duration: duration, start: time.Now(),
+		attributes: append(about, connection(r.Client)...),
+		failure:    failure{kind: "panic"}, // until it has ended otherwise
+	}
+}
+
+// ended takes what came of the request.
+func (o *operation) ended(raw json.RawMessage, err error) {
+	o.failure = failureOf(o.request, raw, err)
+	if o.request.Method == "initialize" {
+		o.attributes = append(o.attributes, negotiated(raw)...)
+	}
+}
+
+// end records the request.
+func (o *operation) end(ctx context.Context) {
+	o.attributes = append(o.attributes, o.failure.attributes()...)
+	o.span.SetAttributes(o.attributes...)
+	if uri, ok := resource(o.request); ok { // too many to measure each
+		o.span.SetAttributes(uri)
+	}
+	if id := o.request.Client.SessionID(); id != "" && o.telemetry.sessionID {
+		o.span.SetAttributes(keySessionID.String(id))
+	}
+	if o.failure.kind != "" {
+		o.span.SetStatus(codes.Error, o.failure.text)
+	}
+	o.span.End()
+	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(o.attributes...)))
+}
+
+// sessions measures the sessions of one client, one after the other. In the modern
+// era, which has none, the connection counts as one.
+type sessions struct {
+	telemetry *Telemetry
+
+	mu    sync.Mutex
+	began time.Time
+}
+
+// handshaken begins a session when r did.
+func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
+	if r.Method != "initialize" && r.Method != "server/discover" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.began.IsZero():
+		ctx := context.WithoutCancel(ctx)
+		r.Client.AfterEnd(func(err error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.record(ctx, r.Client, sessionFailure(err))
+		})
+	case r.Method == "server/discover":
+		return // a sign of life
+	default: // the server had forgotten the one before
+		s.record(ctx, r.Client, failure{kind: "session_lost"})
+	}
+	s.began = time.Now()
+}
+
+func (s *sessions) record(ctx context.Context, c *mcpclient.Client, f failure) {
+	attributes := append(connection(c), f.attributes()...)
+	s.telemetry.sessions.Record(ctx, time.Since(s.began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))
+}

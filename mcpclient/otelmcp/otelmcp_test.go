@@ -1,0 +1,535 @@
+package otelmcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+)
+
+// eras are the ways to ask: by a request, or in the result of one.
+var eras = map[string]mcpclient.Options{
+	"legacy": {Revision: mcpclient.Revision20251125},
+	"modern": {Revision: mcpclient.Revision20260728},
+}
+
+const question = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":%s}`
+
+// asker answers calls of tools by their names, having asked for a completion with
+// the _meta that meta makes of the call's.
+func asker(meta func(of map[string]json.RawMessage) string) func(m message) string {
+	var call message
+	return func(m message) string {
+		done := `{"content":[{"type":"text","text":"done"}]}`
+		switch {
+		case m.Method == "tools/call" && m.Params.Meta["io.modelcontextprotocol/clientInfo"] == nil:
+			call = m
+			return `{"id":"q-1","method":"sampling/createMessage","params":` + fmt.Sprintf(question, meta(m.Params.Meta)) + `}`
+		case m.Method == "" && m.Result != nil:
+			return fmt.Sprintf(`{"id":%s,"result":%s}`, call.ID, done)
+		case m.Method == "tools/call" && m.Params.Answers == nil:
+			return `{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + fmt.Sprintf(question, meta(m.Params.Meta)) + `}}}`
+		case m.Method == "tools/call":
+			return done
+		}
+		return ""
+	}
+}
+
+// sampler is a handler that shows its context.
+func sampler(o mcpclient.Options, seen func(ctx context.Context)) mcpclient.Options {
+	o.Sampling = mcpclient.SamplingFunc(func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		seen(ctx)
+		return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+	})
+	return o
+}
+
+// A trace goes from the caller to the server, and from there to the handler.
+func TestTrace(t *testing.T) {
+	const serverSpan = "00f067aa0ba902b7"
+	for name, opts := range eras {
+		t.Run(name, func(t *testing.T) {
+			r := newRecorder(t)
+			var handler trace.SpanContext
+			var member string
+			opts := r.install(sampler(opts, func(ctx context.Context) {
+				handler = trace.SpanContextFromContext(ctx)
+				member = baggage.FromContext(ctx).Member("user").Value()
+			}))
+			wire := map[string]string{}
+			c, _ := connect(t, t.Context(), opts, asker(func(of map[string]json.RawMessage) string {
+				for _, key := range []string{"traceparent", "tracestate", "baggage"} {
+					var value string
+					_ = json.Unmarshal(of[key], &value)
+					wire[key] = value
+				}
+				return fmt.Sprintf(`{"traceparent":%q,"baggage":"user=server"}`, wire["traceparent"][:36]+serverSpan+"-01")
+			}))
+			state, _ := trace.ParseTraceState("vendor=x")
+			member1, _ := baggage.NewMember("user", "ada")
+			bag, _ := baggage.New(member1)
+			ctx := baggage.ContextWithBaggage(t.Context(), bag)
+			ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+				TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, TraceState: state,
+			}))
+			ctx, app := r.tracers.Tracer("app").Start(ctx, "app")
+			if _, err := c.CallTool(ctx, "ask", nil); err != nil {
+				t.Fatal(err)
+			}
+			app.End()
+
+			call := r.span("tools/call ask")
+			if call.SpanKind != trace.SpanKindClient || call.Parent.SpanID() != app.SpanContext().SpanID() || call.Status.Code != codes.Unset {
+				t.Errorf("call: got kind %v, parent %v, status %v", call.SpanKind, call.Parent, call.Status)
+			}
+			want := map[string]string{
+				"traceparent": fmt.Sprintf("00-%s-%s-01", call.SpanContext.TraceID(), call.SpanContext.SpanID()),
+				"tracestate":  "vendor=x", "baggage": "user=ada",
+			}
+			if diff := cmp.Diff(wire, want); diff != "" {
+				t.Errorf("_meta: got -, want +:\n%s", diff)
+			}
+			asked := r.span("sampling/createMessage")
+			if asked.SpanKind != trace.SpanKindServer || asked.Parent.SpanID().String() != serverSpan || !asked.Parent.IsRemote() ||
+				asked.Parent.TraceID() != call.SpanContext.TraceID() {
+				t.Errorf("question: got kind %v, parent %v", asked.SpanKind, asked.Parent)
+			}
+			if len(asked.Links) != 1 || asked.Links[0].SpanContext.SpanID() != call.SpanContext.SpanID() {
+				t.Errorf("question: got links %v, want the call", asked.Links)
+			}
+			if handler.SpanID() != asked.SpanContext.SpanID() || member != "server" {
+				t.Errorf("handler: got %v with the baggage %q", handler, member)
+			}
+
+			id, question := "2", "jsonrpc.request.id=q-1 "
+			if name == "modern" {
+				id, question = "3", "" // of the second round; questions have none
+			}
+			revision := map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}[name]
+			if got, want := text(call.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+
+				" mcp.method.name=tools/call mcp.protocol.version="+revision; got != want {
+				t.Errorf("call: got %s\nwant %s", got, want)
+			}
+			if got, want := text(asked.Attributes), question+"mcp.method.name=sampling/createMessage mcp.protocol.version="+revision; got != want {
+				t.Errorf("question: got %s\nwant %s", got, want)
+			}
+			first := map[string]string{"legacy": "initialize", "modern": "server/discover"}[name]
+			if got := text(r.span(first).Attributes); !strings.Contains(got, "mcp.method.name="+first) ||
+				name == "legacy" && !strings.Contains(got, "mcp.protocol.version=2025-11-25") {
+				t.Errorf("handshake: got %s", got)
+			}
+			if name == "legacy" {
+				r.span("notifications/initialized")
+			}
+		})
+	}
+}
+
+// Without a word of the server, the call is the parent of its question. Broken
+// trace context is no word.
+func TestQuestionWithoutTrace(t *testing.T) {
+	for name, opts := range eras {
+		for _, meta := range []string{`{}`, `{"traceparent":"nonsense","baggage":1}`, `{"traceparent":{}}`, `null`} {
+			t.Run(name+" "+meta, func(t *testing.T) {
+				r := newRecorder(t)
+				c, _ := connect(t, t.Context(), r.install(sampler(opts, func(context.Context) {})), asker(func(map[string]json.RawMessage) string { return meta }))
+				if _, err := c.CallTool(t.Context(), "ask", nil); err != nil {
+					t.Fatal(err)
+				}
+				call, asked := r.span("tools/call ask"), r.span("sampling/createMessage")
+				if asked.Parent.SpanID() != call.SpanContext.SpanID() || len(asked.Links) != 0 {
+					t.Errorf("got parent %v and links %v, want the call %v", asked.Parent, asked.Links, call.SpanContext)
+				}
+			})
+		}
+	}
+}
+
+func TestNamesAndResources(t *testing.T) {
+	r := newRecorder(t)
+	c, _ := connect(t, t.Context(), r.install(eras["legacy"]), func(m message) string {
+		switch m.Method {
+		case "prompts/get":
+			return `{"messages":[]}`
+		case "resources/read":
+			return `{"contents":[]}`
+		}
+		return ""
+	})
+	if _, err := c.GetPrompt(t.Context(), "greet", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.ReadResource(t.Context(), "file:///r"); err != nil {
+		t.Error(err)
+	}
+	if got, want := text(r.span("prompts/get greet").Attributes), "gen_ai.prompt.name=greet jsonrpc.request.id=2 mcp.method.name=prompts/get mcp.protocol.version=2025-11-25"; got != want {
+		t.Errorf("prompt: got %s\nwant %s", got, want)
+	}
+	if got, want := text(r.span("resources/read").Attributes), "jsonrpc.request.id=3 mcp.method.name=resources/read mcp.protocol.version=2025-11-25 mcp.resource.uri=file:///r"; got != want {
+		t.Errorf("resource: got %s\nwant %s", got, want)
+	}
+	want := map[string]uint64{
+		"mcp.method.name=initialize mcp.protocol.version=2025-11-25":                           1,
+		"mcp.method.name=notifications/initialized":                                            1,
+		"gen_ai.prompt.name=greet mcp.method.name=prompts/get mcp.protocol.version=2025-11-25": 1,
+		"mcp.method.name=resources/read mcp.protocol.version=2025-11-25":                       1,
+	}
+	if diff := cmp.Diff(r.points("mcp.client.operation.duration"), want); diff != "" {
+		t.Errorf("durations: got -, want +:\n%s", diff)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	long := strings.Repeat("ä", 4000)
+	tests := map[string]struct {
+		answer string
+		kind   string
+		code   string
+		status string
+		// failed says that the call failed too, and not only the tool.
+		failed bool
+	}{
+		"tool":             {`{"content":[], "isError" : true}`, "tool_error", "", "", false},
+		"not isError":      {`{"content":[{"type":"text","text":"\"isError\":true"}],"isError":false,"structuredContent":{"isError":true}}`, "", "", "", false},
+		"code":             {`{"id":%s,"error":{"code":-32602,"message":"no such tool"}}`, "-32602", "-32602", "no such tool", true},
+		"long message":     {`{"id":%s,"error":{"code":1,"message":"` + long + `"}}`, "1", "1", strings.Repeat("ä", 512) + "…", true},
+		"not the protocol": {`{"id":%s,"result":{"resultType":"odd"}}`, "invalid_result", "", "mcpclient: invalid result: ", true},
+		"silence":          {"", "timeout", "", "", true},
+		"hung up":          {"hang up", "connection_closed", "", "mcpclient: connection closed", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRecorder(t)
+				var conn mcpclient.Conn
+				c, conn := connect(t, t.Context(), r.install(eras["modern"]), func(m message) string {
+					switch {
+					case test.answer == "hang up":
+						_ = conn.Close()
+						return ""
+					case strings.HasPrefix(test.answer, `{"id"`):
+						return fmt.Sprintf(test.answer, m.ID)
+					}
+					return test.answer
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := c.CallTool(ctx, "a", nil); (err != nil) != test.failed {
+					t.Errorf("got %v", err)
+				}
+				span := r.span("tools/call a")
+				got := text(span.Attributes)
+				for key, want := range map[string]string{"error.type": test.kind, "rpc.response.status_code": test.code} {
+					if has := strings.Contains(got, key+"="); has != (want != "") || has && !strings.Contains(got+" ", key+"="+want+" ") {
+						t.Errorf("got %s, want %s=%s", got, key, want)
+					}
+				}
+				if (span.Status.Code == codes.Error) != (test.kind != "") || !strings.HasPrefix(span.Status.Description, test.status) {
+					t.Errorf("got status %v, want %q", span.Status, test.status)
+				}
+				found := false
+				for point := range r.points("mcp.client.operation.duration") {
+					found = found || strings.Contains(point, "gen_ai.tool.name=a") && strings.Contains(point, "error.type="+test.kind) == (test.kind != "")
+				}
+				if !found {
+					t.Errorf("the duration does not say %q: %v", test.kind, r.points("mcp.client.operation.duration"))
+				}
+				_ = c.Close()
+				_ = conn.Close()
+			})
+		})
+	}
+}
+
+// What a handler says to the server is what the span says.
+func TestHandlerFails(t *testing.T) {
+	for want, err := range map[string]error{
+		"error.type=-32000 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32000": &mcpclient.RPCError{Code: -32000, Message: "no"},
+		"error.type=rejected mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                               fmt.Errorf("no: %w", mcpclient.ErrRejected),
+		"error.type=_OTHER mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                                 errors.New("no"),
+		"error.type=-32603 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32603": nil, // a panic
+	} {
+		r := newRecorder(t)
+		opts := eras["legacy"]
+		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			if err == nil {
+				panic("oops")
+			}
+			return nil, err
+		})
+		answered := make(chan bool, 1)
+		_, conn := connect(t, t.Context(), r.install(opts), func(m message) string {
+			if m.Method == "" {
+				answered <- true
+			}
+			return ""
+		})
+		if err := conn.Send(t.Context(), []byte(`{"id":1,"method":"sampling/createMessage","params":`+fmt.Sprintf(question, "{}")+`}`)); err != nil {
+			t.Fatal(err)
+		}
+		<-answered
+		if diff := cmp.Diff(r.points("mcp.server.operation.duration"), map[string]uint64{want: 1}); diff != "" {
+			t.Errorf("%v: got -, want +:\n%s", err, diff)
+		}
+		if span := r.span("sampling/createMessage"); span.Status.Code != codes.Error {
+			t.Errorf("%v: got status %v", err, span.Status)
+		}
+	}
+}
+
+// A server that asks for anything it likes does not make as many metrics.
+func TestUnknownMethods(t *testing.T) {
+	r := newRecorder(t)
+	answered := make(chan bool)
+	_, conn := connect(t, t.Context(), r.install(eras["legacy"]), func(m message) string {
+		if m.Method == "" {
+			answered <- true
+		}
+		return ""
+	})
+	for i := range 3 {
+		if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"acme/%d"}`, i, i)); err != nil {
+			t.Fatal(err)
+		}
+		<-answered
+	}
+	want := map[string]uint64{"error.type=-32601 mcp.method.name=_OTHER mcp.protocol.version=2025-11-25 rpc.response.status_code=-32601": 3}
+	if diff := cmp.Diff(r.points("mcp.server.operation.duration"), want); diff != "" {
+		t.Errorf("got -, want +:\n%s", diff)
+	}
+	for _, span := range r.spans.GetSpans() {
+		if strings.HasPrefix(span.Name, "acme") {
+			t.Errorf("got a span %q", span.Name)
+		}
+	}
+}
+
+// A panic on the way ends the span, as a failure.
+func TestPanic(t *testing.T) {
+	r := newRecorder(t)
+	opts := eras["modern"]
+	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, q *mcpclient.Request) (json.RawMessage, error) {
+			if q.Method == "tools/call" {
+				panic("oops")
+			}
+			return next(ctx, q)
+		}
+	}}
+	c, _ := connect(t, t.Context(), r.install(opts), func(message) string { return "" })
+	if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
+		t.Error("got no error")
+	}
+	if got := text(r.span("tools/call a").Attributes); !strings.Contains(got, "error.type=panic") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A session lasts from its handshake to the end of the connection, or to the
+// loss of it.
+func TestSessions(t *testing.T) {
+	for name, opts := range eras {
+		t.Run(name, func(t *testing.T) {
+			revision := map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}[name]
+			for _, lost := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRecorder(t)
+					c, conn := connect(t, t.Context(), r.install(opts), func(m message) string { return "{}" })
+					if err := c.Ping(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if got := r.points("mcp.client.session.duration"); len(got) != 0 {
+						t.Errorf("got %v of a session that goes on", got)
+					}
+					want := "mcp.protocol.version=" + revision
+					if lost {
+						want = "error.type=connection_closed " + want
+						_ = conn.Close()
+						<-c.Done()
+					}
+					_ = c.Close()
+					if diff := cmp.Diff(r.points("mcp.client.session.duration"), map[string]uint64{want: 1}); diff != "" {
+						t.Errorf("lost: %v: got -, want +:\n%s", lost, diff)
+					}
+					_ = conn.Close()
+				})
+			}
+		})
+	}
+}
+
+// Over HTTP, spans say where the server is, and its session only when asked to. A
+// session that the server forgot is followed by another one.
+func TestHTTP(t *testing.T) {
+	for _, sessionID := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRecorder(t)
+			r.options.SessionID = sessionID
+			begun := 0
+			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				var m message
+				raw, _ := io.ReadAll(req.Body)
+				_ = json.Unmarshal(raw, &m)
+				reply, first := handshake(m)
+				switch {
+				case first:
+					begun++
+					w.Header().Set("Mcp-Session-Id", fmt.Sprint("secret-", begun))
+				case m.Method == "tools/list" && req.Header.Get("Mcp-Session-Id") == "secret-1":
+					w.WriteHeader(http.StatusNotFound)
+					return
+				case m.Method == "tools/call":
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				case m.Method == "tools/list":
+					reply = `{"tools":[]}`
+				case req.Method == http.MethodGet:
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				default:
+					w.WriteHeader(http.StatusAccepted)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"id":%s,"result":%s}`, m.ID, reply)
+			}))
+			defer s.Close()
+			opts := r.install(eras["legacy"])
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "/mcp?key=hidden", Client: s.Client()}, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
+				t.Error("status 500: got no error")
+			}
+			_ = c.Close()
+
+			where := "network.protocol.name=http network.transport=tcp"
+			at := "server.address=" + c.Transport().(*mcpclient.HTTP).URL
+			at = strings.TrimSuffix(strings.Replace(at, "http://", "", 1), "/mcp?key=hidden")
+			if host, port, ok := strings.Cut(at, ":"); ok {
+				at = host + " server.port=" + port
+			} else {
+				at += " server.port=80"
+			}
+			for name, wants := range map[string][]string{
+				"tools/list":   {where, at, "mcp.protocol.version=2025-11-25"},
+				"tools/call a": {where, at, "error.type=500"},
+			} {
+				got := text(r.span(name).Attributes)
+				for _, want := range wants {
+					if !strings.Contains(got, want) {
+						t.Errorf("%s: got %s, want %s", name, got, want)
+					}
+				}
+				if has := strings.Contains(got, "mcp.session.id=secret-2"); has != sessionID || strings.Contains(got, "hidden") {
+					t.Errorf("%s: got %s, want the session: %v", name, got, sessionID)
+				}
+			}
+			common := "mcp.protocol.version=2025-11-25 " + where + " " + at
+			want := map[string]uint64{"error.type=session_lost " + common: 1, common: 1}
+			if diff := cmp.Diff(r.points("mcp.client.session.duration"), want); diff != "" {
+				t.Errorf("sessions: got -, want +:\n%s", diff)
+			}
+			for point := range r.points("mcp.client.operation.duration") {
+				if strings.Contains(point, "session.id") || strings.Contains(point, "hidden") {
+					t.Errorf("the duration says %s", point)
+				}
+			}
+		})
+	}
+}
+
+// A child process is reached over pipes.
+func TestPipes(t *testing.T) {
+	r := newRecorder(t)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	defer func() { _ = toClient.Close() }()
+	go func() {
+		conn, err := (&mcpclient.IO{Reader: fromClient, Writer: toClient}).Dial(t.Context())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		serve(conn, func(message) string { return "{}" })
+		_ = conn.Close()
+	}()
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, r.install(eras["modern"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if got := text(r.span("server/discover").Attributes); !strings.Contains(got, "network.transport=pipe") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A subscription that is closed has not failed.
+func TestSubscription(t *testing.T) {
+	r := newRecorder(t)
+	transport, conn := mcpclient.Pipe()
+	defer func() { _ = conn.Close() }()
+	go serve(conn, func(m message) string {
+		if m.Method != "subscriptions/listen" {
+			return ""
+		}
+		_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, m.ID))
+		return ""
+	})
+	opts := r.install(eras["modern"])
+	opts.AllowUndeclared = true
+	c, err := mcpclient.Connect(t.Context(), transport, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Subscribe(t.Context(), mcpclient.SubscriptionFilter{ToolsListChanged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), c.Close()); err != nil {
+		t.Error(err)
+	}
+	if span := r.span("subscriptions/listen"); span.Status.Code != codes.Unset || strings.Contains(text(span.Attributes), "error.type") {
+		t.Errorf("got %v, %s", span.Status, text(span.Attributes))
+	}
+}
+
+// Without options, the global providers are used, which do nothing by default.
+func TestDefaults(t *testing.T) {
+	telemetry, err := otelmcp.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := eras["modern"]
+	opts.Middleware = []mcpclient.Middleware{telemetry.Client}
+	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.Server}
+	var meta map[string]json.RawMessage
+	opts = sampler(opts, func(context.Context) {})
+	c, _ := connect(t, t.Context(), &opts, asker(func(of map[string]json.RawMessage) string { meta = of; return "{}" }))
+	if _, err := c.CallTool(t.Context(), "ask", nil); err != nil {
+		t.Error(err)
+	}
+	if meta["traceparent"] != nil {
+		t.Errorf("got %s, want no trace context", meta["traceparent"])
+	}
+}
