@@ -14,12 +14,12 @@ import (
 // request is one request before the era and the connection had their say.
 type request struct {
 	method string
-	target string // the tool, prompt or resource that the request names
-	params []byte // a JSON object without _meta, or nil
-	round  []byte // members that answer an input round, each with a comma after it
-	rounds int    // input rounds so far
-	call   int64  // the call that it belongs to, CallInfo.ID; 0 until that is known
-	delays delays // by a server that asks for nothing but time
+	target string  // the tool, prompt or resource that the request names
+	params []byte  // a JSON object without _meta, or nil
+	round  []byte  // members that answer an input round, each with a comma after it
+	rounds int     // input rounds so far
+	call   int64   // the call that it belongs to, CallInfo.ID; 0 until that is known
+	delays *delays // by a server that asks for nothing but time; nil before the first
 
 	task    bool // the result may be a task, or it is about one
 	stays   bool // no notice tells that nobody waits for it any more

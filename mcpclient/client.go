@@ -140,7 +140,9 @@ func (c *Client) Err() error {
 // handler. It reports false, and fn is not run, when that has happened already.
 func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.start(&c.handlers, func() {
+		c.visiting.Add(-1) // while it waits it does not visit
 		<-c.done
+		c.visiting.Add(1)
 		err := c.Err()
 		defer c.caught("AfterEnd", errPanicked, &err)
 		fn(err)

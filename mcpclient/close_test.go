@@ -304,6 +304,7 @@ func TestHandlerClosesAnotherClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		other.AfterEnd(func(error) {}) // which is not a visit
 		ended := make(chan bool, 1)
 		c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
 			_ = other.Close()

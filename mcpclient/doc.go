@@ -43,12 +43,18 @@
 // is a legacy server's, and so is silence for [Options.ProbeTimeout]; those get
 // initialize. Failures that say nothing about the server (HTTP statuses 401,
 // 403, 408, 429 and 5xx, a network that fails) are returned. [Options.Revision]
-// skips all that.
+// skips all that, and [Options.Verdicts] remembers what it found.
+//
+// # Servers that forget, and servers that die
 //
 // Over HTTP a legacy server may have a session, and may forget it. Then a new
 // one begins, once for all calls under way, with the same log level and a
 // standalone stream of its own. The call that met the loss is sent again where
 // that is safe; a tool call ends with [ErrSessionLost].
+//
+// A connection that ends by itself ends its client: [Client.Done], [Client.Err].
+// With [Options.Restart] the client goes on instead, on the next connection, and
+// only what was under way and may have acted fails: [ErrConnectionLost].
 //
 // # What a server may ask
 //
@@ -112,6 +118,8 @@
 //   - Handlers run concurrently, each on a goroutine of its own. Their contexts
 //     end when the client closes, when the server cancels, and when the call ends
 //     that they work for. A handler that is slow delays nothing else.
+//   - A handler, a callback and a hook may call [Client.Close], which then does not
+//     wait for them.
 //   - A panic in a handler or in OnNotification is logged and, where an answer is
 //     due, answered with an error. It ends nothing else.
 //
@@ -132,6 +140,7 @@
 //	requests of the server at one time      16         Options.MaxServerRequests
 //	questions in one input round            the same
 //	input rounds of one call                10         Options.MaxRounds
+//	times that a call is put off            32, 250 ms to 8 s apart, within 5 min
 //	pages of one list                       1,000      Options.MaxPages
 //	tools whose parameter headers are known 1,024      the rest is asked for when it is missed
 //	parameter headers of one tool           64, within 64 nested schemas
@@ -139,10 +148,11 @@
 //	… and their size together               32 MiB
 //	progress notices that wait for a call   1,024      Options.MaxNotifications
 //	changes that wait for a reader          1,024      Options.MaxNotifications
-//	… and the URI of one                    8 KiB
+//	… and the URI or the task of one        8 KiB
 //	acknowledgement of a subscription       30 s       WithTimeout, Options.CallTimeout
 //	streams of a subscription that breaks   1 to 30 s apart
 //	… and the size of one                   16 KiB
+//	… and the silence of one over HTTP      5 min      Options.SubscriptionIdle
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
 //	URLs in an error that asks for visits   the same   Options.MaxServerRequests
@@ -166,6 +176,10 @@
 //	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
 //	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
 //	beginning of a new session              30 s
+//	restarts in a row                       5, 500 ms to 30 s apart, Options.Restart
+//	… and one of them                       1 min
+//	servers whose era is remembered         1,024, for 24 h
+//	Connect, after its context has ended    500 ms     and what it began ends meanwhile and afterwards
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
 // A call has no time limit but its context's, unless [Options.CallTimeout],

@@ -62,7 +62,7 @@ type outgoing struct {
 
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context) error {
-	conn, err := c.transport.Dial(ctx)
+	conn, err := c.transport.Dial(c.link.Load().carried(ctx))
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/mcptest"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -391,6 +394,50 @@ func TestRestartInAnotherEra(t *testing.T) {
 				if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
 					t.Errorf("got %v, want the end of the subscription", err)
 				}
+			})
+		})
+	}
+}
+
+// A stream of HTTP+SSE that ended is opened again, also where it is only the form
+// that HTTP fell back to, and with the token of the one before.
+func TestRestartOverSSE(t *testing.T) {
+	for name, transport := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, second := newOldServer(t), newOldServer(t)
+				var current atomic.Pointer[oldServer]
+				current.Store(first)
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					s := current.Load()
+					if got := r.Header.Get("Authorization"); s == second && got != "Bearer token" {
+						t.Errorf("%s %s: got authorization %q", r.Method, r.URL.Path, got)
+					}
+					s.ServeHTTP(w, r)
+				}))
+				defer server.Close()
+				go first.shake()
+				o := mcpclient.Options{Restart: &mcpclient.Restart{}}
+				if name == "direct" {
+					o.Revision = mcpclient.Revision20241105
+				}
+				c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client()), &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				current.Store(second)
+				close(first.say)
+				<-first.left
+				go func() {
+					second.shake()
+					second.say <- answerTo(<-second.got)
+				}()
+				callText(t, t.Context(), c, "a", "a")
 			})
 		})
 	}

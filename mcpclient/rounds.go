@@ -58,14 +58,19 @@ type delays struct {
 }
 
 // repeats is how often the server had a request made again.
-func (r *request) repeats() int { return r.rounds + r.delays.n }
+func (r *request) repeats() int {
+	if r.delays == nil {
+		return r.rounds
+	}
+	return r.rounds + r.delays.n
+}
 
 // putOff waits before a request is made again that the server has put off.
 func (r *request) putOff(ctx context.Context) error {
-	d := &r.delays
-	if d.n == 0 {
-		d.since = time.Now()
+	if r.delays == nil {
+		r.delays = &delays{since: time.Now()}
 	}
+	d := r.delays
 	wait := min(againDelay<<min(d.n, 10), maxAgainDelay)
 	if d.n++; d.n > maxDelays || time.Since(d.since)+wait > maxPutOff {
 		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrPutOff, d.n, time.Since(d.since).Round(time.Millisecond))

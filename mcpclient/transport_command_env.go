@@ -25,18 +25,18 @@ func (t *Command) environment(own []string) []string {
 	out := []string{} // nil would mean all
 	for _, entry := range own {
 		name, value, _ := strings.Cut(entry, "=")
-		if t.InheritEnv || isHarmless(name, value) {
+		if t.InheritEnv || isHarmless(runtime.GOOS, name, value) {
 			out = append(out, entry)
 		}
 	}
 	return append(out, t.Env...)
 }
 
-func isHarmless(name, value string) bool {
+func isHarmless(system, name, value string) bool {
 	if strings.HasPrefix(value, "()") {
 		return false // a function that some shells would run
 	}
-	if runtime.GOOS == "windows" {
+	if system == "windows" {
 		return slices.Contains(harmlessWindows[:], strings.ToUpper(name))
 	}
 	return slices.Contains(harmless[:], name) || strings.HasPrefix(name, "LC_")

@@ -9,8 +9,8 @@ import (
 // TestCommandEnvironment shows that a server is given no secret of this process
 // unless it is asked for.
 func TestCommandEnvironment(t *testing.T) {
-	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "LC_ALL=C", "SHELL=() { evil; }"}
-	if got, want := (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "LC_ALL=C", "TOKEN=t", "PATH=/usr/bin"}; !slices.Equal(got, want) {
+	own := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=x", "SHELL=() { evil; }"}
+	if got, want := (&Command{Env: []string{"TOKEN=t", "PATH=/usr/bin"}}).environment(own), []string{"PATH=/bin", "TOKEN=t", "PATH=/usr/bin"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := (&Command{InheritEnv: true, Env: []string{"A=b"}}).environment(own); len(got) != len(own)+1 {
@@ -18,6 +18,26 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 	if got := new(Command).environment([]string{"A=b"}); got == nil || len(got) != 0 {
 		t.Errorf("got %#v, want an empty environment and not nil, which means all", got)
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	for _, test := range []struct {
+		system, name, value string
+		want                bool
+	}{
+		{"linux", "LC_ALL", "C", true},
+		{"linux", "lc_all", "C", false},
+		{"linux", "PATH", "() { evil; }", false},
+		{"linux", "APPDATA", "x", false},
+		{"windows", "AppData", `C:\Users\a`, true},
+		{"windows", "Path", `C:\`, true},
+		{"windows", "SHELL", "sh", false},
+		{"windows", "OPENAI_API_KEY", "sk-1", false},
+	} {
+		if got := isHarmless(test.system, test.name, test.value); got != test.want {
+			t.Errorf("%s on %s: got %t, want %t", test.name, test.system, got, test.want)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ type HTTP struct {
 }
 
 // Dial prepares the connection; no request is made yet.
-func (t *HTTP) Dial(context.Context) (Conn, error) {
+func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
@@ -82,6 +82,7 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
+	c.bearer.inherit(ctx)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }

@@ -45,6 +45,35 @@ func (b *bearer) header() []string {
 	return nil
 }
 
+// bearerKey marks the context of a dial with the [*bearer] of the connection that
+// is replaced.
+type bearerKey struct{}
+
+// carried is a context to dial with, so that the next connection has the token
+// of this one.
+func (l *link) carried(ctx context.Context) context.Context {
+	if l == nil {
+		return ctx
+	}
+	switch conn := l.conn.(type) {
+	case *httpConn:
+		return context.WithValue(ctx, bearerKey{}, &conn.bearer)
+	case *sseConn:
+		return context.WithValue(ctx, bearerKey{}, &conn.stream.bearer)
+	}
+	return ctx
+}
+
+// inherit takes the token that the context of a dial carries.
+func (b *bearer) inherit(ctx context.Context) {
+	if old, ok := ctx.Value(bearerKey{}).(*bearer); ok {
+		old.mu.Lock()
+		token := old.token
+		old.mu.Unlock()
+		b.set(token)
+	}
+}
+
 // scrub takes the tokens out of text that the server sent.
 func (b *bearer) scrub(text string) string {
 	b.mu.Lock()

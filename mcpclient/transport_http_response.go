@@ -7,10 +7,10 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -127,18 +127,13 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 		URL:        c.shown,
 		Status:     resp.StatusCode,
 		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
-		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: retryAfter(resp.Header),
 		raw:        raw,
 	}
 }
 
-// retryAfter reads both forms of the Retry-After header; zero is none.
-func retryAfter(v string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(v); err == nil {
-		return time.Duration(max(0, min(seconds, 86400))) * time.Second
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, min(at.Sub(now), 24*time.Hour))
-	}
-	return 0
+// retryAfter is how long a server asks to wait, at most 24 h; zero is not at all.
+func retryAfter(h http.Header) time.Duration {
+	wait, _ := backoff.RetryAfter(h, time.Now())
+	return min(wait, 24*time.Hour)
 }

@@ -66,8 +66,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // RetryAfter reads the wait that a server asks for: Retry-After-Ms, or
-// Retry-After in seconds or as a date. It is false when the server asks for
-// none, or for something that is no wait.
+// Retry-After in seconds or as a date, which is held against the server's own
+// clock where it tells that (Date), and against now otherwise. It is false when
+// the server asks for none, or for something that is no wait.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true
@@ -77,6 +78,9 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		return d, true
 	}
 	if date, err := http.ParseTime(value); err == nil {
+		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = sent
+		}
 		return max(0, date.Sub(now)), true
 	}
 	return 0, false

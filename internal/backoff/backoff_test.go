@@ -98,3 +98,36 @@ func TestRetryAfter(t *testing.T) {
 		})
 	}
 }
+
+// A date is the server's, whose clock may be far from ours.
+func TestRetryAfterByTheServersClock(t *testing.T) {
+	const when = "Fri, 02 Jan 2026 03:05:05 GMT"
+	for date, want := range map[string]time.Duration{
+		"Fri, 02 Jan 2026 03:05:00 GMT": 5 * time.Second,
+		"Fri, 02 Jan 2026 03:06:00 GMT": 0,
+		"today":                         time.Hour, // by our clock
+	} {
+		h := http.Header{"Retry-After": {when}, "Date": {date}}
+		now, _ := http.ParseTime(when)
+		if got, ok := RetryAfter(h, now.Add(-time.Hour)); got != want || !ok {
+			t.Errorf("sent %s: got %v, %t, want %v", date, got, ok, want)
+		}
+	}
+}
+
+func TestJitter(t *testing.T) {
+	for jitter, least := range map[float64]time.Duration{-1: time.Second, 0: 500 * time.Millisecond, 0.1: 900 * time.Millisecond, 7: 0} {
+		p := Policy{First: time.Second, Jitter: jitter}
+		low, high := time.Hour, time.Duration(0)
+		for range 10_000 {
+			d := p.Delay(0)
+			low, high = min(low, d), max(high, d)
+		}
+		if low < least || high > time.Second {
+			t.Errorf("jitter %v: got %v to %v, want %v to 1s", jitter, low, high, least)
+		}
+		if jitter >= 0 && high-low < (time.Second-least)*9/10 {
+			t.Errorf("jitter %v: got %v to %v, which leaves little to chance", jitter, low, high)
+		}
+	}
+}

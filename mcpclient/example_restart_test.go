@@ -1,0 +1,74 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// mortal is a server that can be dialed again when its last connection has ended.
+type mortal struct {
+	last mcpclient.Conn
+}
+
+func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
+	m.last, err = exampleServer().Dial(ctx)
+	return m.last, err
+}
+
+func ExampleRestart() {
+	ctx := context.Background()
+	server := new(mortal) // a mcpclient.Command, say
+	events := make(chan mcpclient.RestartEvent, 2)
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
+		Restart: &mcpclient.Restart{
+			First:  time.Millisecond,
+			Notify: func(e mcpclient.RestartEvent) { events <- e },
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	server.last.Close() // it dies
+	fmt.Println("attempt", (<-events).Attempt)
+	fmt.Println("up:", (<-events).Up)
+	result, err := client.CallTool(ctx, "forecast", nil)
+	if errors.Is(err, mcpclient.ErrConnectionLost) {
+		log.Fatal("it was under way when the connection ended: ", err)
+	}
+	fmt.Println(result.Text(), err)
+	// Output:
+	// attempt 1
+	// up: true
+	// Sunny, 21 degrees <nil>
+}
+
+func ExampleVerdicts() {
+	verdicts := new(mcpclient.Verdicts)
+	if data, err := os.ReadFile("verdicts.json"); err == nil {
+		if err := json.Unmarshal(data, verdicts); err != nil {
+			log.Print(err) // then every server is asked anew
+		}
+	}
+	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Verdicts: verdicts})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	data, err := json.Marshal(verdicts)
+	if err == nil {
+		err = os.WriteFile("verdicts.json", data, 0o600)
+	}
+	if err != nil {
+		log.Print(err)
+	}
+}
