@@ -61,6 +61,9 @@ func TestConformance(t *testing.T) {
 				wantAll(t, outcomes, s.required(t, sel.name))
 			}
 			wantAll(t, outcomes, listed[sel.name])
+			if sel.name == "extension" {
+				wantAll(t, outcomes, slices.Collect(maps.Keys(must)))
+			}
 			for _, name := range slices.Sorted(maps.Keys(outcomes)) {
 				t.Run(name, func(t *testing.T) {
 					if id := must[name]; id != "" {
