@@ -25,6 +25,7 @@ var layers = []struct {
 	{"internal/child", []string{"golang.org/x/sys"}},
 	{"internal/backoff", nil},
 	{"internal/memhttp", nil},
+	{"internal/npmtest", nil},
 	{"internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
 	{"internal/uritemplate", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "github.com/kaptinlin/jsonschema"}},

@@ -107,8 +107,10 @@ func (c *Client) identify(ctx context.Context) error {
 	if legacyErr == nil || !errors.Is(probeErr, errSilent) {
 		return legacyErr
 	}
-	if _, refused := errors.AsType[*RPCError](legacyErr); refused {
-		// A modern server that was slow to start refuses initialize, and is up.
+	_, refused := errors.AsType[*RPCError](legacyErr)
+	_, mismatch := errors.AsType[*RevisionError](legacyErr)
+	if refused || mismatch {
+		// A modern server that was slow to start does not take initialize, and is up.
 		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(ctx, e) == nil {
 			return nil
 		}

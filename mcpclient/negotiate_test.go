@@ -130,39 +130,48 @@ type dialer func(context.Context) (mcpclient.Conn, error)
 func (d dialer) Dial(ctx context.Context) (mcpclient.Conn, error) { return d(ctx) }
 
 // A modern server that takes longer to start than the probe waits refuses
-// initialize, and is asked again.
+// initialize, or answers it with its own revision, and is asked again.
 func TestSlowModernServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		transport, server := mcpclient.Pipe()
-		defer func() { _ = server.Close() }()
-		go func() {
-			time.Sleep(8 * time.Second) // starting
-			for {
-				data, err := server.Recv()
-				if err != nil {
-					return
-				}
-				var m struct {
-					ID     json.RawMessage `json:"id"`
-					Method string          `json:"method"`
-				}
-				if json.Unmarshal(data, &m) != nil || m.ID == nil {
-					continue
-				}
-				answer := `"error":{"code":-32601,"message":"method not found"}`
-				if m.Method == "server/discover" {
-					answer = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`
-				}
-				_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
+	for name, answer := range map[string]string{
+		"refuses": `"error":{"code":-32601,"message":"method not found"}`,
+		"answers": `"result":{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"slow","version":"1"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { slowModernServer(t, answer) })
+		})
+	}
+}
+
+func slowModernServer(t *testing.T, initialized string) {
+	transport, server := mcpclient.Pipe()
+	defer func() { _ = server.Close() }()
+	go func() {
+		time.Sleep(8 * time.Second) // starting
+		for {
+			data, err := server.Recv()
+			if err != nil {
+				return
 			}
-		}()
-		c, err := mcpclient.Connect(t.Context(), transport, nil)
-		if err != nil {
-			t.Fatal(err)
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			if json.Unmarshal(data, &m) != nil || m.ID == nil {
+				continue
+			}
+			answer := initialized
+			if m.Method == "server/discover" {
+				answer = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`
+			}
+			_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
 		}
-		defer func() { _ = c.Close() }()
-		if got := c.Server().Revision; got != mcpclient.Revision20260728 {
-			t.Errorf("got revision %s, want the modern one", got)
-		}
-	})
+	}()
+	c, err := mcpclient.Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if got := c.Server().Revision; got != mcpclient.Revision20260728 {
+		t.Errorf("got revision %s, want the modern one", got)
+	}
 }

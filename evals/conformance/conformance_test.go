@@ -1,35 +1,93 @@
 package conformance
 
 import (
+	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	// So that go test knows what its result depends on.
 	_ "github.com/mcpchain/mcpchain/mcpclient"
 	_ "github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
+// selections are what the suite runs in one go. Together they have every
+// scenario for clients under every revision that it is for: the requirements of
+// a revision are run with its extensions and what the suite got later.
+var selections = []struct {
+	name string // the revision, or "extension" for what belongs to none
+	args []string
+}{
+	{"2026-07-28", []string{"--requirements", "2026-07-28"}},
+	{"2025-11-25", []string{"--requirements", "2025-11-25"}},
+	{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}},
+	{"2025-03-26", []string{"--suite", "all", "--spec-version", "2025-03-26"}},
+	{"extension", []string{"--suite", "all"}},
+}
+
+// must are the checks that scenarios have to make: a client that reads no skill
+// would do nothing wrong.
+var must = map[string]string{
+	"sep-2640-client-no-prefetch":        "sep-2640-host-no-prefetch",
+	"sep-2640-client-verify-digest":      "sep-2640-host-verify-digest",
+	"sep-2640-client-verify-size":        "sep-2640-host-size-mismatch-failure",
+	"sep-2640-client-verify-frontmatter": "sep-2640-host-frontmatter-comparison",
+}
+
 // TestConformance runs every client scenario of the official suite, under every
 // revision that has it. No check may fail or warn, and each run must make some.
 func TestConformance(t *testing.T) {
 	s := install(t)
 	client := build(t)
-	runs := s.clientRuns(t)
-	if len(runs) < 60 {
-		t.Errorf("the suite lists %d runs for clients, want at least 60", len(runs))
+	listed := s.scenarios(t)
+	if len(listed) != len(selections) {
+		t.Errorf("the suite lists scenarios for %q, want no more and no less than the selections", slices.Sorted(maps.Keys(listed)))
 	}
-	for _, r := range runs {
-		t.Run(r.String(), func(t *testing.T) {
+	for _, sel := range selections {
+		t.Run(sel.name, func(t *testing.T) {
 			t.Parallel()
-			passed, err := s.run(t.Context(), client, t.TempDir(), r)
-			if err != nil {
-				t.Fatal(err)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			outcomes, verdict := s.run(ctx, client, t.TempDir(), sel.args...)
+			if verdict != nil {
+				t.Errorf("the suite's verdict: %v", verdict)
 			}
-			t.Logf("%d checks passed", passed)
+			if sel.args[0] == "--requirements" {
+				wantAll(t, outcomes, s.required(t, sel.name))
+			}
+			wantAll(t, outcomes, listed[sel.name])
+			if sel.name == "extension" {
+				wantAll(t, outcomes, slices.Collect(maps.Keys(must)))
+			}
+			for _, name := range slices.Sorted(maps.Keys(outcomes)) {
+				t.Run(name, func(t *testing.T) {
+					if id := must[name]; id != "" {
+						outcomes[name].verify(t, id)
+					} else {
+						outcomes[name].verify(t)
+					}
+					t.Logf("%d checks passed", len(outcomes[name].passed))
+				})
+			}
 		})
+	}
+}
+
+// wantAll fails the test unless there are names, and each has its outcome.
+func wantAll(t *testing.T, outcomes map[string]*outcome, names []string) {
+	t.Helper()
+	if len(names) == 0 {
+		t.Error("the suite names no scenario")
+	}
+	for _, name := range names {
+		if outcomes[name] == nil {
+			t.Errorf("%s was not run", name)
+		}
 	}
 }
 

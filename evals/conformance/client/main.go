@@ -94,7 +94,9 @@ func (s *session) options() *mcpclient.Options {
 		}),
 		Elicitation: mcpclient.ElicitationFunc(s.elicit),
 		Roots:       []mcpclient.Root{},
-		Logger:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		// The suite serves all scenarios from one process, which may be slow.
+		ProbeTimeout: 20 * time.Second,
+		Logger:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

@@ -3,7 +3,6 @@ package peer
 import (
 	"bufio"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"html"
@@ -12,17 +11,12 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
-
-//go:embed provider.mjs
-var providerProgram []byte
 
 // Provider is a running authorization server: oidc-provider, which is certified
 // for OpenID Connect. It registers clients, demands PKCE, rotates refresh
@@ -35,14 +29,10 @@ type Provider struct {
 // StartProvider runs one until the test ends.
 func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
-	node, modules := Node(t)
-	program := filepath.Join(t.TempDir(), "provider.mjs")
-	if err := os.WriteFile(program, providerProgram, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	set := install(t)
 	port := freePort(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, node, program, modules, port, resource, fmt.Sprint(int(life.Seconds())))
+	cmd := exec.CommandContext(ctx, set.Node(), set.Path("provider.mjs"), port, resource, fmt.Sprint(int(life.Seconds())))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

@@ -1,12 +1,9 @@
 // An authorization server for tests: oidc-provider, with accounts that any
 // password opens. Arguments: its port, the URL of the one resource that it
 // gives tokens for, the life of an access token in seconds.
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { Provider, errors } from 'oidc-provider';
 
-const [modules, port, resource, life] = process.argv.slice(2);
-const require = createRequire(pathToFileURL(modules + '/'));
-const { Provider, errors } = await import(pathToFileURL(require.resolve('oidc-provider')).href);
+const [port, resource, life] = process.argv.slice(2);
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   scopes: ['openid', 'offline_access'],

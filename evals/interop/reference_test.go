@@ -1,0 +1,207 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// reference is a reference server over stdio that holds every result against the
+// output schema of its tool.
+type reference struct {
+	*mcpclient.Client
+	tools map[string]*mcpclient.Tool
+}
+
+// connectReference starts one of the reference servers.
+func connectReference(t *testing.T, name string, env []string, args []string, opts *mcpclient.Options) *reference {
+	t.Helper()
+	set := npmServers(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := mcpclient.Connect(ctx, &mcpclient.Command{
+		Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...), Env: env,
+	}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	r := &reference{c, map[string]*mcpclient.Tool{}}
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.tools[tool.Name] = tool
+	}
+	return r
+}
+
+// call runs a tool, which must have an output schema.
+func (r *reference) call(t *testing.T, name string, args any) (*mcpclient.CallToolResult, error) {
+	t.Helper()
+	tool := r.tools[name]
+	if tool == nil || tool.OutputSchema == nil {
+		t.Fatalf("got %+v, want a tool %s with an output schema", tool, name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	res, err := r.CallTool(ctx, name, args, mcpclient.WithOutputCheck(tool))
+	if err != nil {
+		return nil, err
+	}
+	return res, res.Err()
+}
+
+// must is call without a failure, its structured content decoded into out.
+func (r *reference) must(t *testing.T, name string, args, out any) {
+	t.Helper()
+	res, err := r.call(t, name, args)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if err := json.Unmarshal(res.StructuredContent, out); err != nil {
+		t.Fatalf("%s: %v in %s", name, err, res.StructuredContent)
+	}
+}
+
+type content struct{ Content string }
+
+// realDir is a new folder under its real name, as the server sees it.
+func realDir(t *testing.T) string {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestFilesystem has the reference server for files as its peer. It asks for the
+// client's roots, in which it then works and nowhere else.
+func TestFilesystem(t *testing.T) {
+	outside, inside := realDir(t), realDir(t)
+	root := (&url.URL{Scheme: "file", Path: filepath.ToSlash(inside)}).String()
+	r := connectReference(t, "server-filesystem", nil, []string{outside}, &mcpclient.Options{
+		Roots: []mcpclient.Root{{URI: root, Name: "work"}},
+	})
+	var allowed content
+	for !strings.Contains(allowed.Content, inside) { // it asks after the handshake
+		r.must(t, "list_allowed_directories", nil, &allowed)
+	}
+	file := filepath.Join(inside, "notes.txt")
+	var said content
+	r.must(t, "write_file", map[string]string{"path": file, "content": "buy milk\n"}, &said)
+	if data, err := os.ReadFile(file); err != nil || string(data) != "buy milk\n" {
+		t.Errorf("got %q, %v in the file, want what was written", data, err)
+	}
+	r.must(t, "read_text_file", map[string]string{"path": file}, &said)
+	if said.Content != "buy milk\n" {
+		t.Errorf("got %q, want what was written", said.Content)
+	}
+	r.must(t, "list_directory", map[string]string{"path": inside}, &said)
+	if said.Content != "[FILE] notes.txt" {
+		t.Errorf("got the list %q, want the one file", said.Content)
+	}
+	_, err := r.call(t, "write_file", map[string]string{"path": filepath.Join(outside, "x"), "content": ""})
+	if failed, ok := errors.AsType[*mcpclient.ToolError](err); !ok || !strings.Contains(failed.Error(), "Access denied") {
+		t.Errorf("outside of the root: got %v, want a ToolError that access is denied", err)
+	}
+}
+
+type entity struct {
+	Name         string   `json:"name"`
+	EntityType   string   `json:"entityType"`
+	Observations []string `json:"observations"`
+}
+
+type relation struct {
+	From         string `json:"from"`
+	To           string `json:"to"`
+	RelationType string `json:"relationType"`
+}
+
+type graph struct {
+	Entities  []entity   `json:"entities"`
+	Relations []relation `json:"relations"`
+}
+
+// TestMemory has the reference server with a graph of what it was told as its
+// peer, whose resource it watches.
+func TestMemory(t *testing.T) {
+	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)
+	const resource = "memory://knowledge-graph"
+	sub, err := r.Subscribe(t.Context(), mcpclient.SubscriptionFilter{Resources: []string{resource}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Close() }()
+	var got graph
+	r.must(t, "create_entities", graph{Entities: []entity{
+		{"Ada", "person", []string{"writes programs"}}, {"Engine", "machine", []string{"is not built"}},
+	}}, &got)
+	if len(got.Entities) != 2 {
+		t.Errorf("got %+v, want both entities", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for change, err := range sub.Changes(ctx) {
+		if want := (mcpclient.Change{Kind: mcpclient.ResourceUpdated, URI: resource}); err != nil || change != want {
+			t.Errorf("got %+v, %v, want %+v", change, err, want)
+		}
+		break
+	}
+	r.must(t, "create_relations", graph{Relations: []relation{{"Ada", "Engine", "programs"}}}, &got)
+	got = graph{}
+	r.must(t, "search_nodes", map[string]string{"query": "programs"}, &got)
+	if len(got.Entities) != 1 || got.Entities[0].Name != "Ada" || !slices.Equal(got.Entities[0].Observations, []string{"writes programs"}) {
+		t.Errorf("got %+v, want what was told of Ada", got)
+	}
+	res, err := r.ReadResource(ctx, resource)
+	if err != nil || len(res.Contents) != 1 || !strings.Contains(res.Contents[0].Text, "Engine") {
+		t.Errorf("read %s: got %+v, %v", resource, res, err)
+	}
+}
+
+// TestSequentialThinking has the reference server that keeps a train of thought
+// as its peer.
+func TestSequentialThinking(t *testing.T) {
+	r := connectReference(t, "server-sequential-thinking", nil, nil, nil)
+	type thought struct {
+		Thought           string `json:"thought"`
+		NextThoughtNeeded bool   `json:"nextThoughtNeeded"`
+		ThoughtNumber     int    `json:"thoughtNumber"`
+		TotalThoughts     int    `json:"totalThoughts"`
+		BranchFromThought int    `json:"branchFromThought,omitempty"`
+		BranchID          string `json:"branchId,omitempty"`
+	}
+	var got struct {
+		ThoughtHistoryLength, TotalThoughts int
+		NextThoughtNeeded                   bool
+		Branches                            []string
+	}
+	for i, step := range []thought{
+		{"There is a kettle.", true, 1, 2, 0, ""},
+		{"It may be empty.", true, 2, 2, 1, "doubt"},
+		{"Fill it.", false, 3, 2, 0, ""},
+	} {
+		r.must(t, "sequentialthinking", step, &got)
+		if got.ThoughtHistoryLength != i+1 || got.NextThoughtNeeded != step.NextThoughtNeeded {
+			t.Errorf("after step %d: got %+v", i+1, got)
+		}
+	}
+	if got.TotalThoughts != 3 || !slices.Equal(got.Branches, []string{"doubt"}) {
+		t.Errorf("got %+v, want 3 thoughts and the branch", got)
+	}
+	_, err := r.call(t, "sequentialthinking", map[string]any{"thought": "?"})
+	if err == nil {
+		t.Error("a thought without a number was taken")
+	}
+}

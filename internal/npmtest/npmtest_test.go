@@ -1,0 +1,189 @@
+package npmtest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// greeter is a set that needs no network: its one package lies beside it.
+func greeter(engines string) fstest.MapFS {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"package.json": `{"name":"set","private":true,"engines":{"node":"` + engines + `"},"dependencies":{"greeter":"file:greeter"}}`,
+		"package-lock.json": `{"name":"set","lockfileVersion":3,"requires":true,"packages":{
+			"":{"name":"set","dependencies":{"greeter":"file:greeter"}},
+			"greeter":{"version":"1.0.0"},
+			"node_modules/greeter":{"resolved":"greeter","link":true}}}`,
+		"greeter/package.json": `{"name":"greeter","version":"1.0.0","type":"module","exports":"./index.js","scripts":{"postinstall":"node -e 'process.exit(1)'"}}`,
+		"greeter/index.js":     `export const greeting = 'hello';`,
+		"program.mjs":          `import { greeting } from 'greeter'; console.log(greeting);`,
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return files
+}
+
+// installed installs in a cache of the test's own.
+func installed(t *testing.T, cache string, files fs.FS) (*Set, error) {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+	}
+	return install(t.Context(), cache, files)
+}
+
+func TestInstall(t *testing.T) {
+	cache := t.TempDir()
+	first, err := installed(t, cache, greeter(">=18"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
+	if err != nil || string(out) != "hello\n" {
+		t.Errorf("got %q, %v, want hello", out, err)
+	}
+	if _, err := os.Stat(first.Module("greeter/index.js")); err != nil {
+		t.Error(err)
+	}
+	before, err := os.Stat(first.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := installed(t, cache, greeter(">=18"))
+	if err != nil || *second != *first {
+		t.Fatalf("got %+v, %v, want %+v", second, err, first)
+	}
+	if after, err := os.Stat(second.dir); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the set was installed anew: %v", err)
+	}
+	changed := greeter(">=18")
+	changed["program.mjs"] = &fstest.MapFile{Data: []byte("")}
+	if third, err := installed(t, cache, changed); err != nil || third.dir == first.dir {
+		t.Errorf("got %+v, %v, want a set of its own for other files", third, err)
+	}
+}
+
+// TestInstallAtOnce has several do the same; all must end with the same set and
+// nothing else may be left.
+func TestInstallAtOnce(t *testing.T) {
+	cache := t.TempDir()
+	var wg sync.WaitGroup
+	sets, errs := make([]*Set, 2), make([]error, 2)
+	for i := range sets {
+		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter("")) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	wantOnly(t, cache, filepath.Base(sets[0].dir))
+	for _, s := range sets {
+		if *s != *sets[0] {
+			t.Errorf("got %+v, want %+v", s, sets[0])
+		}
+	}
+}
+
+func wantOnly(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q in the cache, want %q", got, want)
+	}
+}
+
+func TestInstallFails(t *testing.T) {
+	cache := t.TempDir()
+	unlocked := greeter("")
+	delete(unlocked, "package-lock.json")
+	if _, err := installed(t, cache, unlocked); err == nil || !strings.Contains(err.Error(), "package-lock") {
+		t.Errorf("got %v, want what npm says", err)
+	}
+	wantOnly(t, cache)
+}
+
+func TestFindNode(t *testing.T) {
+	for engines, want := range map[string]string{
+		"^18":   "want a major version",
+		">=900": "no Node.js 900 or newer",
+	} {
+		s := &Set{dir: t.TempDir()}
+		if err := os.CopyFS(s.dir, greeter(engines)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.findNode(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", engines, err, want)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	cache := t.TempDir()
+	for _, name := range []string{"npm-1.tmp", "npm-2.tmp", "npm-3"} {
+		if err := os.Mkdir(filepath.Join(cache, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-leftoverAge - time.Minute)
+	for _, name := range []string{"npm-1.tmp", "npm-3"} {
+		if err := os.Chtimes(filepath.Join(cache, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(cache)
+	wantOnly(t, cache, "npm-2.tmp", "npm-3")
+}
+
+// watcher sees how a test ends.
+type watcher struct {
+	testing.TB
+	skipped, failed bool
+}
+
+func (w *watcher) Skipf(string, ...any) {
+	w.skipped = true
+	runtime.Goexit()
+}
+
+func (w *watcher) Fatalf(string, ...any) {
+	w.failed = true
+	runtime.Goexit()
+}
+
+func (w *watcher) Fatal(...any) { w.Fatalf("") }
+
+// TestMissing shows that a machine without npm skips, and CI never does.
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, ci := range []string{"", "true"} {
+		t.Setenv("CI", ci)
+		w := &watcher{TB: t}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Install(w, fstest.MapFS{"package.json": {Data: []byte("of nobody")}})
+		}()
+		if <-done; w.skipped != (ci == "") || w.failed != (ci != "") {
+			t.Errorf("CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
+		}
+	}
+}
