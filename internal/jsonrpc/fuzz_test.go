@@ -75,7 +75,7 @@ func decode(d *Decoder, how *uint64) any {
 	case kind == '{':
 		m := map[string]any{}
 		for key := range d.Members {
-			name := string(key)
+			name := string([]rune(string(key))) // as encoding/json shows what is not UTF-8
 			m[name] = decode(d, how)
 		}
 		return m
