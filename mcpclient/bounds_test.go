@@ -427,3 +427,66 @@ func TestNoQuestionsWait(t *testing.T) {
 		})
 	}
 }
+
+// A stream that cannot be opened again is tried 1 to 30 s apart.
+func TestWaitsForStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries []time.Time
+		server, opts := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if tries = append(tries, time.Now()); len(tries) > 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+		}), modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s := subscribed(t, t.Context(), c, onTools)
+		time.Sleep(10 * time.Minute)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		longest := time.Second
+		for i := 1; i < len(tries); i++ {
+			if wait := tries[i].Sub(tries[i-1]); wait < longest/2 || wait > longest {
+				t.Errorf("try %d came after %v, want half of %v to all of it", i, wait, longest)
+			}
+			longest = min(2*longest, 30*time.Second)
+		}
+		if n := len(tries); n < 20 || n > 50 {
+			t.Errorf("got %d tries in 10 min", n)
+		}
+	})
+}
+
+// However small, at most 1,024 results are kept.
+func TestCachedResultsAreBounded(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		asked := 0
+		go func() {
+			for m := range p.inbox {
+				asked++
+				p.send(`{"id":%s,"result":{"tools":[],"ttlMs":60000}}`, m.ID)
+			}
+		}()
+		read := func(n int) {
+			if _, err := c.ToolsPage(t.Context(), new(fmt.Sprint(n))); err != nil {
+				t.Error(err)
+			}
+		}
+		for n := range 1025 {
+			read(n)
+		}
+		read(1)
+		if asked != 1025 {
+			t.Errorf("asked %d times for what is kept, want 1025", asked)
+		}
+		read(0)
+		if asked != 1026 {
+			t.Errorf("asked %d times, want once more for what had to go", asked)
+		}
+	})
+}

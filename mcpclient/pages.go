@@ -132,6 +132,7 @@ func (p *paged[T]) decode(d *jsonrpc.Decoder) {
 }
 
 func (p *paged[T]) items(d *jsonrpc.Decoder) {
+	p.Items = nil        // the last of equal members counts
 	if d.Kind() == 'n' { // null, as of servers written in Go
 		d.Raw()
 		return

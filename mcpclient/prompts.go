@@ -84,6 +84,7 @@ func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
 		case "description":
 			r.Description = stringMember(d, "description", d.Raw())
 		case "messages":
+			r.Messages = nil // the last of equal members counts
 			if d.Kind() == 'n' {
 				continue
 			}

@@ -68,6 +68,7 @@ func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "contents":
+			r.Contents = nil // the last of equal members counts
 			if d.Kind() == 'n' {
 				continue
 			}

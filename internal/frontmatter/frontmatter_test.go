@@ -1,6 +1,9 @@
 package frontmatter
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -65,8 +68,26 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("---\na: &x b\n---\n"))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		fields, body, err := Parse(document)
-		if err == nil && (fields == nil || len(body) > len(document)) {
+		if err != nil {
+			if len(err.Error()) > 2*MaxSize {
+				t.Errorf("got an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		if fields == nil || !bytes.HasSuffix(document, body) || len(document)-len(body) > 2*MaxSize {
 			t.Errorf("got %v and %d bytes of %d", fields, len(body), len(document))
+		}
+		// What was read is data that JSON, which is YAML, can say.
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > MaxSize/2 || bytes.ContainsAny(raw, "\\\x7f\u0085\u2028\u2029\ufeff") {
+			return
+		}
+		again, _, err := Parse([]byte("---\n" + string(raw) + "\n---\n"))
+		if err != nil || !reflect.DeepEqual(again, fields) {
+			t.Errorf("got %v, %v from %s", again, err, raw)
 		}
 	})
 }

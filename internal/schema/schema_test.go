@@ -204,8 +204,21 @@ func FuzzCompileAndValidate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := s.Validate([]byte(value)); err != nil && err.Error() == "" {
-			t.Error("got an error without a text")
+		invalid := s.Validate([]byte(value))
+		switch {
+		case invalid == nil && !json.Valid([]byte(value)):
+			t.Errorf("got no error for %q", value)
+		case invalid != nil && (invalid.Error() == "" || len(invalid.Error()) > 16<<10):
+			t.Errorf("got an error of %d bytes", len(invalid.Error()))
+		}
+		again, err := Compile([]byte(schema))
+		if err != nil {
+			t.Fatalf("compiled again: %v", err)
+		}
+		for _, other := range []*Schema{s, again} {
+			if err := other.Validate([]byte(value)); (err == nil) != (invalid == nil) {
+				t.Errorf("got %v, and before that %v", err, invalid)
+			}
 		}
 	})
 }

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseChallenges(t *testing.T) {
@@ -52,12 +55,33 @@ func TestParseChallengesIsBounded(t *testing.T) {
 	}
 }
 
+// written is a challenge as a server would write it.
+func written(c challenge) string {
+	var params []string
+	for name, value := range c.params {
+		params = append(params, name+`="`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)+`"`)
+	}
+	slices.Sort(params)
+	return strings.TrimSpace(c.scheme + " " + strings.Join(params, ", "))
+}
+
 func FuzzParseChallenges(f *testing.F) {
 	for _, seed := range []string{"Bearer", `Bearer a="b\"", Basic x==, DPoP algs="ES256 ES384"`, `a b=c, d e="`, "Negotiate a/b+c==", ",,,"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, field string) {
-		for _, c := range parseChallenges([]string{field, "Bearer x=1"}) {
+		found := parseChallenges([]string{field, "Bearer x=1"})
+		var again []string
+		for _, c := range found {
+			again = append(again, written(c))
+		}
+		// Written anew, in one field, they are the same. One without parameters
+		// would take those of none, and a field has a bound.
+		one := strings.Join(again, ", ")
+		if diff := cmp.Diff(parseChallenges([]string{one}), found, cmp.AllowUnexported(challenge{})); len(one) <= maxChallengeHeader && diff != "" {
+			t.Errorf("%q, written %q: got -, want +:\n%s", field, one, diff)
+		}
+		for _, c := range found {
 			if c.scheme == "" || c.scheme != strings.ToLower(c.scheme) || strings.ContainsAny(c.scheme, " ,=\"") {
 				t.Errorf("%q: scheme %q", field, c.scheme)
 			}

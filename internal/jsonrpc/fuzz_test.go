@@ -1,0 +1,143 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// documents are JSON and what only looks like it.
+var documents = []string{
+	`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a\n\u00e9\ud83d\ude00"}],"isError":false}}`,
+	`[{"method":"n"},[],{},[[1,-0.5e+7,true,false,null]]]`, `{"a":1,"a":2,"":{"\u0061":[]}}`, ` "x" `, `-0`, `01`, `1.`, `+1`, `.5`, `1e`, `tru`,
+	`nul`, `"\q"`, `"\u12g4"`, "\"a\nb\"", "\"\xff\"", `{"a"}`, `{"a":}`, `{,}`, `[1,]`, `[}`, `{]`, `[1 2]`, `{}{}`, "\uFEFF{}", "",
+	`"12345678\"`, `"1234567\"8"`, `{"aaaaaaaaaaaaaaaa":"bbbbbbbbbbbbbbbb\\"}`,
+}
+
+// depth is the nesting of a document that is valid JSON.
+func depth(data []byte) (deepest int) {
+	open := 0
+	d := json.NewDecoder(bytes.NewReader(data))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return deepest
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			open++
+			deepest = max(deepest, open)
+		case json.Delim('}'), json.Delim(']'):
+			open--
+		}
+	}
+}
+
+// FuzzValue holds the scanner against encoding/json: it moves past exactly what
+// is valid JSON, up to its bound on nesting.
+func FuzzValue(f *testing.F) {
+	for _, s := range documents {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := scanner{data: data}
+		err := s.value()
+		if s.space(); err == nil && s.pos != len(data) {
+			err = fmt.Errorf("text behind byte %d", s.pos)
+		}
+		want := json.Valid(data) && depth(data) <= MaxDepth
+		if (err == nil) != want {
+			t.Errorf("%q: got %v, want that it is valid: %t", data, err, want)
+		}
+	})
+}
+
+// decode reads any value by a Decoder, and of each member or element as many
+// bits of how as there are: in pieces, or raw and then by encoding/json.
+func decode(d *Decoder, how *uint64) any {
+	raw := *how&1 == 1
+	*how >>= 1
+	switch kind := d.Kind(); {
+	case raw || kind != '{' && kind != '[' && kind != '"':
+		var v any
+		if text := d.Raw(); text != nil {
+			d.Fail(json.Unmarshal(text, &v))
+		}
+		return v
+	case kind == '"':
+		s, ok := d.String()
+		if !ok {
+			d.Fail(fmt.Errorf("no string"))
+		}
+		return s
+	case kind == '{':
+		m := map[string]any{}
+		for key := range d.Members {
+			name := string([]rune(string(key))) // as encoding/json shows what is not UTF-8
+			m[name] = decode(d, how)
+		}
+		return m
+	}
+	a := []any{}
+	for i := range d.Elements {
+		if i != len(a) {
+			d.Fail(fmt.Errorf("element %d came as %d", len(a), i))
+		}
+		a = append(a, decode(d, how))
+	}
+	return a
+}
+
+// FuzzDecoder holds the Decoder against encoding/json, in whatever pieces the
+// text is read.
+func FuzzDecoder(f *testing.F) {
+	for i, s := range documents {
+		f.Add([]byte(s), uint64(i)*0x9E3779B97F4A7C15)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, how uint64) {
+		d := NewDecoder(data, 1000)
+		got := decode(&d, &how)
+		if !json.Valid(data) || depth(data) > MaxDepth/2 {
+			if d.Kind(); d.Err() == nil && d.Offset() == len(data) {
+				t.Errorf("%q: got no error", data)
+			}
+			return
+		}
+		var want any
+		switch err := json.Unmarshal(data, &want); {
+		case err != nil: // a number that no float can be
+		case d.Err() != nil && bytes.Count(data, []byte(",")) < 1000:
+			t.Errorf("%q: got %v", data, d.Err())
+		case d.Err() == nil && !reflect.DeepEqual(got, want):
+			t.Errorf("%q: got %#v, want %#v", data, got, want)
+		}
+	})
+}
+
+// FuzzBatch holds Batch against encoding/json.
+func FuzzBatch(f *testing.F) {
+	for _, s := range documents {
+		f.Add([]byte(s))
+		f.Add([]byte(" [ " + s + " , " + s + " ] "))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const most = 5
+		got, err := Batch(data, most)
+		var want []json.RawMessage
+		wantErr := json.Unmarshal(data, &want)
+		switch {
+		case string(bytes.Trim(data, " \t\r\n")) == "null" || depth(data) > MaxDepth:
+		case (err == nil) != (wantErr == nil && len(want) <= most):
+			t.Errorf("%q: got %v, want %v and %d messages", data, err, wantErr, len(want))
+		case err == nil && len(got) != len(want):
+			t.Errorf("%q: got %d messages, want %d", data, len(got), len(want))
+		}
+		for i := range got {
+			if err == nil && !bytes.Equal(got[i], want[i]) {
+				t.Errorf("%q: got message %s, want %s", data, got[i], want[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,301 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// addResults seeds f with the results in all transcripts.
+func addResults(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no transcripts to begin with: ", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, section := range txtar.Parse(data).Files {
+			for line := range bytes.Lines(section.Data) {
+				var m struct{ Result json.RawMessage }
+				if json.Unmarshal(line, &m) == nil && len(m.Result) > 0 {
+					f.Add([]byte(m.Result))
+				}
+			}
+		}
+	}
+}
+
+// object reads the members of an object as encoding/json does.
+func object(raw []byte) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &m)
+	return m
+}
+
+func array(raw []byte) []json.RawMessage {
+	var a []json.RawMessage
+	_ = json.Unmarshal(raw, &a)
+	return a
+}
+
+func text(raw []byte) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+// What is decoded by hand is what encoding/json makes of it: the last of equal
+// members, every item, raw parts byte for byte.
+func FuzzDecodeResult(f *testing.F) {
+	addResults(f)
+	f.Add([]byte(`{"tools":[{"name":"a"}],"tools":[{"name":"b"}],"contents":[],"contents":[{"uri":"a"}],"messages":[],"messages":[]}`))
+	f.Add([]byte(`{"content":{"type":"text","text":"\ud83d"},"isError":null,"structuredContent":1e400,"_meta":{}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) {
+			return
+		}
+		want := object(raw)
+		check := func(what string, got any, err error, same bool) {
+			switch {
+			case err != nil && len(err.Error()) > 8<<10:
+				t.Errorf("%s: got an error of %d bytes", what, len(err.Error()))
+			case err == nil && !same:
+				t.Errorf("%s: got %+v of %s", what, got, raw)
+			}
+		}
+		tools := &paged[Tool]{key: "tools"}
+		err := decodeResult(raw, tools)
+		check("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *Tool, m map[string]json.RawMessage) bool {
+			return tool.Name == text(m["name"]) && tool.Description == text(m["description"]) && bytes.Equal(tool.InputSchema, m["inputSchema"]) && bytes.Equal(tool.OutputSchema, m["outputSchema"])
+		}))
+		resources := &paged[Resource]{key: "resources"}
+		err = decodeResult(raw, resources)
+		check("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
+		var called CallToolResult
+		err = decodeResult(raw, &called)
+		blocks := len(array(want["content"]))
+		if bytes.HasPrefix(want["content"], []byte("{")) {
+			blocks = 1
+		}
+		check("tool result", called, err, len(called.Content) == blocks && bytes.Equal(called.StructuredContent, want["structuredContent"]) &&
+			called.IsError == (string(want["isError"]) == "true") && bytes.Equal(called.Meta, want["_meta"]))
+		var prompt GetPromptResult
+		err = decodeResult(raw, &prompt)
+		check("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
+		var read ReadResourceResult
+		err = decodeResult(raw, &read)
+		parts := array(want["contents"])
+		check("resource", read, err, err != nil || len(read.Contents) == len(parts))
+		for i, part := range parts {
+			if m := object(part); err == nil && (read.Contents[i].URI != text(m["uri"]) || m["blob"] == nil && read.Contents[i].Text != text(m["text"])) {
+				t.Errorf("resource: got part %+v of %s", read.Contents[i], part)
+			}
+		}
+	})
+}
+
+func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMessage) bool) bool {
+	want := array(raw)
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if !same(got[i], object(want[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// Every value comes back from its header, whose bytes are those that a header
+// may have.
+func FuzzHeaderValue(f *testing.F) {
+	for _, v := range []string{"", "plain", " a", "a\t", "käse", "=?base64?YQ==?=", "=?base64?", "a\r\nX: y", "\x7f", "\xff", "=?BASE64?YQ==?="} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v string) {
+		h := headerValue(v)
+		if strings.Trim(h, " \t") != h || strings.ContainsFunc(h, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+			t.Errorf("%q becomes the header %q", v, h)
+		}
+		got := h
+		if inner, ok := strings.CutPrefix(h, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
+			raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
+			if err != nil {
+				t.Fatalf("%q becomes the header %q: %v", v, h, err)
+			}
+			got = string(raw)
+		}
+		if got != v {
+			t.Errorf("%q becomes the header %q, which says %q", v, h, got)
+		}
+	})
+}
+
+// The headers of a call say what its arguments say.
+func FuzzMirror(f *testing.F) {
+	for _, args := range []string{`{"a":"x","b":{"c":1}}`, `{"a":-0,"b":{"c":4.0e1}}`, `{"a":true,"a":null,"b":[]}`, `{"b":{"c":9007199254740993}}`, `{"a":"\ud83d","b":{"c":1e-7}}`, `[]`} {
+		f.Add([]byte(args))
+	}
+	params := []paramHeader{{"Mcp-Param-A", []string{"a"}}, {"Mcp-Param-C", []string{"b", "c"}}}
+	f.Fuzz(func(t *testing.T, args []byte) {
+		args = bytes.Trim(args, " \t\r\n")
+		var order map[string]json.RawMessage
+		if !json.Valid(args) || json.Unmarshal(args, &order) != nil || twice(args) || twice(order["b"]) {
+			return
+		}
+		h := http.Header{}
+		err := mirrorObject(h, args, params, 0)
+		unsafe := false
+		for name, value := range map[string]json.RawMessage{"Mcp-Param-A": order["a"], "Mcp-Param-C": object(order["b"])["c"]} {
+			want, ok, tooLarge := said(value)
+			unsafe = unsafe || tooLarge
+			switch got, there := h[name]; {
+			case tooLarge:
+			case there != ok:
+				t.Errorf("%s: header %s is there: %t, want %t", args, name, there, ok)
+			case ok && got[0] != headerValue(want):
+				t.Errorf("%s: header %s is %q, want %q", args, name, got, headerValue(want))
+			}
+		}
+		if (err != nil) != unsafe {
+			t.Errorf("%s: got %v, want an error for an unsafe integer: %t", args, err, unsafe)
+		}
+	})
+}
+
+// twice reports whether an object has a member more than once.
+func twice(raw []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	seen := map[any]bool{}
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return false
+	}
+	for d.More() {
+		key, err := d.Token()
+		var skipped json.RawMessage
+		if err != nil || d.Decode(&skipped) != nil {
+			return false
+		}
+		if seen[key] {
+			return true
+		}
+		seen[key] = true
+	}
+	return false
+}
+
+// said is the text of an argument in a header, found out with exact numbers.
+func said(value json.RawMessage) (text string, ok, unsafe bool) {
+	if len(value) == 0 {
+		return "", false, false
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return "", false, false
+	}
+	switch v := v.(type) {
+	case string:
+		return v, true, false
+	case bool:
+		return fmt.Sprint(v), true, false
+	case json.Number:
+		var f float64
+		if json.Unmarshal(value, &f) != nil {
+			return "", false, true
+		}
+		n, exact := new(big.Int).SetString(v.String(), 10)
+		if !exact {
+			n, _ = big.NewFloat(f).Int(nil)
+			if new(big.Float).SetInt(n).Cmp(big.NewFloat(f)) != 0 && n.IsInt64() && n.CmpAbs(big.NewInt(maxSafeInteger)) <= 0 {
+				return v.String(), true, false
+			}
+		}
+		return n.String(), true, n.CmpAbs(big.NewInt(maxSafeInteger)) > 0
+	}
+	return "", false, false
+}
+
+// What a server says of a task has an id, a status that is known, and times
+// within bounds.
+func FuzzTaskState(f *testing.F) {
+	addResults(f)
+	f.Add([]byte(`{"resultType":"task","taskId":"a","status":"working","ttlMs":-1e300,"pollIntervalMs":1e300}`))
+	f.Add([]byte(`{"task":{"taskId":"a","status":"working","ttl":null,"pollInterval":0.5}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, e := range []era{&legacyEra{}, &modernEra{}} {
+			created, isTask, createErr := e.created(raw)
+			polled, pollErr := e.polled(raw)
+			for _, state := range []struct {
+				TaskState
+				ok  bool
+				err error
+			}{{created, isTask, createErr}, {polled, true, pollErr}} {
+				switch {
+				case state.err != nil:
+					if len(state.err.Error()) > 4<<10 {
+						t.Errorf("%T: got an error of %d bytes", e, len(state.err.Error()))
+					}
+				case !state.ok:
+				case state.ID == "" || !state.Status.Final() && state.Status != TaskWorking && state.Status != TaskInputRequired:
+					t.Errorf("%T: got %+v of %s", e, state, raw)
+				case state.PollInterval < 0 || state.TTL != nil && *state.TTL < 0 || state.PollInterval > 366*24*time.Hour:
+					t.Errorf("%T: got times %v, %v of %s", e, state.PollInterval, state.TTL, raw)
+				}
+			}
+		}
+	})
+}
+
+// A skill that can be loaded has files that can be verified, within the bounds.
+func FuzzSkill(f *testing.F) {
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	file := `{"uri":"skill://pdf/SKILL.md","digest":"` + digest + `","size":5}`
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d"},"resources":[` + file + `]}`))
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":"dynamic"}`))
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[` + file + `,` + file + `,null,{"size":1e9}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var s Skill
+		if json.Unmarshal(raw, &s) != nil {
+			return
+		}
+		if err := s.Check(); err != nil {
+			if len(err.Error()) > 4<<10 {
+				t.Errorf("got an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		total := int64(0)
+		seen := map[string]bool{}
+		for _, file := range s.Files {
+			total += *file.Size
+			if seen[file.URI] || *file.Size < 0 || len(file.Digest) != len(digest) {
+				t.Errorf("got file %+v of %s", file, raw)
+			}
+			seen[file.URI] = true
+		}
+		if !seen[s.URI] || s.Name == "" || s.Dynamic || total > maxSkillBytes || len(s.Files) > maxSkillFiles {
+			t.Errorf("got %+v of %s", s, raw)
+		}
+		before := s.Fingerprint()
+		s.Files[0], s.Files[len(s.Files)-1] = s.Files[len(s.Files)-1], s.Files[0]
+		if after := s.Fingerprint(); after != before || len(before) != 64 {
+			t.Errorf("got fingerprints %q and %q in two orders", before, after)
+		}
+	})
+}
