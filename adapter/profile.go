@@ -18,7 +18,8 @@ type Profile int
 
 const (
 	// Plain is the schema as the server wrote it. A root that has no type or no
-	// properties gets them, because several providers refuse it otherwise.
+	// properties gets them, and null in their place or that of required is taken
+	// out, because several providers refuse it otherwise.
 	Plain Profile = iota
 
 	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
