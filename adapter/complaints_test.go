@@ -74,7 +74,10 @@ func TestToolsWithoutParameters(t *testing.T) {
 	for _, s := range []string{`{}`, `{"type":"object"}`, `{"type":"object","properties":{},"required":[]}`, `{"type":"object","properties":{},"required":null}`, `{"type":"object","properties":null}`} {
 		tool := toolWith(t, s)
 		for _, p := range Profiles() {
-			root, strict, _ := parametersOf(t, tool, p)
+			root, strict, changes := parametersOf(t, tool, p)
+			if written := string(tool.parameters) != s; written && len(changes) == 0 {
+				t.Errorf("%s for %s: got no change, want what was spelled out", s, p)
+			}
 			if required, ok := root["required"]; ok && required == nil {
 				t.Errorf("%s for %s: got %s, want no null", s, p, show(root))
 			}
