@@ -2,11 +2,10 @@ package adapter
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
 
 	"github.com/tmc/langchaingo/llms"
 )
@@ -87,83 +86,55 @@ type approvalError struct{ err error }
 func (e *approvalError) Error() string { return "approve: " + e.err.Error() }
 func (e *approvalError) Unwrap() error { return e.err }
 
-// maxRemembered bounds the decisions that are remembered; later ones are not.
-const maxRemembered = 10_000
-
-// decisionKey is what a decision is remembered for.
-type decisionKey struct {
-	scope       Scope
-	server      string
-	tool        string
-	fingerprint string
-	arguments   [sha256.Size]byte
-}
-
 // approvals asks and remembers.
 type approvals struct {
 	asking chan struct{} // holds a token while somebody is being asked
-
-	mu         sync.Mutex
-	remembered map[decisionKey]Decision
+	store  DecisionStore
+	log    *slog.Logger
 }
 
-func newApprovals() *approvals {
-	return &approvals{asking: make(chan struct{}, 1), remembered: map[decisionKey]Decision{}}
-}
-
-func keyOf(scope Scope, t *Tool, arguments json.RawMessage) decisionKey {
-	k := decisionKey{scope: scope, server: t.server.label}
-	if scope == SameServer {
-		return k
+func newApprovals(o *Options) *approvals {
+	store := o.Decisions
+	if store == nil {
+		store = &decisions{}
 	}
-	k.tool, k.fingerprint = t.def.Name, t.fingerprint
-	if scope == SameArguments {
-		k.arguments = sha256.Sum256(canonical(arguments))
-	}
-	return k
+	return &approvals{asking: make(chan struct{}, 1), store: store, log: o.Logger}
 }
 
 // recall finds a decision from before. The narrowest one counts.
-func (a *approvals) recall(t *Tool, arguments json.RawMessage) (Decision, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.remembered) == 0 {
-		return Decision{}, false
-	}
+func (a *approvals) recall(ctx context.Context, t *Tool, arguments json.RawMessage) (d Decision, found bool) {
 	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
-		if d, ok := a.remembered[keyOf(scope, t, arguments)]; ok {
+		err := guard("Options.Decisions", func() (err error) {
+			d, found, err = a.store.Recall(ctx, keyOf(scope, t, arguments))
+			return err
+		})
+		if err != nil {
+			a.log.Warn("a decision cannot be recalled", "server", t.server.label, "tool", t.name, "error", err)
+			return Decision{}, false
+		}
+		if found {
+			d.Arguments = nil // those are of one call
 			return d, true
 		}
 	}
 	return Decision{}, false
 }
 
-func (a *approvals) remember(d Decision, t *Tool, arguments json.RawMessage) {
+func (a *approvals) remember(ctx context.Context, d Decision, t *Tool, arguments json.RawMessage) {
 	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil {
 		return
 	}
-	key := keyOf(d.Remember, t, arguments)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, known := a.remembered[key]; known || len(a.remembered) < maxRemembered {
-		a.remembered[key] = d
-	}
-}
-
-// forget drops what is remembered of a server, or of all when it is "".
-func (a *approvals) forget(server string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for key := range a.remembered {
-		if server == "" || key.server == server {
-			delete(a.remembered, key)
-		}
+	err := guard("Options.Decisions", func() error {
+		return a.store.Remember(ctx, keyOf(d.Remember, t, arguments), d)
+	})
+	if err != nil {
+		a.log.Warn("a decision is not remembered", "server", t.server.label, "tool", t.name, "error", err)
 	}
 }
 
 // Forget drops the decisions that are remembered for a server, or all of them
-// when server is "".
-func (t *Toolset) Forget(server string) { t.approvals.forget(server) }
+// when server is "". The error is that of [Options.Decisions].
+func (t *Toolset) Forget(server string) error { return t.approvals.store.Forget(server) }
 
 // needsApproval reports whether somebody must be asked about the tool.
 func (t *Tool) needsApproval() bool {
@@ -185,7 +156,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	if !t.needsApproval() {
 		return arguments, false, nil
 	}
-	d, known := a.recall(t, arguments)
+	d, known := a.recall(ctx, t, arguments)
 	if !known {
 		select {
 		case a.asking <- struct{}{}:
@@ -194,11 +165,11 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 		}
 		defer func() { <-a.asking }()
 		// The answer to a call that was asked about meanwhile may hold for this one.
-		if d, known = a.recall(t, arguments); !known {
+		if d, known = a.recall(ctx, t, arguments); !known {
 			if d, err = a.ask(ctx, t, call, arguments); err != nil {
 				return nil, false, err
 			}
-			a.remember(d, t, arguments)
+			a.remember(ctx, d, t, arguments)
 		}
 	}
 	if !d.Allow {

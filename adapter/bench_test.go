@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -16,12 +17,18 @@ const benchSchema = `{"type":"object","properties":{"path":{"type":"string"},"ed
 const benchArguments = `{"path":"/a","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}],"dryRun":true}`
 
 // answering is a server whose answers cost next to nothing, so that what is
-// measured is the client's side. It counts the requests of each method.
+// measured is the client's side. It lists its tools in pages of 25 and counts the
+// requests of each method.
 func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclient.Transport {
-	list := ""
-	for i := range tools {
-		list += fmt.Sprintf(`,{"name":"t%d","description":"Does it.","inputSchema":%s}`, i, benchSchema)
+	var pages []string
+	for from := 0; from < tools; from += 25 {
+		list := ""
+		for i := from; i < min(from+25, tools); i++ {
+			list += fmt.Sprintf(`,{"name":"t%d","description":"Does it.","inputSchema":%s}`, i, benchSchema)
+		}
+		pages = append(pages, list[1:])
 	}
+	page := 0
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
@@ -34,7 +41,11 @@ func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclie
 			case "initialize":
 				return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
 			case "tools/list":
-				return `{"tools":[` + list[1:] + `]}`
+				list := `{"tools":[` + pages[page] + `]`
+				if page = (page + 1) % len(pages); page > 0 {
+					list += fmt.Sprintf(`,"nextCursor":"%d"`, page)
+				}
+				return list + "}"
 			}
 			return `{"content":[{"type":"text","text":"ok"}]}`
 		})
@@ -46,28 +57,62 @@ func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclie
 // BenchmarkCall compares a call through the adapter with the bare call of the
 // client and the validation that it needs.
 func BenchmarkCall(b *testing.B) {
-	ts := open(b, &Options{Client: &legacy}, Server{Name: "s", Transport: answering(b, 1, nil)})
+	bare, through := bothWays(b)
+	for name, call := range map[string]func(){"bare": bare, "adapter": through} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+}
+
+// BenchmarkOverhead makes both kinds of calls in turn, and reports how many times
+// as much the one through the adapter takes.
+func BenchmarkOverhead(b *testing.B) {
+	bare, through := bothWays(b)
+	var without, with time.Duration
+	for b.Loop() {
+		start := time.Now()
+		bare()
+		middle := time.Now()
+		through()
+		without, with = without+middle.Sub(start), with+time.Since(middle)
+	}
+	b.ReportMetric(with.Seconds()/without.Seconds(), "times-bare")
+}
+
+// bothWays is a bare call with the validation that it needs, and one through the
+// adapter.
+func bothWays(t testing.TB) (bare, through func()) {
+	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: answering(t, 1, nil)})
 	tool, _ := ts.Lookup("t0")
-	b.Run("bare", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := tool.schema.Validate([]byte(benchArguments)); err != nil {
-				b.Fatal(err)
-			}
-			if _, err := tool.Client().CallTool(b.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
-				b.Fatal(err)
-			}
+	bare = func() {
+		if err := tool.schema.Validate([]byte(benchArguments)); err != nil {
+			t.Fatal(err)
 		}
-	})
-	b.Run("adapter", func(b *testing.B) {
-		b.ReportAllocs()
-		c := call("1", "t0", benchArguments)
-		for b.Loop() {
-			if r := ts.Call(b.Context(), c); r.Err != nil {
-				b.Fatal(r.Err)
-			}
+		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	c := call("1", "t0", benchArguments)
+	through = func() {
+		if r := ts.Call(t.Context(), c); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	return bare, through
+}
+
+// A call through the adapter allocates little more than a bare one does.
+func TestOverhead(t *testing.T) {
+	bare, through := bothWays(t)
+	without, with := testing.AllocsPerRun(200, bare), testing.AllocsPerRun(200, through)
+	t.Logf("%.0f allocations of a bare call, %.0f through the adapter: %.2f times", without, with, with/without)
+	if with > 1.5*without {
+		t.Errorf("got %.0f allocations, want at most 1.5 times the %.0f of a bare call", with, without)
+	}
 }
 
 // BenchmarkOpen opens 1,000 tools of 20 servers.
@@ -96,7 +141,7 @@ func TestLargeToolset(t *testing.T) {
 	if n := len(ts.Definitions()); n != 1000 {
 		t.Errorf("got %d definitions, want 1000", n)
 	}
-	for method, want := range map[string]int64{"initialize": 20, "tools/list": 20, "tools/call": 0} {
+	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": 0} {
 		if got := counts[method].Load(); got != want {
 			t.Errorf("%s: got %d requests, want %d", method, got, want)
 		}

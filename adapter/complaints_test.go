@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +17,79 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
+
+// The guide lists complaints with the tests that answer them: all of these are
+// there.
+func TestComplaintsAreAnswered(t *testing.T) {
+	guide, err := os.ReadFile("../docs/adapter.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(guide), "| complaint | here | tests |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	lines := strings.Split(table, "\n")
+	if len(lines) < 30 {
+		t.Fatalf("got %d complaints, want the table", len(lines))
+	}
+	tests := map[string]string{} // the test files of a folder
+	for _, line := range lines {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		for part := range strings.SplitSeq(cells[len(cells)-1], "; ") {
+			folder, names, ok := strings.Cut(part, ": ")
+			if !ok {
+				folder, names = "adapter", part
+			}
+			if tests[folder] == "" {
+				tests[folder] = source(t, folder)
+			}
+			for name := range strings.SplitSeq(names, ", ") {
+				if !strings.Contains(tests[folder], "\nfunc "+name+"(") {
+					t.Errorf("%s: there is no test %q in %s", cells[0], name, folder)
+				}
+			}
+		}
+	}
+}
+
+// source is the text of a folder's tests.
+func source(t *testing.T, folder string) string {
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
+
+// Tools without parameters were refused: "object schema missing properties", or
+// null where a list belongs.
+func TestToolsWithoutParameters(t *testing.T) {
+	for _, s := range []string{`{}`, `{"type":"object"}`, `{"type":"object","properties":{},"required":[]}`, `{"type":"object","properties":{},"required":null}`, `{"type":"object","properties":null}`} {
+		tool := toolWith(t, s)
+		for _, p := range Profiles() {
+			root, strict, changes := parametersOf(t, tool, p)
+			if written := string(tool.parameters) != s; written && len(changes) == 0 {
+				t.Errorf("%s for %s: got no change, want what was spelled out", s, p)
+			}
+			if required, ok := root["required"]; ok && required == nil {
+				t.Errorf("%s for %s: got %s, want no null", s, p, show(root))
+			}
+			if err := subsets[p](root, strict); err != nil {
+				t.Errorf("%s for %s: %v\n%s", s, p, err, show(root))
+			}
+		}
+		if got, err := tool.Arguments(""); err != nil || string(got) != "{}" {
+			t.Errorf("%s: got %s, %v, want no arguments", s, got, err)
+		}
+	}
+}
 
 // These tests do what users of other adapters ran into, and hold that it works.
 

@@ -57,6 +57,11 @@ type Options struct {
 	// Approve decides on calls before they are sent. Default: all calls are.
 	Approve ApproveFunc
 
+	// Decisions keeps the decisions of Approve that hold for later calls. Default:
+	// they are kept in memory, for as long as the toolset lives. [FileDecisions]
+	// keeps them longer.
+	Decisions DecisionStore
+
 	// Intercept goes around every call that is sent, the first one outermost.
 	Intercept []Interceptor
 

@@ -18,7 +18,8 @@ type Profile int
 
 const (
 	// Plain is the schema as the server wrote it. A root that has no type or no
-	// properties gets them, because several providers refuse it otherwise.
+	// properties gets them, and null in their place or that of required is taken
+	// out, because several providers refuse it otherwise.
 	Plain Profile = iota
 
 	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
@@ -123,12 +124,28 @@ func define(all []*Tool, p Profile) *definitions {
 	d := &definitions{tools: make([]llms.Tool, len(all))}
 	for i, tool := range all {
 		function := &llms.FunctionDefinition{Name: tool.name, Description: tool.summary(), Parameters: tool.parameters}
+		d.complete(tool, p)
 		if p != Plain {
 			d.rewrite(function, tool, p)
 		}
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
 	}
 	return d
+}
+
+// complete notes what a tool's schema was completed by. Null is noted where it is
+// taken out by the rewriting, too, which Plain has none of.
+func (d *definitions) complete(tool *Tool, p Profile) {
+	root, _ := tool.schema.Root().(map[string]any)
+	for _, key := range []string{"type", "properties", "required"} {
+		_, there := root[key]
+		switch {
+		case there && p == Plain && isNull(root, key):
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: Same, Note: "null was removed"})
+		case !there && key != "required":
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: Same, Note: "what is missing is spelled out"})
+		}
+	}
 }
 
 // targets are the dialects of profiles.

@@ -125,7 +125,7 @@ func TestProfiles(t *testing.T) {
 
 // The property holds for schemas that nobody has written, too.
 func TestProfilesOfRandomSchemas(t *testing.T) {
-	schemas := 150
+	schemas := 75
 	if testing.Short() {
 		schemas = 30
 	}

@@ -27,6 +27,10 @@ func TestRender(t *testing.T) {
 		{"blank", mcpclient.CallToolResult{Content: []mcpclient.Content{text(" \n")}}, "(the tool returned no content)", nil},
 		{"failure", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("no such file")}}, "Error: no such file", nil},
 		{"failure that says so", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("error: disk full")}}, "error: disk full", nil},
+		{"failure beside structured content", mcpclient.CallToolResult{
+			IsError: true, StructuredContent: json.RawMessage(`{"code":7}`), Content: []mcpclient.Content{text("quota used up")},
+		}, "Error: quota used up", nil},
+		{"failure with structured content only", mcpclient.CallToolResult{IsError: true, StructuredContent: json.RawMessage(`{"code":7}`)}, `Error: {"code":7}`, nil},
 		{"failure without a reason", mcpclient.CallToolResult{IsError: true}, "Error: (the tool failed without giving a reason)", nil},
 		{"structured only", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`{"n":1.50}`)}, `{"n":1.50}`, nil},
 		{"structured null", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`null`)}, `null`, nil},

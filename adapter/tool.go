@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -82,9 +84,17 @@ func (t *Tool) named(name string) *Tool {
 	return &renamed
 }
 
-// withProperties completes the root of a schema by what providers insist on. All
-// else stays byte for byte.
+// withProperties completes the root of a schema by what providers insist on, and
+// takes out null, which some servers write for nothing. All else stays byte for
+// byte.
 func withProperties(raw []byte, root map[string]any) json.RawMessage {
+	if isNull(root, "properties") || isNull(root, "required") {
+		root = maps.Clone(root)
+		maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
+		if written, err := jsonrpc.Marshal(root); err == nil { // it came from JSON
+			raw = bytes.TrimSpace(written)
+		}
+	}
 	var add []string
 	if _, ok := root["type"]; !ok {
 		add = append(add, `"type":"object"`)
@@ -100,6 +110,12 @@ func withProperties(raw []byte, root map[string]any) json.RawMessage {
 		out = append(out, ',')
 	}
 	return append(out, raw[1:]...)
+}
+
+// isNull reports whether a keyword is there and null.
+func isNull(s map[string]any, key string) bool {
+	v, ok := s[key]
+	return ok && v == nil
 }
 
 // Name is the name that the model knows the tool by.

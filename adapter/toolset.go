@@ -37,7 +37,7 @@ type Toolset struct {
 var errToolsetClosed = errors.New("the toolset is closed")
 
 func newToolset(o *Options) *Toolset {
-	t := &Toolset{opts: o, approvals: newApprovals(), reserved: map[string]bool{}}
+	t := &Toolset{opts: o, approvals: newApprovals(o), reserved: map[string]bool{}}
 	t.life, t.end = context.WithCancel(context.Background())
 	if o.Spill > 0 {
 		t.spill = newSpill(t)

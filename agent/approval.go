@@ -123,16 +123,8 @@ func (a *Agent) lookup(name string) *adapter.Tool {
 	if a.tools == nil {
 		return nil
 	}
-	if tool, ok := a.tools.Lookup(name); ok {
-		return tool
-	}
-	for _, t := range a.tools.Tools() {
-		if strings.EqualFold(t.Name(), strings.TrimSpace(name)) {
-			tool, _ := a.tools.Lookup(t.Name())
-			return tool
-		}
-	}
-	return nil
+	tool, _ := a.tools.Lookup(name)
+	return tool
 }
 
 // unknownTool tells the model which tools there are.

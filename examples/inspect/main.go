@@ -3,6 +3,7 @@
 //
 //	inspect mcp.json
 //	inspect -profile gemini mcp.json
+//	inspect -profile all mcp.json
 //	inspect -json mcp.json
 //
 // Its exit status is 0 when all is well, 1 when a server could not be reached, 2
@@ -45,7 +46,7 @@ type options struct {
 	file     string
 	json     bool
 	profiles []adapter.Profile
-	detailed bool // a profile was chosen: its definitions are shown
+	detailed bool // definitions are shown
 	timeout  time.Duration
 }
 
@@ -93,7 +94,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&o.json, "json", false, "write the report as JSON, with all definitions")
-	flags.StringVar(&profile, "profile", "", "show what is sent to one provider: "+fmt.Sprint(adapter.Profiles()))
+	flags.StringVar(&profile, "profile", "", "show what is sent to one provider, or to all: "+fmt.Sprint(adapter.Profiles()))
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for a server")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -103,12 +104,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.file = flags.Arg(0)
 	for _, p := range adapter.Profiles() {
-		if profile == "" || profile == p.String() {
+		if profile == "" || profile == "all" || profile == p.String() {
 			o.profiles = append(o.profiles, p)
 		}
 	}
 	if len(o.profiles) == 0 {
-		return nil, fmt.Errorf("-profile %s: want one of %v", profile, adapter.Profiles())
+		return nil, fmt.Errorf("-profile %s: want all, or one of %v", profile, adapter.Profiles())
 	}
 	o.detailed = profile != ""
 	return o, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
@@ -89,9 +90,9 @@ func TestText(t *testing.T) {
 		t.Errorf("got the status %d and %q, want %d", status, stderr, statusSkipped)
 	}
 	for _, want := range []string{
-		"with 1 arguments\n  reached: demo 1.0.0, protocol revision 2026-07-28\n",
+		"with 1 argument\n  reached: demo 1.0.0, protocol revision 2026-07-28\n",
 		"  tool add (read-only, not idempotent, not open world): ",
-		"    openai-strict: ",
+		"    openai-strict: ", " bytes, as the server wrote it\n", " in other words only\n",
 		"  tool union_of_two: Does union.of two\n    the server calls it union.of two\n    plain: ",
 		"      wider: the root anyOf: the alternatives are merged into one object\n",
 		"  tool foreign cannot be used: input schema: $ref",
@@ -112,6 +113,17 @@ func TestProfile(t *testing.T) {
 	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
 		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") {
 		t.Errorf("got %d and %s\nwant what Gemini is sent, and all changes", status, out)
+	}
+}
+
+// Every provider's definitions can be read without JSON.
+func TestAllProfiles(t *testing.T) {
+	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
+	for _, p := range adapter.Profiles() {
+		_, rest, ok := strings.Cut(out, "    "+p.String()+": ")
+		if section, _, _ := strings.Cut(rest, "\n    }"); !ok || !strings.Contains(section, `"properties": {`) {
+			t.Errorf("%s: got %s\nwant what it is sent", p, out)
+		}
 	}
 }
 
@@ -169,7 +181,7 @@ func TestStatus(t *testing.T) {
 		"skipped":         {servers(odd), nil, statusSkipped, ""},
 		"bad file":        {`{"mcpServers":{"x":{"comand":"y"}}}`, nil, statusUsage, "mcp.json"},
 		"unknown flag":    {servers(), []string{"-x"}, statusUsage, "usage: inspect"},
-		"unknown profile": {servers(), []string{"-profile", "x"}, statusUsage, "want one of [plain openai openai-strict"},
+		"unknown profile": {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
 		"two files":       {servers(), []string{"other.json"}, statusUsage, "want one file"},
 		"help":            {servers(), []string{"-help"}, statusFine, "usage: inspect"},
 	} {

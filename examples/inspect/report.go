@@ -102,7 +102,7 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 func describe(t mcpclient.Transport) string {
 	switch t := t.(type) {
 	case *mcpclient.Command:
-		return fmt.Sprintf("command %s with %d arguments", t.Path, len(t.Args))
+		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
 	case *mcpclient.HTTP:
 		u, err := url.Parse(t.URL)
 		if err != nil {

@@ -102,7 +102,7 @@ func (r *profileReport) write(p *printer, detailed bool) {
 	if r.Strict {
 		strict = ", strict"
 	}
-	p.line("    %s: %d bytes%s, %d changes", r.Profile, r.Bytes, strict, len(r.Changes))
+	p.line("    %s: %d bytes%s, %s", r.Profile, r.Bytes, strict, r.summary(detailed))
 	for _, c := range r.Changes {
 		if detailed || c.Effect != "same" {
 			at := c.Path
@@ -119,6 +119,34 @@ func (r *profileReport) write(p *printer, detailed bool) {
 		}
 		p.line("      %s", raw)
 	}
+}
+
+// summary counts the changes. Those that tell a model the same are shown in
+// detail only.
+func (r *profileReport) summary(detailed bool) string {
+	same := 0
+	for _, c := range r.Changes {
+		if c.Effect == "same" {
+			same++
+		}
+	}
+	switch n := len(r.Changes); {
+	case n == 0:
+		return "as the server wrote it"
+	case n == same && !detailed:
+		return plural(n, "change") + ", in other words only"
+	case same > 0 && !detailed:
+		return fmt.Sprintf("%s, %d of them in other words only", plural(n, "change"), same)
+	default:
+		return plural(n, "change")
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // maxShown bounds what one line repeats of what a server says, in runes.

@@ -1,0 +1,212 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func sameTool(server, tool string) DecisionKey {
+	return DecisionKey{Scope: SameTool, Server: server, Tool: tool, Fingerprint: "f"}
+}
+
+// stores are the stores of this package.
+func stores(t *testing.T) map[string]DecisionStore {
+	return map[string]DecisionStore{"memory": &decisions{}, "file": NewFileDecisions(filepath.Join(t.TempDir(), "kept"))}
+}
+
+func recalls(t *testing.T, s DecisionStore, key DecisionKey) (allowed, found bool) {
+	t.Helper()
+	d, found, err := s.Recall(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Allow, found
+}
+
+func TestDecisionStores(t *testing.T) {
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			a, b, other := sameTool("s", "a"), sameTool("s", "b"), sameTool("t", "a")
+			changed := a
+			changed.Fingerprint = "g"
+			for key, allow := range map[DecisionKey]bool{a: true, b: false, other: true} {
+				if err := s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if allowed, found := recalls(t, s, a); !allowed || !found {
+				t.Errorf("got %t, %t, want what was allowed", allowed, found)
+			}
+			if d, found, err := s.Recall(t.Context(), b); d.Allow || d.Reason != "so" || !found || err != nil {
+				t.Errorf("got %v, %t, %v, want what was denied, and why", d, found, err)
+			}
+			if _, found := recalls(t, s, changed); found {
+				t.Error("got a decision about another definition")
+			}
+			if err := s.Remember(t.Context(), a, Decision{}); err != nil {
+				t.Fatal(err)
+			}
+			if allowed, found := recalls(t, s, a); allowed || !found {
+				t.Errorf("got %t, %t, want the later decision", allowed, found)
+			}
+			if err := s.Forget("s"); err != nil {
+				t.Fatal(err)
+			}
+			_, left := recalls(t, s, a)
+			if _, found := recalls(t, s, other); left || !found {
+				t.Errorf("got %t and %t, want one server forgotten", left, found)
+			}
+			if err := s.Forget(""); err != nil {
+				t.Fatal(err)
+			}
+			if _, found := recalls(t, s, other); found {
+				t.Error("got a decision after all were forgotten")
+			}
+		})
+	}
+}
+
+func TestDecisionsAreBounded(t *testing.T) {
+	for name, s := range stores(t) {
+		if f, ok := s.(*FileDecisions); ok {
+			if err := os.Mkdir(f.dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range maxRemembered {
+			key := sameTool("s", fmt.Sprint(i))
+			if f, ok := s.(*FileDecisions); ok {
+				path, err := f.path(key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if err := s.Remember(t.Context(), key, Decision{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Remember(t.Context(), sameTool("s", "one more"), Decision{}); !errors.Is(err, errTooManyDecisions) {
+			t.Errorf("%s: got %v, want no room", name, err)
+		}
+		if err := s.Remember(t.Context(), sameTool("s", "0"), Decision{}); err != nil {
+			t.Errorf("%s: got %v, want what is there replaced", name, err)
+		}
+	}
+}
+
+// Toolsets that share a directory know each other's decisions.
+func TestDecisionsOutliveTheToolset(t *testing.T) {
+	dir := t.TempDir()
+	asked := 0
+	for range 2 {
+		ts := open(t, &Options{Decisions: NewFileDecisions(dir), Approve: func(context.Context, *Approval) (Decision, error) {
+			asked++
+			return Decision{Allow: true, Remember: SameTool}, nil
+		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		for _, city := range []string{"Rome", "Oslo"} {
+			if r := ts.Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		_ = ts.Close()
+	}
+	if asked != 1 {
+		t.Errorf("got %d questions, want 1 in two toolsets", asked)
+	}
+}
+
+func TestFileDecisionsConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		s := NewFileDecisions(dir) // as in a process of its own
+		wg.Go(func() {
+			for j := range 10 {
+				if err := s.Remember(t.Context(), sameTool("s", "same"), Decision{Allow: true}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Remember(t.Context(), sameTool("s", fmt.Sprint(i, j)), Decision{Allow: true}); err != nil {
+					t.Error(err)
+				}
+				if allowed, found := recalls(t, s, sameTool("s", "same")); !allowed || !found {
+					t.Errorf("got %t, %t, want a decision that is whole", allowed, found)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if all, err := NewFileDecisions(dir).files(); err != nil || len(all) != 81 {
+		t.Errorf("got %d files, %v, want 81", len(all), err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 81 {
+		t.Errorf("got %d entries, %v, want nothing left over", len(entries), err)
+	}
+}
+
+// A file that does not belong to its key allows nothing.
+func TestFileDecisionsThatWereTamperedWith(t *testing.T) {
+	s := NewFileDecisions(t.TempDir())
+	key := sameTool("s", "a")
+	path, err := s.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		`{`: "unexpected end",
+		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
+		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "unexpected end",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.Recall(t.Context(), key); found || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %t, %v, want nothing, and %q", found, err, want)
+		}
+	}
+}
+
+// failingDecisions is a store that cannot be used.
+type failingDecisions struct{}
+
+func (failingDecisions) Recall(context.Context, DecisionKey) (Decision, bool, error) {
+	return Decision{Allow: true}, true, errors.New("disk gone")
+}
+func (failingDecisions) Remember(context.Context, DecisionKey, Decision) error { panic("disk gone") }
+func (failingDecisions) Forget(string) error                                   { return errors.New("disk gone") }
+
+func TestDecisionsThatCannotBeKept(t *testing.T) {
+	var log bytes.Buffer
+	asked := 0
+	ts := open(t, &Options{
+		Decisions: failingDecisions{},
+		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
+		Approve: func(context.Context, *Approval) (Decision, error) {
+			asked++
+			return Decision{Allow: true, Remember: SameTool}, nil
+		},
+	}, Server{Name: "p", Transport: annotated().transport(t)})
+	for range 2 {
+		if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if asked != 2 || !strings.Contains(log.String(), "cannot be recalled") || !strings.Contains(log.String(), "is not remembered") {
+		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())
+	}
+	if err := ts.Forget(""); err == nil {
+		t.Error("got no error from a store that cannot forget")
+	}
+}
