@@ -190,8 +190,8 @@ func TestHugeResponses(t *testing.T) {
 				if !errors.Is(err, mcpclient.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
 					t.Errorf("got %v, want that it is too large", err)
 				}
-				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 2*32+16 {
-					t.Errorf("got %d MiB allocated, want twice the bound of 32 MiB at most", got)
+				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector takes twice as much as else
+					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
 				}
 				callText(t, t.Context(), c, "next", "next")
 			})
