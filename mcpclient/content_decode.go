@@ -49,7 +49,7 @@ func decodeContent(d *jsonrpc.Decoder, depth int) Content {
 	}
 	kind := plain(b.kind)
 	raw := d.Since(start)
-	if c := b.decode(kind, raw, depth); c != nil {
+	if c := b.decode(d, kind, raw, depth); c != nil {
 		return c
 	}
 	return &UnknownContent{Type: string(kind), Raw: bytes.Clone(raw)}
@@ -92,7 +92,10 @@ func (b *block) field(key []byte) *[]byte {
 
 // decode returns the content that b describes, or nil when its members do not
 // fit its type.
-func (b *block) decode(kind, raw []byte, depth int) Content {
+func (b *block) decode(d *jsonrpc.Decoder, kind, raw []byte, depth int) Content {
+	if d.Spend(b.annotations); d.Err() != nil {
+		return nil
+	}
 	annotations, ok := decodeAnnotations(b.annotations)
 	if !ok {
 		return nil
@@ -114,6 +117,9 @@ func (b *block) decode(kind, raw []byte, depth int) Content {
 		}
 	case "resource_link":
 		link := new(ResourceLink)
+		if d.Spend(raw); d.Err() != nil {
+			return nil
+		}
 		if json.Unmarshal(raw, &link.Resource) == nil && link.URI != "" {
 			return link
 		}
@@ -125,7 +131,7 @@ func (b *block) decode(kind, raw []byte, depth int) Content {
 	case "tool_use":
 		return b.toolUse()
 	case "tool_result":
-		return b.toolResult(depth)
+		return b.toolResult(d, depth)
 	}
 	return nil
 }
@@ -139,15 +145,18 @@ func (b *block) toolUse() Content {
 	return &ToolUseContent{ID: id, Name: name, Input: bytes.Clone(b.input), Meta: bytes.Clone(b.meta)}
 }
 
-func (b *block) toolResult(depth int) Content {
+func (b *block) toolResult(d *jsonrpc.Decoder, depth int) Content {
 	id, ok1 := jsonrpc.String(b.toolUseID)
 	failed, ok2 := boolean(b.isError)
 	if !ok1 || !ok2 || id == "" || depth == 0 {
 		return nil
 	}
-	blocks, err := decodeContents(b.content, depth-1)
-	if err != nil {
-		return nil
+	var blocks []Content
+	if len(b.content) > 0 {
+		err := d.Within(b.content, func(inner *jsonrpc.Decoder) { blocks = readContents(inner, depth-1) })
+		if err != nil {
+			return nil
+		}
 	}
 	return &ToolResultContent{
 		ToolUseID: id, Content: blocks, StructuredContent: bytes.Clone(b.structuredContent),
@@ -238,7 +247,7 @@ func decodeAnnotations(raw []byte) (*Annotations, bool) {
 // unmarshalMember decodes a member that is not worth decoding by hand.
 func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
 	raw := d.Raw()
-	if d.Err() != nil {
+	if d.Spend(raw); d.Err() != nil {
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -315,3 +315,37 @@ func TestContentIsBoundedInParts(t *testing.T) {
 		t.Errorf("structured content stays raw and has no such bound: %v", err)
 	}
 }
+
+// All lists of a message together have a bound too, wherever they are.
+func TestContentIsBoundedInAll(t *testing.T) {
+	many := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
+	nested := `{"type":"tool_result","toolUseId":"a","content":` + many("{}", maxElements/2) + `}`
+	completion := func() any {
+		return &struct {
+			Completion struct{ Values []string }
+		}{}
+	}
+	for name, test := range map[string]struct {
+		before, part, after string
+		into                func() any
+		parts               int // elements of each part
+	}{
+		"icons":        {`{"tools":[{"name":"a","icons":`, "{}", `}]}`, func() any { return &paged[Tool]{key: "tools"} }, 1},
+		"arguments":    {`{"prompts":[{"name":"a","arguments":`, "{}", `}]}`, func() any { return &paged[Prompt]{key: "prompts"} }, 1},
+		"audience":     {`{"content":[{"type":"text","text":"","annotations":{"audience":`, `""`, `}}]}`, func() any { return new(CallToolResult) }, 1},
+		"links":        {`{"content":[{"type":"resource_link","uri":"a","icons":`, `{}`, `}]}`, func() any { return new(CallToolResult) }, 1},
+		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, maxElements / 2},
+		"completion":   {`{"completion":{"values":`, `""`, `}}`, completion, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fits := (10*maxElements - 100) / test.parts
+			if err := decodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()); err != nil {
+				t.Errorf("below the bound: %v", err)
+			}
+			err := decodeResult(json.RawMessage(test.before+many(test.part, fits+101)+test.after), test.into())
+			if err == nil || !strings.Contains(err.Error(), "more than 100000 elements in all") {
+				t.Errorf("over the bound: got %v, want an error about it", err)
+			}
+		})
+	}
+}

@@ -136,6 +136,7 @@
 //
 //	one message                             32 MiB     MaxMessage of the transport
 //	items of a page, blocks of a result     10,000
+//	… and what is listed in them, in all    100,000
 //	messages in one batch                   1,000
 //	requests of the server at one time      16         Options.MaxServerRequests
 //	questions in one input round            the same

@@ -17,13 +17,18 @@ import "fmt"
 //
 // The first error ends all loops, and stays: see [Decoder.Err].
 type Decoder struct {
-	s   scanner
-	max int
-	err error
+	s    scanner
+	max  int
+	read int // elements so far
+	err  error
 }
 
-// NewDecoder makes a decoder of text whose arrays have at most max elements,
-// those that are skipped or read as they are excepted.
+// inAll is how many times the bound on one array all of them together may have.
+const inAll = 10
+
+// NewDecoder makes a decoder of text whose arrays have at most max elements, and
+// at most ten times as many together, those that are skipped or read as they are
+// excepted.
 func NewDecoder(data []byte, max int) Decoder {
 	return Decoder{s: scanner{data: data}, max: max}
 }
@@ -49,6 +54,24 @@ func (d *Decoder) Kind() byte {
 
 // Offset is where the decoder is in its text.
 func (d *Decoder) Offset() int { return d.s.pos }
+
+// Spend counts the elements of all arrays in raw, which is decoded by others.
+func (d *Decoder) Spend(raw []byte) { d.spend(CountElements(raw)) }
+
+func (d *Decoder) spend(n int) {
+	if d.read += n; d.read > inAll*d.max {
+		d.Fail(fmt.Errorf("more than %d elements in all", inAll*d.max))
+	}
+}
+
+// Within gives read a decoder of raw, whose elements count as those of d do, and
+// returns its error.
+func (d *Decoder) Within(raw []byte, read func(inner *Decoder)) error {
+	inner := Decoder{s: scanner{data: raw}, max: d.max, read: d.read}
+	read(&inner)
+	d.read = inner.read
+	return inner.err
+}
 
 // Since returns the text from an offset on.
 func (d *Decoder) Since(offset int) []byte { return d.s.data[offset:d.s.pos:d.s.pos] }
@@ -94,6 +117,9 @@ func (d *Decoder) Elements(yield func(i int) bool) {
 	err := d.s.array(func() error {
 		if i == d.max {
 			return fmt.Errorf("more than %d elements", d.max)
+		}
+		if d.spend(1); d.err != nil {
+			return d.err
 		}
 		start := d.s.pos
 		if !yield(i) {

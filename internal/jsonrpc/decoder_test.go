@@ -47,6 +47,33 @@ func TestDecoderFails(t *testing.T) {
 			for range d.Elements {
 			}
 		}},
+		{"too many elements in all", `[` + strings.Repeat(`[1,2,3],`, 10) + `[]]`, "more than 3", func(d *Decoder) {
+			for range d.Elements {
+			}
+		}},
+		{"too many elements in all of several", `{` + strings.Repeat(`"a":[1,2,3],`, 10) + `"b":[1]}`, "more than 30 elements in all", func(d *Decoder) {
+			for range d.Members {
+				for range d.Elements {
+				}
+			}
+		}},
+		{"too many elements within", `[1]`, "more than 30 elements in all", func(d *Decoder) {
+			for range 10 {
+				if err := d.Within([]byte(`[1,2,3]`), func(inner *Decoder) {
+					for range inner.Elements {
+					}
+				}); err != nil {
+					d.Fail(errors.New("too early"))
+				}
+			}
+			for range d.Elements {
+			}
+		}},
+		{"too many elements for others", `[1]`, "more than 30 elements in all", func(d *Decoder) {
+			d.Spend([]byte(`[` + strings.Repeat("1,", 29) + `1]`))
+			for range d.Elements {
+			}
+		}},
 		{"in a skipped value", `{"a":[1,}`, "want a value", func(d *Decoder) {
 			for range d.Members {
 			}

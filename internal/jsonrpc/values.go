@@ -41,16 +41,25 @@ func Elements(array []byte, max int, visit func(value []byte) error) error {
 }
 
 // LimitArrays reports a member of the object, other than those in except, that
-// is an array of more than max elements: decoding costs memory for each of them,
+// is an array of more than max elements, and more than ten times as many in all
+// arrays of those members, however deep: decoding costs memory for each of them,
 // however short they are.
 func LimitArrays(object []byte, max int, except ...string) error {
 	s := scanner{data: object}
+	all := 0
 	return s.object(func(key []byte) error {
-		if s.peek() != '[' || slices.Contains(except, string(key)) {
+		if slices.Contains(except, string(key)) {
 			return s.value()
 		}
-		if err := s.limited(max); err != nil {
+		start, walk := s.pos, s.value
+		if s.peek() == '[' {
+			walk = func() error { return s.limited(max) }
+		}
+		if err := walk(); err != nil {
 			return fmt.Errorf("member %q: %w", key, err)
+		}
+		if all += CountElements(object[start:s.pos]); all > inAll*max {
+			return fmt.Errorf("member %q: more than %d elements in all", key, inAll*max)
 		}
 		return nil
 	})
@@ -60,6 +69,36 @@ func LimitArrays(object []byte, max int, except ...string) error {
 func LimitArray(array []byte, max int) error {
 	s := scanner{data: array}
 	return s.limited(max)
+}
+
+// CountElements counts the elements of all arrays in raw, which is valid JSON.
+func CountElements(raw []byte) (n int) {
+	s := scanner{data: raw}
+	var open nesting
+	for s.pos < len(raw) && open.depth < MaxDepth {
+		switch c := raw[s.pos]; c {
+		case '"':
+			if _, err := s.str(); err != nil {
+				return n
+			}
+			continue
+		case '{', '[':
+			open.push(c == '{')
+			s.pos++
+			if s.space(); c == '[' && s.peek() != ']' {
+				n++
+			}
+			continue
+		case '}', ']':
+			open.depth = max(0, open.depth-1)
+		case ',':
+			if open.depth > 0 && !open.object() {
+				n++
+			}
+		}
+		s.pos++
+	}
+	return n
 }
 
 // limited moves past an array of at most max elements.

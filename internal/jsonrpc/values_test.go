@@ -30,12 +30,27 @@ func TestLimitArrays(t *testing.T) {
 		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // what is nested is inside an element
 		{`{"a":[],"raw":[1,2,3,4]}`, true},
 		{`{"a":[[1,2,3,4],{}]}`, true},
+		{`{"a":{"b":` + strings.Repeat("[", 30) + "[]" + strings.Repeat("]", 30) + `}}`, true},
+		{`{"a":{"b":` + strings.Repeat("[", 30) + "[1]" + strings.Repeat("]", 30) + `}}`, false},
+		{`{"a":{"b":[` + strings.Repeat("1,", 20) + `1]},"c":{"d":[1,2,3,4,5,6,7,8,9]}}`, true},
+		{`{"a":{"b":[` + strings.Repeat("1,", 20) + `1]},"c":{"d":[1,2,3,4,5,6,7,8,9,10]}}`, false},
+		{`{"raw":{"b":[` + strings.Repeat("1,", 50) + `1]}}`, true},
 		{`{"a":[1,2,3,4]}`, false},
 		{`{"x":1,"a":[{},{},{},{}]}`, false},
 	}
 	for _, tt := range tests {
 		if err := LimitArrays([]byte(tt.in), 3, "raw"); (err == nil) != tt.fits {
 			t.Errorf("%s: got %v, want that it fits: %t", tt.in, err, tt.fits)
+		}
+	}
+}
+
+func TestCountElements(t *testing.T) {
+	for in, want := range map[string]int{
+		`1`: 0, `"[1,2]"`: 0, `[]`: 0, ` [ ] `: 0, `[1]`: 1, `[1, "a,b\\",{}]`: 3, `{"a":1,"b":[{"c":1,"d":2},3]}`: 2, `[[[]],[1,2]]`: 5,
+	} {
+		if got := CountElements([]byte(in)); got != want {
+			t.Errorf("%s: got %d, want %d", in, got, want)
 		}
 	}
 }
