@@ -277,6 +277,51 @@ func TestRestartClosed(t *testing.T) {
 	})
 }
 
+// Nor for a server that does not answer any more.
+func TestRestartClosedInHandshake(t *testing.T) {
+	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		transport.greet = func(p *peer) { p.next() }
+		_ = p.conn.Close()
+		<-transport.peers
+		synctest.Wait()
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, "Close", start, 0)
+	})
+}
+
+// A handler is not needed any more when the connection has ended on which the
+// server asked, and the next one is not told its answer.
+func TestRestartEndsHandlers(t *testing.T) {
+	var asked chan bool // made in the bubble
+	o := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		asked <- true
+		<-ctx.Done()
+		asked <- false
+		return tea(), nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		asked = make(chan bool)
+		transport := newFrail(t)
+		o.Restart = &mcpclient.Restart{First: time.Hour, Longest: time.Hour}
+		c, err := mcpclient.Connect(t.Context(), transport, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		p := <-transport.peers
+		p.ask("1")
+		<-asked
+		start := time.Now()
+		_ = p.conn.Close()
+		<-asked
+		within(t, "the end of the handler", start, 0)
+		(<-transport.peers).quiet()
+	})
+}
+
 // What can be dialed once is not dialed in vain.
 func TestRestartOfAPipe(t *testing.T) {
 	var told events
@@ -433,6 +478,7 @@ func TestRestartOverSSE(t *testing.T) {
 				current.Store(second)
 				close(first.say)
 				<-first.left
+				synctest.Wait() // until that is noticed
 				go func() {
 					second.shake()
 					second.say <- answerTo(<-second.got)
