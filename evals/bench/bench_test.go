@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -30,8 +29,8 @@ func TestEveryCell(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l.sessions, l.large = 2, 1
-	s := settings{samples: 1, length: time.Nanosecond, clients: clients}
+	l.sessions, l.large = 2, mibTool
+	s := settings{samples: 1, clients: clients}
 	seen := map[string]bool{}
 	for _, at := range cells() {
 		t.Run(at.String(), func(t *testing.T) {

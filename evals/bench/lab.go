@@ -26,8 +26,8 @@ func tunedTransport() *http.Transport {
 
 // lab has the responders.
 type lab struct {
-	sessions int // that are weighed together while they are idle
-	large    int // calls during which is observed how much is alive
+	sessions int    // that are weighed together while they are idle
+	large    string // the tool during whose calls is observed how much is alive
 
 	self string              // the path of this program
 	pipe map[string]*answers // by revision, for responders in this process
@@ -42,7 +42,7 @@ type lab struct {
 func inProcessLab(address string) *lab {
 	return &lab{
 		sessions: 99,
-		large:    3,
+		large:    mib10Tool,
 		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
 		address:  address,
 		control:  &http.Client{Transport: tunedTransport()},

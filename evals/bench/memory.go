@@ -21,7 +21,7 @@ import (
 // what others left behind, pooled buffers and half-used spans of stacks, would
 // hide or add to it.
 func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error) {
-	cmd := exec.CommandContext(ctx, l.self, weighOne, at.String(), c.name, l.address, strconv.Itoa(l.sessions), strconv.Itoa(l.large))
+	cmd := exec.CommandContext(ctx, l.self, weighOne, at.String(), c.name, l.address, strconv.Itoa(l.sessions), l.large)
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes while it is weighed
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -50,9 +50,7 @@ func weighHere(args []string, out io.Writer) error {
 	if l.sessions, err = strconv.Atoi(args[3]); err != nil {
 		return err
 	}
-	if l.large, err = strconv.Atoi(args[4]); err != nil {
-		return err
-	}
+	l.large = args[4]
 	ctx := context.Background()
 	s := &subject{lab: l, client: c[0], cell: all[i]}
 	if err := s.open(ctx); err != nil {
@@ -164,11 +162,10 @@ func weighKept(ctx context.Context, s *subject) (f figures, err error) {
 	return f, nil
 }
 
-// weighAlive finds out how much of a result of 10 MiB is alive at once: the most
-// that frequent collections, which stop the world, find alive during some calls,
+// weighAlive finds out how much of a large result is alive at once: the most frequent collections, which stop the world, find alive during three calls,
 // beyond what was before them.
 func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
-	s.lab.pipe[s.cell.revision].texts[mib10Tool]() // is made now
+	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return f, err
 	}
@@ -195,12 +192,12 @@ func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
 			}
 		}
 	})
-	check := callTool(mib10Tool)
-	for range s.lab.large {
+	check := callTool(s.lab.large)
+	for range 3 {
 		err = errors.Join(err, check(ctx, s))
 	}
 	close(stop)
 	watch.Wait()
-	f.Alive = new(float64(most-min(most, before)) / float64(textLength[mib10Tool]))
+	f.Alive = new(float64(most-min(most, before)) / float64(textLength[s.lab.large]))
 	return f, err
 }

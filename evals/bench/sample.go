@@ -156,8 +156,13 @@ func (s *subject) together(ctx context.Context, m *meter) error {
 	return err
 }
 
-// calibrate finds out how many operations a sample of about that length has.
+// calibrate finds out how many operations a sample of about that length has. One
+// of no length has one.
 func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
+	if length == 0 {
+		s.count = 1
+		return nil
+	}
 	n := 1
 	for {
 		got, err := s.sample(ctx, n)
