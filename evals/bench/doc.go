@@ -1,2 +1,78 @@
-// Bench compares MCP clients.
+// Bench compares MCP clients written in Go, in one run:
+//
+//	go run ./evals/bench               # everything, about five minutes
+//	go run ./evals/bench -quick        # a first look, under a minute
+//	go run ./evals/bench -check        # fails when a target is missed
+//	go run ./evals/bench -run 'pipe/small' -clients ours,floor-json -cpuprofile cpu.out
+//
+// # Who is compared
+//
+// This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go
+// (mcp-go), and two floors: the least code that can do the exchange. Both floors
+// append their requests byte by byte and keep a map of calls that wait;
+// floor-scan walks over a response with a scanner of its own that validates
+// nothing, floor-json gives it to encoding/json once. A floor negotiates, bounds,
+// validates and repeats nothing, so a client cannot be expected to reach
+// floor-scan. Ratios are to floor-json.
+//
+// All talk to the same responder. It finds id and method as text, and answers
+// with bytes that were made before, the id spliced in. It allocates nothing for a
+// request. Every answer is checked by each client's caller (the length of the
+// text, the number of tools), so that nobody is measured for failing.
+//
+// # Cells
+//
+// The name of a cell is transport/workload/era.
+//
+//   - pipe: two io.Pipes, the responder in this process. stdio: a child process,
+//     which is this program again. json, sse: a child process with net/http on
+//     loopback, which answers with a Content-Length, or with a chunked event
+//     stream. All clients share one HTTP client there with enough idle
+//     connections; in json-default and sse-default each library has its own
+//     default instead, and the floors keep the shared one.
+//   - small: a call with a result of 102 bytes. 64, 512: so many of those at
+//     once. 1mib, 10mib: a text of that length, with escapes as prose has them.
+//     tools: 1,000 tools of about 1.6 kB in 20 pages. connect: a session from the
+//     handshake to Close. The era is always forced, so nobody probes.
+//   - idle: what a session weighs after one call. kept: what it keeps after
+//     listing 1,000 tools. alive: how many copies of a result of 10 MiB are
+//     alive at once, at most.
+//   - legacy is 2025-11-25, modern is 2026-07-28.
+//
+// No client is asked to hold a standalone stream open. go-sdk is told so; the
+// floors and mcp-go open none by default. mcpclient always asks for one in the
+// legacy era, and the responder refuses it: that request is part of its connect.
+//
+// # What is counted
+//
+// The figure is CPU time per operation: user and system time of this process, by
+// getrusage, garbage collection included. Wall time would say more about the
+// other processes of the machine. The time of child processes is not counted, so
+// with stdio and HTTP it is the client's alone, with what the kernel does on its
+// behalf. With pipe, the responder's share is in it, the same for all; connect
+// over pipe also has the making of the pipes in it, and connect over stdio has
+// the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time there.
+//
+// Samples are interleaved: each round measures every client once, in rotated
+// order, each sample after a garbage collection. A ratio is the median of the
+// ratios by round, and ± is half the distance between their quartiles, as a
+// share of that median: where it is large, the ratio means little. The other
+// columns are medians. Calls that go on together are made by goroutines that have
+// made one before.
+//
+// A live heap of 64 MiB (-ballast) stands for a real program: with a small heap
+// the collector runs so often that a client that allocates much looks worse yet.
+// The answers of the responder at a pipe, up to 12 MiB, add to it.
+//
+// Memory is weighed for each client in a process of its own, after garbage is
+// collected until nothing more goes away. idle is heap and stacks over 99
+// sessions, without the responder, without child processes, and without the
+// connections of the HTTP client that all share. kept is heap only. alive is seen
+// by collections every 200 µs that stop the world; it counts buffers by their
+// capacity. One sample is taken: these hardly vary.
+//
+// # Targets
+//
+// After the tables stands what mcpclient is to reach, and whether it did: bounds
+// on its figures, and to be ahead of both peers in every cell.
 package main

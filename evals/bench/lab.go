@@ -26,6 +26,9 @@ func tunedTransport() *http.Transport {
 
 // lab has the responders.
 type lab struct {
+	sessions int    // that are weighed together while they are idle
+	large    string // the tool during whose calls is observed how much is alive
+
 	self string              // the path of this program
 	pipe map[string]*answers // by revision, for responders in this process
 
@@ -35,12 +38,20 @@ type lab struct {
 	control *http.Client // for questions that are not measured
 }
 
+// inProcessLab has responders in this process, and one over HTTP elsewhere.
+func inProcessLab(address string) *lab {
+	return &lab{
+		sessions: 99,
+		large:    mib10Tool,
+		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
+		address:  address,
+		control:  &http.Client{Transport: tunedTransport()},
+	}
+}
+
 // newLab starts the HTTP responder.
 func newLab() (_ *lab, err error) {
-	l := &lab{
-		pipe:    map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
-		control: &http.Client{Transport: tunedTransport()},
-	}
+	l := inProcessLab("")
 	if l.self, err = os.Executable(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 func main() {
-	respond(os.Args)
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
+	child(os.Args)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
 	err := bench(ctx, os.Args[1:], os.Stdout)
@@ -92,7 +93,6 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
 	ballast := make([]byte, s.ballast<<20)
 	defer runtime.KeepAlive(ballast)
 
@@ -110,7 +110,7 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	if s.json {
-		return nil
+		out = io.Discard
 	}
 	printSummary(out, results, s.clients)
 	if missed := printTargets(out, results); missed > 0 && s.check {

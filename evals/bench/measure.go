@@ -75,17 +75,3 @@ func interleave(ctx context.Context, subjects []*subject, rounds int) ([][]sampl
 	}
 	return samples, nil
 }
-
-// weigh measures the memory of one client.
-func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error) {
-	s := &subject{lab: l, client: c, cell: at}
-	err = s.named(ctx, func(ctx context.Context) (err error) {
-		if err := s.open(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.close()) }()
-		f, err = at.weigh(ctx, s)
-		return err
-	})
-	return f, err
-}

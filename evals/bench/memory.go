@@ -1,54 +1,112 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"runtime"
 	"runtime/metrics"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
 
-// sessions is how many idle sessions are weighed together.
-const sessions = 99
+// weigh measures the memory of one client in one cell, in a process of its own:
+// what others left behind, pooled buffers and half-used spans of stacks, would
+// hide or add to it.
+func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error) {
+	cmd := exec.CommandContext(ctx, l.self, weighOne, at.String(), c.name, l.address, strconv.Itoa(l.sessions), l.large)
+	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes while it is weighed
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &f)
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s: %s: %w: %s", at, c.name, err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return f, nil
+}
 
-// weight is the heap and the stacks after garbage is collected.
+// weighHere does what weigh does, in this process, and prints the figures.
+func weighHere(args []string, out io.Writer) error {
+	all := cells()
+	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == args[0] })
+	c, err := named(args[1])
+	if err != nil {
+		return err
+	}
+	l := inProcessLab(args[2])
+	if l.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if l.sessions, err = strconv.Atoi(args[3]); err != nil {
+		return err
+	}
+	l.large = args[4]
+	ctx := context.Background()
+	s := &subject{lab: l, client: c[0], cell: all[i]}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	f, err := s.cell.weigh(ctx, s)
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(f)
+}
+
+// weight is what is left after garbage is collected.
 type weight struct {
-	bytes      int64
-	goroutines int
+	heap, stacks int64
+	goroutines   int
 }
 
 // weighNow collects garbage until nothing more goes away: collections shrink
-// stacks and empty pools step by step, and goroutines that end need a moment.
+// stacks and empty pools step by step, and goroutines that end need a moment. The
+// connections of the HTTP client that all share are closed, and weigh nothing.
 func weighNow() weight {
+	tuned.CloseIdleConnections()
 	var least weight
-	for i, same := 0, 0; i < 50 && same < 3; i++ {
+	for i, same := 0, 0; i < 100 && same < 4; i++ {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		now := weight{int64(m.HeapAlloc + m.StackInuse), runtime.NumGoroutine()}
-		if i == 0 || now.bytes < least.bytes-1<<10 || now.goroutines < least.goroutines {
+		now := weight{int64(m.HeapAlloc), int64(m.StackInuse), runtime.NumGoroutine()}
+		if i == 0 || now.heap+now.stacks < least.heap+least.stacks-256 || now.goroutines < least.goroutines {
 			least, same = now, 0
 		} else {
 			same++
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 	return least
 }
 
-// weighIdle weighs sessions that made one call each. What the responders in this
-// process weigh is taken off.
+// weighIdle weighs sessions that made one call each. The responders were there
+// and had answered before, so that they weigh nothing.
 func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
-	own, err := weighResponders(s)
-	if err != nil {
-		return f, err
+	places := make([]endpoint, s.lab.sessions)
+	for i := range places {
+		var release func()
+		places[i], release = s.lab.endpoint(s.cell.transport, s.cell.revision)
+		defer release()
+		if err := askOnce(places[i]); err != nil {
+			return f, err
+		}
 	}
 	before := weighNow()
-	open := make([]*connection, 0, sessions)
+	open := make([]session, 0, len(places))
 	defer func() { err = errors.Join(err, closeAll(open)) }()
-	for range sessions {
-		c, err := s.another(ctx)
+	for _, place := range places {
+		c, err := s.client.dial(ctx, place)
 		if err != nil {
 			return f, err
 		}
@@ -58,12 +116,24 @@ func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
 		}
 	}
 	after := weighNow()
-	f.SessionBytes = new(float64(after.bytes-before.bytes-own.bytes) / sessions)
-	f.Goroutines = new(float64(after.goroutines-before.goroutines-own.goroutines) / sessions)
+	f.SessionBytes = new(float64(after.heap+after.stacks-before.heap-before.stacks) / float64(len(open)))
+	f.Goroutines = new(float64(after.goroutines-before.goroutines) / float64(len(open)))
 	return f, nil
 }
 
-func closeAll(open []*connection) error {
+// askOnce has a responder at a pipe, if there is one, answer a call.
+func askOnce(e endpoint) error {
+	if e.reader == nil {
+		return nil
+	}
+	if _, err := e.writer.Write([]byte(`{"id":1,"method":"tools/call","params":{"name":"` + smallTool + `"}}` + "\n")); err != nil {
+		return err
+	}
+	_, err := e.reader.Read(make([]byte, copied))
+	return err
+}
+
+func closeAll(open []session) error {
 	errs := make([]error, len(open))
 	var all sync.WaitGroup
 	for i, c := range open {
@@ -73,30 +143,10 @@ func closeAll(open []*connection) error {
 	return errors.Join(errs...)
 }
 
-// weighResponders weighs the pipes and responders of as many sessions, each after
-// a call, without clients.
-func weighResponders(s *subject) (weight, error) {
-	if s.cell.transport != "pipe" {
-		return weight{}, nil
-	}
-	before := weighNow()
-	for range sessions {
-		e, release := s.lab.endpoint(s.cell.transport, s.cell.revision)
-		defer release()
-		if _, err := e.writer.Write([]byte(`{"id":1,"method":"tools/call","params":{"name":"` + smallTool + `"}}` + "\n")); err != nil {
-			return weight{}, err
-		}
-		if _, err := e.reader.Read(make([]byte, 4<<10)); err != nil {
-			return weight{}, err
-		}
-	}
-	after := weighNow()
-	return weight{after.bytes - before.bytes, after.goroutines - before.goroutines}, nil
-}
-
-// weighKept weighs what a session keeps when it has listed all tools, without the
-// list and with it.
+// weighKept weighs what a session keeps on the heap when it has listed all tools,
+// without the list and with it.
 func weighKept(ctx context.Context, s *subject) (f figures, err error) {
+	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return f, err
 	}
@@ -105,18 +155,17 @@ func weighKept(ctx context.Context, s *subject) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.Held = new(float64(weighNow().bytes - before.bytes))
+	f.Held = new(float64(weighNow().heap - before.heap))
 	runtime.KeepAlive(held)
 	held = nil
-	f.Kept = new(float64(weighNow().bytes - before.bytes))
+	f.Kept = new(float64(weighNow().heap - before.heap))
 	return f, nil
 }
 
-// weighAlive finds out how much of a result of 10 MiB is alive at once: the most
-// that collections, one after the other while calls go on, find alive, beyond
-// what was before the first. Garbage that a collection made between its
-// beginning and its end counts, so it is an upper bound.
+// weighAlive finds out how much of a large result is alive at once: the most frequent collections, which stop the world, find alive during three calls,
+// beyond what was before them.
 func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
+	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return f, err
 	}
@@ -132,21 +181,23 @@ func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
 	stop := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
+		pause := time.NewTicker(200 * time.Microsecond)
+		defer pause.Stop()
 		for {
 			select {
 			case <-stop:
 				return
-			default:
+			case <-pause.C:
 				most = max(most, read())
 			}
 		}
 	})
-	check := callTool(mib10Tool)
+	check := callTool(s.lab.large)
 	for range 3 {
 		err = errors.Join(err, check(ctx, s))
 	}
 	close(stop)
 	watch.Wait()
-	f.Alive = new(float64(most-min(most, before)) / float64(textLength[mib10Tool]))
+	f.Alive = new(float64(most-min(most, before)) / float64(textLength[s.lab.large]))
 	return f, err
 }

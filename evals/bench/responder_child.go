@@ -11,26 +11,29 @@ import (
 	"sync/atomic"
 )
 
-// Arguments that make this program a responder in a child process.
+// First arguments that make this program a child process of the comparison.
 const (
 	respondStdio = "respond-stdio" // then the revision
 	respondHTTP  = "respond-http"
+	weighOne     = "weigh" // then those of weighHere
 )
 
-// respond makes the process a responder if its arguments say so. It does not
-// return then.
-func respond(args []string) {
-	if len(args) < 2 || args[1] != respondStdio && args[1] != respondHTTP {
+// child does what its arguments ask of a child process, if they do, and then does
+// not return.
+func child(args []string) {
+	var err error
+	switch {
+	case len(args) == 3 && args[1] == respondStdio:
+		err = answersOf(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
+	case len(args) == 2 && args[1] == respondHTTP:
+		err = respondOverHTTP(os.Stdin, os.Stdout)
+	case len(args) == 7 && args[1] == weighOne:
+		err = weighHere(args[2:], os.Stdout)
+	default:
 		return
 	}
-	var err error
-	if args[1] == respondStdio && len(args) == 3 {
-		err = answersOf(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
-	} else {
-		err = respondOverHTTP(os.Stdin, os.Stdout)
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "responder:", err)
+		fmt.Fprintln(os.Stderr, "child process:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)

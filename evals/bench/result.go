@@ -26,7 +26,8 @@ type figures struct {
 	Alive        *float64 `json:"payload_copies_alive,omitempty"`
 }
 
-// summarize makes the figures of samples; those of the baseline may be nil.
+// summarize makes the figures of samples. There is no ratio without samples of
+// the baseline, and no spread of the baseline's own.
 func summarize(samples, base []sample) figures {
 	cpu := func(s sample) float64 { return float64(s.cpu) }
 	middle := func(of func(sample) float64) *float64 { return new(median(perOp(samples, of))) }
@@ -39,7 +40,10 @@ func summarize(samples, base []sample) figures {
 	f.Rate = new(1e9 / max(*f.Wall, 1))
 	f.Connections = middle(func(s sample) float64 { return float64(s.opened) })
 	if r := ratios(perOp(samples, cpu), perOp(base, cpu)); len(r) > 0 {
-		f.Ratio, f.Spread = new(median(r)), new(spread(r))
+		f.Ratio = new(median(r))
+		if &samples[0] != &base[0] {
+			f.Spread = new(spread(r))
+		}
 	}
 	return f
 }

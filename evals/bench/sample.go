@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/pprof"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,54 +75,63 @@ func (m *meter) stop() {
 
 // sample does n operations, after a collection of the garbage of others.
 func (s *subject) sample(ctx context.Context, n int) (sample, error) {
-	opened, err := s.opened()
-	if err != nil {
-		return sample{}, err
+	run := s.inTurn
+	if s.cell.together > 0 {
+		run = s.together
 	}
 	runtime.GC()
 	m := &meter{sample: sample{ops: n}}
-	if s.cell.together > 0 {
-		err = s.together(ctx, n, m)
-	} else {
-		err = s.inTurn(ctx, n, m)
-	}
-	if err != nil {
+	if err := run(ctx, m); err != nil {
 		return sample{}, err
 	}
-	after, err := s.opened()
-	m.opened = after - opened
-	return m.sample, err
+	return m.sample, nil
 }
 
 // opened is the number of connections to the HTTP responder, zero for others.
 func (s *subject) opened() (int, error) {
-	if !strings.HasPrefix(s.cell.transport, "json") && !strings.HasPrefix(s.cell.transport, "sse") {
+	if s.cell.transport == "pipe" || s.cell.transport == "stdio" {
 		return 0, nil
 	}
 	return s.lab.connections()
 }
 
-func (s *subject) inTurn(ctx context.Context, n int, m *meter) error {
+// measure runs f between start and stop of the meter.
+func (s *subject) measure(m *meter, f func() error) error {
+	before, err := s.opened()
+	if err != nil {
+		return err
+	}
 	m.start()
-	for range n {
-		if err := s.cell.do(ctx, s); err != nil {
-			return err
-		}
+	if err := f(); err != nil {
+		return err
 	}
 	m.stop()
-	return nil
+	after, err := s.opened()
+	m.opened = after - before
+	return err
 }
 
-// together shares n operations among goroutines. Each does one before the
+func (s *subject) inTurn(ctx context.Context, m *meter) error {
+	return s.measure(m, func() error {
+		for range m.ops {
+			if err := s.cell.do(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// together shares the operations among goroutines. Each does one before the
 // measurement begins, so that stacks have grown and connections are open.
-func (s *subject) together(ctx context.Context, n int, m *meter) error {
+func (s *subject) together(ctx context.Context, m *meter) error {
 	var (
 		left        atomic.Int64
 		ready, done sync.WaitGroup
 		gate        = make(chan struct{})
 		failed      = make([]error, s.cell.together)
 	)
-	left.Store(int64(n))
+	left.Store(int64(m.ops))
 	for i := range failed {
 		ready.Add(1)
 		done.Go(func() {
@@ -137,15 +145,24 @@ func (s *subject) together(ctx context.Context, n int, m *meter) error {
 		})
 	}
 	ready.Wait()
-	m.start()
-	close(gate)
+	open := sync.OnceFunc(func() { close(gate) })
+	err := s.measure(m, func() error {
+		open()
+		done.Wait()
+		return errors.Join(failed...)
+	})
+	open() // also when the measurement did not begin
 	done.Wait()
-	m.stop()
-	return errors.Join(failed...)
+	return err
 }
 
-// calibrate finds out how many operations a sample of about that length has.
+// calibrate finds out how many operations a sample of about that length has. One
+// of no length has one.
 func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
+	if length == 0 {
+		s.count = 1
+		return nil
+	}
 	n := 1
 	for {
 		got, err := s.sample(ctx, n)

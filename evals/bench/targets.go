@@ -27,24 +27,19 @@ var targets = []target{
 	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), "cpu ratio", cpuRatio, 1.05, ratio},
 	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, ratio},
 	{regexp.MustCompile(`/(1mib|10mib)/`), "cpu ratio", cpuRatio, 0.6, ratio},
-	// Two, and what is not the payload.
-	{regexp.MustCompile(`/alive/`), "copies of the payload alive", func(f figures) *float64 { return f.Alive }, 2.05, ratio},
+	// Two, and the room in a buffer that grows by a quarter.
+	{regexp.MustCompile(`/alive/`), "copies of the payload alive", func(f figures) *float64 { return f.Alive }, 2.3, ratio},
 	{regexp.MustCompile(`/tools/`), "cpu ratio", cpuRatio, 0.6, ratio},
 	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, count},
-	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, listSize(), size},
+	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, rawList, size},
 	{regexp.MustCompile(`/connect/`), "cpu ratio", cpuRatio, 1.2, ratio},
 	{regexp.MustCompile(`^pipe/idle/`), "idle session", idle, 16 << 10, size},
 	{regexp.MustCompile(`^(json|sse)/idle/`), "idle session", idle, 4 << 10, size},
 }
 
-// listSize is the size of all pages of tools/list.
-func listSize() float64 {
-	total := 0
-	for _, page := range answersOf(legacy).pages() {
-		total += len(page)
-	}
-	return float64(total)
-}
+// rawList is the size of the raw JSON of all tools: a test holds it against what
+// the responder sends.
+const rawList = 1_564_170
 
 // printTargets says of each target in each cell whether it is met, and returns
 // how many are not.
@@ -92,6 +87,6 @@ var leads = []struct {
 }{
 	{"cpu", func(f figures) *float64 { return f.CPU }, 0, duration},
 	{"idle session", idle, 0, size},
-	{"kept", func(f figures) *float64 { return f.Kept }, 8 << 10, size},
+	{"kept", func(f figures) *float64 { return f.Kept }, 16 << 10, size},
 	{"copies", func(f figures) *float64 { return f.Alive }, 0, ratio},
 }

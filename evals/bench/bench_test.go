@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	child(os.Args)
+	os.Exit(m.Run())
+}
+
+// TestEveryCell has every client pass through every cell once, where each answer
+// is checked. It asserts no time and no size.
+func TestEveryCell(t *testing.T) {
+	l, err := newLab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l.sessions, l.large = 2, mibTool
+	s := settings{samples: 1, clients: clients}
+	seen := map[string]bool{}
+	for _, at := range cells() {
+		t.Run(at.String(), func(t *testing.T) {
+			if seen[at.String()] {
+				t.Error("two cells have this name")
+			}
+			seen[at.String()] = true
+			results, err := measure(t.Context(), l, s, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(results) != len(clients) {
+				t.Fatalf("got %d results, want %d", len(results), len(clients))
+			}
+			for i, r := range results {
+				if r.Cell != at.String() || r.Client != clients[i].name {
+					t.Errorf("got a result of %s in %s, want one of %s", r.Client, r.Cell, clients[i].name)
+				}
+				if timed := r.CPU != nil && r.Wall != nil && r.Allocs != nil; timed != (at.do != nil) {
+					t.Errorf("%s: got timed %v, want %v", r.Client, timed, at.do != nil)
+				}
+				if weighed := r.SessionBytes != nil || r.Kept != nil || r.Alive != nil; weighed != (at.weigh != nil) {
+					t.Errorf("%s: got weighed %v, want %v", r.Client, weighed, at.weigh != nil)
+				}
+			}
+		})
+	}
+}
+
+// TestOperationsAreChecked: a client that gets something else is not measured.
+func TestOperationsAreChecked(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		do   func(context.Context, *subject) error
+		want string
+	}{
+		{"call", callTool(smallTool), "a text of 3 bytes, want 102"},
+		{"list", listTools, "7 tools, want 1000"},
+	} {
+		s := &subject{connection: &connection{session: wrongSession{}}}
+		if err := test.do(t.Context(), s); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+type wrongSession struct{}
+
+func (wrongSession) call(context.Context, string) (string, error) { return "odd", nil }
+func (wrongSession) list(context.Context) (any, int, error)       { return nil, 7, nil }
+func (wrongSession) close() error                                 { return nil }
+
+func TestBenchPrints(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-run", "^pipe/small/legacy", "-clients", "floor-json,ours", "-samples", "1", "-time", "1ms", "-ballast", "0"}
+	if err := bench(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pipe/small/legacy ", "\n  floor-json ", "\n  ours ", "\nsummary ", "\ntargets\n", " allocations "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got no %q in\n%s", want, &out)
+		}
+	}
+
+	out.Reset()
+	if err := bench(t.Context(), append(args, "-json"), &out); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(&out)
+	for _, want := range []string{"floor-json", "ours"} {
+		var r result
+		if err := d.Decode(&r); err != nil || r.Client != want || r.Ratio == nil {
+			t.Errorf("got %+v, %v, want a ratio of %s", r, err, want)
+		}
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Errorf("got %v after the results, want EOF", err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, args := range []string{"-clients nobody", "-run [", "-samples 0", "-time 0s", "-ballast -1", "more"} {
+		if _, err := parse(strings.Fields(args)); err == nil {
+			t.Errorf("%s: got no error", args)
+		}
+	}
+	if err := bench(t.Context(), []string{"-run", "^nothing$", "-ballast", "0"}, io.Discard); err == nil {
+		t.Error("a -run without a cell: got no error")
+	}
+}

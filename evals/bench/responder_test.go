@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestTextHasItsLength(t *testing.T) {
+	for tool, want := range textLength {
+		if got := text(want); len(got) != want || strings.ToValidUTF8(got, "?") != got {
+			t.Errorf("%s: got %d bytes, valid or not, want %d of valid UTF-8", tool, len(got), want)
+		}
+	}
+}
+
+func TestToolsAreOfTheSizeTheySay(t *testing.T) {
+	a := answersOf(legacy)
+	total := 0
+	for _, page := range a.pages() {
+		total += len(page)
+	}
+	if total != rawList {
+		t.Errorf("got %d bytes of tools, want rawList, %d", total, int(rawList))
+	}
+	if got := total / toolCount; got < 1500 || got > 1700 {
+		t.Errorf("got %d bytes a tool, want about 1600", got)
+	}
+}
+
+// TestResponderAllocatesNothing: what serve allocates does not depend on the
+// number of requests.
+func TestResponderAllocatesNothing(t *testing.T) {
+	a := answersOf(modern)
+	for _, r := range []floorRequest{
+		{method: "tools/call", tool: smallTool, modern: true},
+		{method: "tools/call", tool: mibTool, modern: true},
+		{method: "tools/list", cursor: "page_07", modern: true},
+		{method: "server/discover", modern: true},
+	} {
+		line := append(r.appendTo(nil, 12345), '\n')
+		serve := func(times int) float64 {
+			requests := bytes.Repeat(line, times)
+			return testing.AllocsPerRun(5, func() {
+				if err := a.serve(bytes.NewReader(requests), io.Discard, 4<<10); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if few, many := serve(10), serve(1000); many > few {
+			t.Errorf("%s: got %v allocations for 1000 requests, want the %v for 10", r.method, many, few)
+		}
+	}
+}
+
+func TestResponderAnswersWhatCameTogether(t *testing.T) {
+	var in, out bytes.Buffer
+	for _, r := range []floorRequest{{method: "initialize"}, {method: "tools/list", cursor: "page_19"}, {method: "tools/call", tool: smallTool}} {
+		in.Write(append(r.appendTo(nil, int64(in.Len()+1)), '\n'))
+	}
+	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	if err := answersOf(legacy).serve(&in, &out, 4<<10); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("got %d answers, want 3:\n%s", len(lines), &out)
+	}
+	for i, want := range []string{`"protocolVersion"`, `"tools":[`, `"text":`} {
+		if !json.Valid([]byte(lines[i])) || !strings.Contains(lines[i], want) {
+			t.Errorf("got answer %.200s, want one with %s", lines[i], want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryTargetHasCells(t *testing.T) {
+	for _, target := range targets {
+		if !slices.ContainsFunc(cells(), func(c cell) bool { return target.cells.MatchString(c.String()) }) {
+			t.Errorf("no cell matches %s (%s)", target.cells, target.what)
+		}
+	}
+}
+
+func TestPrintTargets(t *testing.T) {
+	figured := func(client string, ratio, cpu, allocs float64) result {
+		return result{"pipe/small/legacy", client, figures{Ratio: &ratio, CPU: &cpu, Allocs: &allocs}}
+	}
+	var out strings.Builder
+	missed := printTargets(&out, []result{
+		figured(baseline, 1, 1000, 14),
+		figured("ours", 1.2, 1200, 17),
+		figured("go-sdk", 1.1, 1100, 50),
+		figured("mcp-go", 5, 5000, 90),
+	})
+	if missed != 2 {
+		t.Errorf("got %d missed, want the allocations and the go-sdk's CPU time:\n%s", missed, &out)
+	}
+	for _, want := range []string{
+		"cpu ratio                            1.20 ≤ 1.20       ok",
+		"allocations                            17 ≤ 16         MISSED",
+		"cpu, go-sdk's                     1.20 µs ≤ 1.10 µs    MISSED",
+		"cpu, mcp-go's                     1.20 µs ≤ 5.00 µs    ok",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got no line %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestNumbersAreReadable(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{duration(999), "999 ns"},
+		{duration(1500), "1.50 µs"},
+		{duration(2.5e6), "2.50 ms"},
+		{size(1000), "1000 B"},
+		{size(1536), "1.5 KiB"},
+		{size(-1536), "-1.5 KiB"},
+		{size(3 << 20), "3.0 MiB"},
+		{count(999), "999"},
+		{count(1000), "1,000"},
+		{count(1234567), "1,234,567"},
+		{percent(0.125), "12%"},
+		{ratio(1.006), "1.01"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+}
