@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // declared is what Options.Capabilities says, as far as we have handlers for it.
@@ -74,19 +76,45 @@ func agree(capability string, declared bool, handler string, installed bool) err
 	return nil
 }
 
-// declaration is what is declared. roots is the derived declaration of roots,
-// extensions are the names of those that we have, which have no settings.
-func (f *offers) declaration(roots any, extensions ...string) any {
+// appendTo appends what is declared, a JSON object. roots is the derived
+// declaration of roots; extensions are the names of those that we have, which
+// have no settings.
+func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
-		return f.exact
+		return append(b, f.exact...)
 	}
-	out := f.capabilities(roots)
+	b = append(b, '{')
+	if s := f.sampling; s != nil {
+		b = appendFlags(b, "sampling", flag{"tools", s.Tools}, flag{"context", s.Context})
+	}
+	if e := f.elicitation; e != nil {
+		b = appendFlags(b, "elicitation", flag{"form", e.Form}, flag{"url", e.URL})
+	}
+	if f.roots {
+		b = appendMember(b, "roots", []byte(roots))
+	}
 	if len(extensions) > 0 {
-		settings := map[string]any{}
+		b = append(b, `"extensions":{`...)
 		for _, name := range extensions {
-			settings[name] = struct{}{}
+			b = appendMember(b, name, []byte("{}"))
 		}
-		out["extensions"] = settings
+		b = append(closeObject(b), ',')
 	}
-	return out
+	return closeObject(b)
+}
+
+// flag is a part of a capability: an empty object where it is there.
+type flag struct {
+	name string
+	set  bool
+}
+
+func appendFlags(b []byte, capability string, flags ...flag) []byte {
+	b = append(jsonrpc.AppendString(b, capability), ":{"...)
+	for _, f := range flags {
+		if f.set {
+			b = appendMember(b, f.name, []byte("{}"))
+		}
+	}
+	return append(closeObject(b), ',')
 }

@@ -57,9 +57,9 @@ type Client struct {
 	left     chan struct{} // closed when all has ended that Close ends
 	closeErr error         // of the transport, once left is closed
 
-	own      sync.WaitGroup // goroutines that run our code, and hooks of the transport
-	handlers sync.WaitGroup // goroutines that run handlers and callbacks
-	visiting atomic.Int32   // how many of those there are
+	own      crew         // goroutines that run our code, and hooks of the transport
+	handlers crew         // goroutines that run handlers and callbacks
+	visiting atomic.Int32 // how many of those there are
 }
 
 type eraBox struct{ era }

@@ -106,34 +106,70 @@ func awaitWithin(ctx context.Context, ended <-chan struct{}) {
 
 // await waits for goroutines that end when the client does, but not longer than
 // Options.CloseTimeout.
-func (c *Client) await(wg *sync.WaitGroup, who string) {
-	idle := make(chan struct{})
-	go func() { wg.Wait(); close(idle) }()
-	late := time.NewTimer(c.opts.CloseTimeout)
-	defer late.Stop()
-	select {
-	case <-idle:
-	case <-late.C:
+func (c *Client) await(all *crew, who string) {
+	if !all.wait(c.opts.CloseTimeout) {
 		c.log.Warn("close: " + who + " goes on after its context ended")
 	}
 }
 
+// crew is goroutines that are waited for together.
+type crew struct {
+	mu   sync.Mutex
+	size int
+	idle chan struct{} // closed when all have ended; nil when nobody waits for that
+}
+
+// Go runs fn on a goroutine of the crew.
+func (c *crew) Go(fn func()) {
+	c.mu.Lock()
+	c.size++
+	c.mu.Unlock()
+	go func() {
+		defer c.ended()
+		fn()
+	}()
+}
+
+func (c *crew) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.size--; c.size == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// wait reports whether all have ended within d.
+func (c *crew) wait(d time.Duration) bool {
+	c.mu.Lock()
+	if c.size == 0 {
+		c.mu.Unlock()
+		return true
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	return waitFor(idle, d)
+}
+
 // start runs a goroutine that Close waits for, unless the client is closed.
-func (c *Client) start(wg *sync.WaitGroup, fn func()) bool {
+func (c *Client) start(in *crew, fn func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
-	if wg == &c.handlers {
+	if in == &c.handlers {
 		c.visiting.Add(1)
-		wg.Go(func() {
+		in.Go(func() {
 			defer c.visiting.Add(-1)
 			onHandler(fn)
 		})
 		return true
 	}
-	wg.Go(func() { onOwn(fn) })
+	in.Go(func() { onOwn(fn) })
 	return true
 }
 

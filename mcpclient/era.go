@@ -137,33 +137,6 @@ func (f *offers) check() error {
 	return nil
 }
 
-// capabilities declares what is offered. roots is the declaration of roots.
-func (f *offers) capabilities(roots any) map[string]any {
-	out := map[string]any{}
-	if f.sampling != nil {
-		offered := map[string]any{}
-		setIf(offered, "tools", f.sampling.Tools)
-		setIf(offered, "context", f.sampling.Context)
-		out["sampling"] = offered
-	}
-	if f.elicitation != nil {
-		offered := map[string]any{}
-		setIf(offered, "form", f.elicitation.Form)
-		setIf(offered, "url", f.elicitation.URL)
-		out["elicitation"] = offered
-	}
-	if f.roots {
-		out["roots"] = roots
-	}
-	return out
-}
-
-func setIf(m map[string]any, key string, ok bool) {
-	if ok {
-		m[key] = struct{}{}
-	}
-}
-
 // cancelledParams is the params of notifications/cancelled.
 func cancelledParams(id int64, reason string) ([]byte, error) {
 	return jsonrpc.Marshal(struct {

@@ -28,14 +28,13 @@ type initializeResult struct {
 }
 
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
-	params, err := jsonrpc.Marshal(struct {
-		ProtocolVersion string         `json:"protocolVersion"`
-		Capabilities    any            `json:"capabilities"`
-		ClientInfo      Implementation `json:"clientInfo"`
-	}{e.revision, c.offers.declaration(map[string]any{"listChanged": true}), c.opts.Client})
+	b := append([]byte(`{"protocolVersion":"`), e.revision...)
+	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
+	params, err := jsonrpc.AppendValue(append(b, `,"clientInfo":`...), c.opts.Client)
 	if err != nil {
 		return nil, err
 	}
+	params = append(params, '}')
 	l := c.link.Load()
 	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
 	if err != nil {

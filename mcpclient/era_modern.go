@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -19,38 +20,26 @@ import (
 // input_required instead of asking by a request of its own.
 type modernEra struct {
 	revision string
-	meta     []byte // the constant entries of _meta, each with a comma after it
-	taskMeta []byte // the same, for requests whose result may be a task
+	versions []string      // revision, as the value of a header
+	meta     []byte        // the constant entries of _meta, each with a comma after it
+	taskMeta func() []byte // the same, for requests whose result may be a task
 }
 
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	meta, err := constantMeta(revision, c.opts.Client, c.offers.declaration(struct{}{}))
+	b := append(make([]byte, 0, 512), `"`+metaPrefix+`protocolVersion":"`+revision+`","`+metaPrefix+`clientInfo":`...)
+	b, err := jsonrpc.AppendValue(b, c.opts.Client)
 	if err != nil {
 		return nil, err
 	}
-	taskMeta, err := constantMeta(revision, c.opts.Client, c.offers.declaration(struct{}{}, tasksExtension))
-	return &modernEra{revision: revision, meta: meta, taskMeta: taskMeta}, err
-}
-
-// constantMeta makes the entries of _meta that every request has.
-func constantMeta(revision string, client Implementation, capabilities any) ([]byte, error) {
-	b := []byte(`"` + metaPrefix + `protocolVersion":"` + revision + `",`)
-	for _, entry := range []struct {
-		key   string
-		value any
-	}{
-		{"clientInfo", client},
-		{"clientCapabilities", capabilities},
-	} {
-		raw, err := jsonrpc.Marshal(entry.value)
-		if err != nil {
-			return nil, err
-		}
-		b = appendMember(b, metaPrefix+entry.key, raw)
-	}
-	return b, nil
+	b = slices.Clip(append(b, `,"`+metaPrefix+`clientCapabilities":`...))
+	return &modernEra{
+		revision: revision,
+		versions: []string{revision},
+		meta:     append(c.offers.appendTo(b, "{}"), ','),
+		taskMeta: sync.OnceValue(func() []byte { return append(c.offers.appendTo(b, "{}", tasksExtension), ',') }),
+	}, nil
 }
 
 type discoverResult struct {
@@ -101,7 +90,7 @@ func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
 	if r.task {
-		b = append(b, e.taskMeta...)
+		b = append(b, e.taskMeta()...)
 	} else {
 		b = append(b, e.meta...)
 	}
@@ -112,11 +101,11 @@ func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 }
 
 func (e *modernEra) room(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.taskMeta)
+	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.meta)
 }
 
 func (e *modernEra) header(r *request) http.Header {
-	h := http.Header{"Mcp-Protocol-Version": {e.revision}}
+	h := http.Header{"Mcp-Protocol-Version": e.versions}
 	if r == nil {
 		return h
 	}

@@ -147,6 +147,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// silent is the logger of those who want none.
+var silent = slog.New(slog.DiscardHandler)
+
 func (o *Options) withDefaults() *Options {
 	var out Options
 	if o != nil {
@@ -176,7 +179,7 @@ func (o *Options) withDefaults() *Options {
 		out.MaxRetries = 3
 	}
 	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
+		out.Logger = silent
 	}
 	return &out
 }

@@ -43,7 +43,7 @@ func (t *Tool) decode(d *jsonrpc.Decoder) {
 		case "outputSchema":
 			t.OutputSchema = bytes.Clone(d.Raw())
 		case "annotations":
-			unmarshalMember(d, "annotations", &t.Annotations)
+			t.Annotations = decodeToolAnnotations(d)
 		case "icons":
 			unmarshalMember(d, "icons", &t.Icons)
 		case "execution":
@@ -52,6 +52,43 @@ func (t *Tool) decode(d *jsonrpc.Decoder) {
 			t.Meta = bytes.Clone(d.Raw())
 		}
 	}
+}
+
+func decodeToolAnnotations(d *jsonrpc.Decoder) *ToolAnnotations {
+	if d.Kind() == 'n' {
+		d.Raw()
+		return nil
+	}
+	var hints [4]bool
+	a := new(ToolAnnotations)
+	for key := range d.Members {
+		switch string(key) {
+		case "title":
+			a.Title = stringMember(d, "title", d.Raw())
+		case "readOnlyHint":
+			a.ReadOnlyHint = hint(d, "readOnlyHint", &hints[0])
+		case "destructiveHint":
+			a.DestructiveHint = hint(d, "destructiveHint", &hints[1])
+		case "idempotentHint":
+			a.IdempotentHint = hint(d, "idempotentHint", &hints[2])
+		case "openWorldHint":
+			a.OpenWorldHint = hint(d, "openWorldHint", &hints[3])
+		}
+	}
+	return a
+}
+
+// hint decodes a hint into b; it is nil when there is none.
+func hint(d *jsonrpc.Decoder, name string, b *bool) *bool {
+	raw := d.Raw()
+	var ok bool
+	if *b, ok = boolean(raw); !ok {
+		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, quote(raw)))
+	}
+	if string(raw) == "null" {
+		return nil
+	}
+	return b
 }
 
 // DisplayName is the name to show a person: title, annotated title, or name.

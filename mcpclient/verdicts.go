@@ -52,8 +52,11 @@ func (v verdict) holds(now time.Time) bool {
 
 // find returns the revision of a server, "" when none is known.
 func (v *Verdicts) find(t Transport) string {
+	if v == nil {
+		return ""
+	}
 	key := identity(t)
-	if v == nil || key == "" {
+	if key == "" {
 		return ""
 	}
 	v.mu.Lock()
@@ -67,8 +70,11 @@ func (v *Verdicts) find(t Transport) string {
 // keep remembers the revision of a server. What is known already is not made
 // younger by finding it true.
 func (v *Verdicts) keep(t Transport, revision string) {
+	if v == nil {
+		return
+	}
 	key := identity(t)
-	if v == nil || key == "" {
+	if key == "" {
 		return
 	}
 	now := time.Now()
