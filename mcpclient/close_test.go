@@ -254,7 +254,7 @@ func TestHookCloses(t *testing.T) {
 					k.callback()
 				}
 			}
-			hooked(t, legacy(), before, func(t *testing.T, k *closer, s *forgetful) {
+			hooked(t, heeding(legacy()), before, func(t *testing.T, k *closer, s *forgetful) {
 				c := k.client.Load()
 				switch in {
 				case http.MethodPost:
@@ -277,7 +277,7 @@ func TestHookCloses(t *testing.T) {
 // A hook that has another goroutine close the client, and waits for that, is
 // waited for no longer than Options.CloseTimeout.
 func TestHookThatWaitsForClose(t *testing.T) {
-	o := legacy()
+	o := heeding(legacy())
 	o.CloseTimeout = 3 * time.Second
 	before := func(k *closer, method string) {
 		if method != http.MethodGet {

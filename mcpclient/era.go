@@ -41,6 +41,10 @@ type era interface {
 	// started does what is due once the handshake is done.
 	started(ctx context.Context, c *Client) error
 
+	// heed has us hear what the server says unasked, if it does not say that
+	// anyway.
+	heed(ctx context.Context, c *Client)
+
 	// encode appends the message of a request. Without entries of _meta that the
 	// caller asked for it takes about room bytes.
 	encode(b []byte, id int64, r *request, o *callOptions) []byte

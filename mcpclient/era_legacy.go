@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -61,8 +59,8 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {
-	if l := c.link.Load(); l.exchange != nil {
-		e.listen(ctx, c, l)
+	if c.heeds() {
+		e.listen(ctx, c)
 	}
 	level := c.session.toldLevel()
 	if level == "" {
@@ -77,42 +75,6 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 		return nil
 	}
 	return err
-}
-
-// streamGrace bounds the wait for the server to open its standalone stream.
-const streamGrace = 500 * time.Millisecond
-
-// listen reads the server's standalone stream. Where something is installed that
-// it may bring messages for, the connection counts as ready once the stream is
-// open: a server throws away what it has to say before that.
-func (e *legacyEra) listen(ctx context.Context, c *Client, l *link) {
-	settled := make(chan struct{})
-	heard := c.hear()
-	c.start(&c.own, func() {
-		settle := sync.OnceFunc(func() { close(settled) })
-		wasOpen := false
-		open := func(resumed bool) {
-			settle()
-			if wasOpen && !resumed {
-				c.subs.spread(Change{Kind: Stale})
-			}
-			wasOpen = true
-		}
-		err := l.exchange.listen(heard, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
-		settle()
-		if err != nil && heard.Err() == nil {
-			c.streamEnded(err)
-		}
-	})
-	if o := &c.offers; o.sampling == nil && o.elicitation == nil && !o.roots && c.opts.OnNotification == nil {
-		return
-	}
-	grace, cancel := context.WithTimeout(ctx, streamGrace)
-	defer cancel()
-	select {
-	case <-settled:
-	case <-grace.Done():
-	}
 }
 
 func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {

@@ -14,6 +14,7 @@ import (
 func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer within %v", o.timeout))
 	defer cancel()
+	e.heed(ctx, c)
 	if err := c.watch(ctx, s.asked.Resources, o); err != nil {
 		return err
 	}

@@ -84,6 +84,8 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 
 func (e *modernEra) started(context.Context, *Client) error { return nil }
 
+func (e *modernEra) heed(context.Context, *Client) {}
+
 func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
 	b = appendMembers(b, r.params)

@@ -215,6 +215,7 @@ func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *o
 		response, err, _ := call.Response()
 		return true, response, err
 	}
+	c.current().heed(ctx, c)
 	if !c.start(&c.own, func() { l.swap(ctx, c, call, m) }) {
 		return false, jsonrpc.Message{}, ErrClosed
 	}

@@ -578,7 +578,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 					}
 				}
 				before := client.Transport
-				opts := legacy()
+				opts := heeding(legacy())
 				c, err := mcpclient.Connect(t.Context(), transport, &opts)
 				if err != nil {
 					t.Fatal(err)

@@ -67,7 +67,7 @@ func TestNoStandaloneStream(t *testing.T) {
 				stream(w)(answerTo(m))
 			})
 			var log bytes.Buffer
-			opts := legacy()
+			opts := heeding(legacy())
 			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
 			if err != nil {

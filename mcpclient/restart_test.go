@@ -478,6 +478,7 @@ func TestRestartOverSSE(t *testing.T) {
 				current.Store(second)
 				close(first.say)
 				<-first.left
+				synctest.Wait()
 				synctest.Wait() // until that is noticed
 				go func() {
 					second.shake()

@@ -28,6 +28,7 @@ type session struct {
 	mu      sync.Mutex
 	begun   time.Time
 	level   LogLevel           // that the server was told
+	heeding bool               // somebody wants to know what the server says unasked
 	unheard context.CancelFunc // ends the reading of the standalone stream
 }
 
@@ -195,47 +196,4 @@ func (s *session) toldLevel() LogLevel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.level
-}
-
-// hear returns a context for reading the standalone stream of the session, and
-// ends the reading of an earlier one.
-func (c *Client) hear() context.Context {
-	ctx, cancel := context.WithCancel(c.ctx)
-	s := &c.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unheard != nil {
-		s.unheard()
-	}
-	s.unheard = cancel
-	return ctx
-}
-
-// streamEnded is called when the standalone stream ended for good: its server may
-// have forgotten the session while nothing was called.
-func (c *Client) streamEnded(err error) {
-	id, lost := lostSession(err)
-	s := &c.session
-	s.mu.Lock()
-	soon := time.Since(s.begun) < renewPause
-	s.mu.Unlock()
-	if !lost || soon {
-		c.log.Warn("the server's standalone stream ended", "error", err)
-		return
-	}
-	if err := c.renew(c.ctx, id); err != nil && c.ctx.Err() == nil {
-		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
-	}
-}
-
-// repeatable reports whether a request does the same when it is sent twice.
-// What a tool does is not known, nor what a request does that we do not know.
-func repeatable(method string) bool {
-	switch method {
-	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",
-		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete",
-		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result":
-		return true
-	}
-	return false
 }

@@ -104,7 +104,7 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forget
 		s := &forgetful{streams: make(chan struct{})}
 		server := memhttp.New(s)
 		defer server.Close()
-		o := legacy()
+		o := heeding(legacy())
 		o.LogLevel = mcpclient.LogWarning
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
 		if err != nil {

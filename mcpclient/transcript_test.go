@@ -129,6 +129,12 @@ func wantError[E error](t *testing.T, err error) E {
 func legacy() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20251125} }
 func modern() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20260728} }
 
+// heeding has a client over HTTP read the server's standalone stream.
+func heeding(o mcpclient.Options) mcpclient.Options {
+	o.OnNotification = func(*mcpclient.Notification) {}
+	return o
+}
+
 // bothEras makes two conversations of each: one whose file ends in _legacy and
 // one in _modern.
 func bothEras(all ...conversation) (out []conversation) {

@@ -14,6 +14,10 @@ import (
 // that the negotiated revision has). A server that refuses initialize with the
 // status 400, 404 or 405 is tried over HTTP+SSE, as by [SSE].
 //
+// The standalone stream of a legacy server, on which it says what nobody asked
+// for, is read once somebody wants to hear that: who installed a handler or
+// Options.OnNotification, subscribed, or asked for progress.
+//
 // Its connections carry every request in an exchange of its own, so that what
 // goes wrong with one, a status or a stream cut short, is the error of that
 // call alone. A wrapper around such a connection hides that and loses it.

@@ -1,7 +1,9 @@
 package mcpclient_test
 
 import (
+	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,15 +15,13 @@ import (
 // Connect waits for that where something might be missed, and not for long.
 func TestConnectWaitsForStream(t *testing.T) {
 	sampling := samples(legacy(), nil)
-	observing := legacy()
-	observing.OnNotification = func(*mcpclient.Notification) {}
 	for name, test := range map[string]struct {
 		opts        mcpclient.Options
 		delay, want time.Duration
 	}{
 		"nothing installed": {legacy(), time.Hour, 0},
 		"sampling":          {sampling, 100 * time.Millisecond, 100 * time.Millisecond},
-		"notifications":     {observing, 100 * time.Millisecond, 100 * time.Millisecond},
+		"notifications":     {heeding(legacy()), 100 * time.Millisecond, 100 * time.Millisecond},
 		"slow":              {sampling, time.Hour, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +82,58 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 				}
 				if len(waits) < 10 {
 					t.Errorf("got %d different waits, want them to differ", len(waits))
+				}
+			})
+		})
+	}
+}
+
+// The standalone stream is for who wants to hear what the server says unasked:
+// it is opened with the first subscription, and the first call that asks for
+// progress.
+func TestStandaloneStreamOnDemand(t *testing.T) {
+	for name, heed := range map[string]func(ctx context.Context, c *mcpclient.Client) error{
+		"subscription": func(ctx context.Context, c *mcpclient.Client) error {
+			_, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true})
+			return err
+		},
+		"progress": func(ctx context.Context, c *mcpclient.Client) error {
+			_, err := c.CallTool(ctx, "a", nil, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var opened atomic.Int32
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Method != http.MethodGet {
+						_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+						return
+					}
+					opened.Add(1)
+					stream(w)
+					<-r.Context().Done()
+				})
+				o := legacy()
+				o.AllowUndeclared = true
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				callText(t, t.Context(), c, "a", "a")
+				time.Sleep(time.Hour)
+				if n := opened.Load(); n != 0 {
+					t.Errorf("opened %d streams while nobody wanted to hear", n)
+				}
+				for range 2 {
+					if err := heed(t.Context(), c); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				if n := opened.Load(); n != 1 {
+					t.Errorf("opened %d streams, want one", n)
 				}
 			})
 		})

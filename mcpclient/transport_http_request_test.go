@@ -83,7 +83,7 @@ func TestBearerToken(t *testing.T) {
 			got = nil
 			return out
 		}
-		o := legacy()
+		o := heeding(legacy())
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
 		if err != nil {
 			t.Fatal(err)

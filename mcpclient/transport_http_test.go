@@ -29,8 +29,8 @@ func TestHTTPHeaders(t *testing.T) {
 		callText(t, ctx, c, "a", "done")
 	}
 	playAll(t, []conversation{
-		{name: "http_legacy", way: overJSON, opts: legacy(), play: inSession},
-		{name: "http_2025-03-26", way: overJSON, opts: mcpclient.Options{Revision: mcpclient.Revision20250326}, play: inSession},
+		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
+		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Revision: mcpclient.Revision20250326}), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			if got := c.SessionID(); got != "" {
 				t.Errorf("got session %q", got)
@@ -62,16 +62,16 @@ func TestHTTPListen(t *testing.T) {
 			later(t, ctx, c)
 			seen.check(t, "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed")
 		}},
-		{name: "http_listen_page", way: overJSON, opts: legacy(), play: later},
-		{name: "http_listen_missing", way: overJSON, opts: legacy(), play: later},
-		{name: "http_listen_forbidden", way: overJSON, opts: legacy(), play: later},
-		{name: "http_listen_trouble", way: overJSON, opts: legacy(), play: later},
+		{name: "http_listen_page", way: overJSON, opts: heeding(legacy()), play: later},
+		{name: "http_listen_missing", way: overJSON, opts: heeding(legacy()), play: later},
+		{name: "http_listen_forbidden", way: overJSON, opts: heeding(legacy()), play: later},
+		{name: "http_listen_trouble", way: overJSON, opts: heeding(legacy()), play: later},
 	})
 }
 
 func TestHTTPResume(t *testing.T) {
 	playAll(t, []conversation{
-		{name: "http_resume", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "http_resume", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
 			callText(t, ctx, c, "slow", "done")
 			// 1.5 s, then 2 s after an event, 2 s after the failure, 2 s as asked.
@@ -79,7 +79,7 @@ func TestHTTPResume(t *testing.T) {
 				t.Errorf("got waits of %v, want %v", waited, want)
 			}
 		}},
-		{name: "http_resume_fails", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "http_resume_fails", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			for i, want := range []string{"HTTP status 400", "5 attempts brought nothing", "the event stream broke", "the event stream ended"} {
 				_, err := c.CallTool(ctx, "slow", nil)
 				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, mcpclient.ErrClosed) {
@@ -111,7 +111,7 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 }
 
 func TestHTTPBodies(t *testing.T) {
-	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: legacy(), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: heeding(legacy()), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for i, want := range []error{
 			mcpclient.ErrMessageTooLarge, mcpclient.ErrMessageTooLarge, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
 			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
@@ -155,8 +155,8 @@ func TestHTTPPosts(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}},
-		{name: "http_answer_refused", way: overJSON, opts: legacy(), play: calls("ask")},
-		{name: "http_stream_kept_open", way: overJSON, opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "http_answer_refused", way: overJSON, opts: heeding(legacy()), play: calls("ask")},
+		{name: "http_stream_kept_open", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
 			callText(t, ctx, c, "a", "done")
 			callText(t, ctx, c, "a", "done")
