@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strings"
@@ -487,6 +488,25 @@ func TestCachedResultsAreBounded(t *testing.T) {
 		read(0)
 		if asked != 1026 {
 			t.Errorf("asked %d times, want once more for what had to go", asked)
+		}
+	})
+}
+
+// A server cannot fill the log with what nobody can read.
+func TestUnreadableMessagesInLog(t *testing.T) {
+	var log logged
+	opts := legacy()
+	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for range 1000 {
+			p.send(`{"broken`)
+		}
+		synctest.Wait()
+		if got := strings.Count(log.String(), "\n"); got != 100 {
+			t.Errorf("got %d lines about 1,000 messages, want 100", got)
+		}
+		if !strings.Contains(log.String(), "later ones are not logged") {
+			t.Error("the log does not say that it ends")
 		}
 	})
 }

@@ -238,47 +238,39 @@ func askOnce(p *peer, era string) {
 // Whatever callback panics: the connection goes on. A callback on the caller's
 // goroutine panics to the caller.
 func TestPanics(t *testing.T) {
-	oops := func() { panic("oops") }
+	const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
+	const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
 	for era, opts := range eras() {
-		opts.Logger = slog.New(slog.DiscardHandler)
-		sampling := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-			oops()
-			return nil, nil
+		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			panic("oops")
 		})
-		elicitation, notification := opts, opts
-		elicitation.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-			oops()
-			return nil, nil
-		})
-		notification.OnNotification = func(*mcpclient.Notification) { oops() }
-		const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
-		for name, probe := range map[string]struct {
-			opts mcpclient.Options
-			says string // after a call was made, whose id is $ID
-			call []mcpclient.CallOption
+		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) { panic("oops") })
+		opts.OnNotification = func(*mcpclient.Notification) { panic("oops") }
+		for _, probe := range []struct {
+			name, says string // after a call was made, whose id is $ID
+			asks       string // the method of the server's question, if it is one
+			want       string // how the call ends
 		}{
-			"sampling/legacy":     {opts: sampling, says: `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`},
-			"sampling/modern":     {opts: sampling, says: `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":` + samplingQuestion + `}}}`},
-			"elicitation/legacy":  {opts: elicitation, says: `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":` + form + `}`},
-			"elicitation/modern":  {opts: elicitation, says: `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":` + form + `}}}}`},
-			"notification/legacy": {opts: notification, says: `{"jsonrpc":"2.0","method":"n"}`},
-			"notification/modern": {opts: notification, says: `{"jsonrpc":"2.0","method":"n"}`},
-			"progress/legacy":     {says: progressed, call: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) { oops() })}},
-			"progress/modern":     {says: progressed, call: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) { oops() })}},
+			{"sampling", question(era, "sampling/createMessage", samplingParams), "sampling/createMessage", "<nil>"},
+			{"elicitation", question(era, "elicitation/create", form), "elicitation/create", "<nil>"},
+			{"notification", `{"jsonrpc":"2.0","method":"n"}`, "", "<nil>"},
+			{"progress", progressed, "", "panic: oops"},
 		} {
-			if !strings.HasSuffix(name, era) {
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
-				probe.opts.Revision = opts.Revision
-				inBubble(t, probe.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			t.Run(era+"/"+probe.name, func(t *testing.T) {
+				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					want := probe.want
+					if era == "modern" && probe.asks != "" {
+						want = fmt.Sprintf(`call tool "first": %s of the server: the handler panicked`, probe.asks)
+					}
 					done := make(chan string, 1)
 					go func() {
-						defer func() { done <- fmt.Sprint(recover()) }()
-						_, err := c.CallTool(t.Context(), "first", nil, probe.call...)
-						if err != nil {
-							panic(err)
-						}
+						defer func() {
+							if p := recover(); p != nil {
+								done <- fmt.Sprint("panic: ", p)
+							}
+						}()
+						_, err := c.CallTool(t.Context(), "first", nil, mcpclient.WithProgress(func(mcpclient.Progress) { panic("oops") }))
+						done <- fmt.Sprint(err)
 					}()
 					m := p.next()
 					p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(m.ID)))
@@ -286,15 +278,10 @@ func TestPanics(t *testing.T) {
 					if len(done) == 0 {
 						p.answer(m)
 					}
-					want := map[string]string{
-						"sampling/modern":    `call tool "first": sampling/createMessage of the server: the handler panicked`,
-						"elicitation/modern": `call tool "first": elicitation/create of the server: the handler panicked`,
-						"progress/legacy":    "oops", "progress/modern": "oops",
-					}[name]
-					if got := <-done; got != want && (want != "" || got != "<nil>") {
+					if got := <-done; got != want {
 						t.Errorf("the call ended with %s, want %s", got, want)
 					}
-					if strings.HasSuffix(name, "/legacy") && probe.call == nil && probe.opts.OnNotification == nil {
+					if era == "legacy" && probe.asks != "" {
 						if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInternalError {
 							t.Errorf("the server got %+v, want an internal error", m)
 						}
@@ -307,7 +294,13 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
+// question asks the client something, in the call whose id is $ID.
+func question(era, method, params string) string {
+	if era == "modern" {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":{"method":%q,"params":%s}}}}`, method, params)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":%s}`, method, params)
+}
 
 // Integers beyond those of JavaScript arrive as they were sent, in both
 // directions.

@@ -41,11 +41,10 @@ type lab struct {
 // inProcessLab has responders in this process, and one over HTTP elsewhere.
 func inProcessLab(address string) *lab {
 	return &lab{
-		sessions: 99,
-		large:    mib10Tool,
-		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
-		address:  address,
-		control:  &http.Client{Transport: tunedTransport()},
+		large:   mib10Tool,
+		pipe:    map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
+		address: address,
+		control: &http.Client{Transport: tunedTransport()},
 	}
 }
 

@@ -33,21 +33,22 @@ func main() {
 
 // settings are the flags.
 type settings struct {
-	samples int
-	length  time.Duration // of a sample
-	run     *regexp.Regexp
-	clients []client
-	ballast int // in MiB
-	json    bool
-	check   bool
-	cpu     string // files of profiles
-	memory  string
+	samples  int
+	length   time.Duration // of a sample
+	sessions int           // that are weighed together while they are idle
+	run      *regexp.Regexp
+	clients  []client
+	ballast  int // in MiB
+	json     bool
+	check    bool
+	cpu      string // files of profiles
+	memory   string
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{run: regexp.MustCompile(""), clients: clients}
+	s := settings{run: regexp.MustCompile(""), clients: clients, sessions: 99}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "3 samples of 20ms, for a first look")
+	quick := flags.Bool("quick", false, "3 samples of 20ms, and 20 idle sessions: for a first look")
 	flags.IntVar(&s.samples, "samples", 5, "samples of each client in each cell")
 	flags.DurationVar(&s.length, "time", 100*time.Millisecond, "length of a sample, in which there is one operation at least")
 	flags.IntVar(&s.ballast, "ballast", 64, "live heap beside what is measured, in MiB")
@@ -67,7 +68,7 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	if *quick {
-		s.samples, s.length = 3, 20*time.Millisecond
+		s.samples, s.length, s.sessions = 3, 20*time.Millisecond, 20
 	}
 	if flags.NArg() > 0 || s.samples < 1 || s.length <= 0 || s.ballast < 0 {
 		return s, errors.New("want only flags, of which -samples and -time are positive and -ballast is not negative")
@@ -101,6 +102,7 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	l.sessions = s.sessions
 	stop, err := profile(s)
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error
 func weighHere(args []string, out io.Writer) error {
 	all := cells()
 	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == args[0] })
+	if i < 0 || all[i].weigh == nil {
+		return fmt.Errorf("nothing is weighed in a cell %q", args[0])
+	}
 	c, err := named(args[1])
 	if err != nil {
 		return err
