@@ -30,11 +30,16 @@ func (c *Client) Close() error {
 	first := !c.leaving
 	c.leaving = true
 	c.mu.Unlock()
+	within := c.within()
 	if first {
 		c.link.Load().calls.Close(ErrClosed)
-		go onOwn(c.leave)
+		if within {
+			go onOwn(c.leave)
+		} else {
+			onOwn(c.leave)
+		}
 	}
-	if c.within() {
+	if within {
 		return nil
 	}
 	<-c.left
@@ -186,6 +191,9 @@ func onHandler(fn func()) { fn() }
 // for. Which client's it is cannot be told, except that it is another's handler
 // where this client has none under way.
 func (c *Client) within() bool {
+	if c.visiting.Load() == 0 && !c.link.Load().hooked() {
+		return false // nobody else's code runs on a goroutine of this client
+	}
 	var callers [64]uintptr
 	for skip := 0; ; skip += len(callers) {
 		n := runtime.Callers(skip, callers[:])

@@ -28,18 +28,30 @@ type modernEra struct {
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	b := append(make([]byte, 0, 512), `"`+metaPrefix+`protocolVersion":"`+revision+`","`+metaPrefix+`clientInfo":`...)
+	e := &modernEra{revision: revision, versions: []string{revision}}
+	meta, err := e.constantMeta(c)
+	if err != nil {
+		return nil, err
+	}
+	e.meta = meta
+	e.taskMeta = sync.OnceValue(func() []byte {
+		meta, _ := e.constantMeta(c, tasksExtension) // no error, as before
+		return meta
+	})
+	return e, nil
+}
+
+// constantMeta makes the entries of _meta that every request has.
+func (e *modernEra) constantMeta(c *Client, extensions ...string) ([]byte, error) {
+	var buf [1 << 10]byte
+	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision+`","`+metaPrefix+`clientInfo":`...)
 	b, err := jsonrpc.AppendValue(b, c.opts.Client)
 	if err != nil {
 		return nil, err
 	}
-	b = slices.Clip(append(b, `,"`+metaPrefix+`clientCapabilities":`...))
-	return &modernEra{
-		revision: revision,
-		versions: []string{revision},
-		meta:     append(c.offers.appendTo(b, "{}"), ','),
-		taskMeta: sync.OnceValue(func() []byte { return append(c.offers.appendTo(b, "{}", tasksExtension), ',') }),
-	}, nil
+	b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
+	b = append(c.offers.appendTo(b, "{}", extensions...), ',')
+	return bytes.Clone(b), nil
 }
 
 type discoverResult struct {

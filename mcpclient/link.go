@@ -75,6 +75,18 @@ func (c *Client) dial(ctx context.Context) error {
 	return nil
 }
 
+// hooked reports whether the goroutines of the connection may run code that is
+// not ours.
+func (l *link) hooked() bool {
+	switch conn := l.conn.(type) {
+	case *stream, *pipeEnd:
+		return false
+	case *httpConn:
+		return conn.hooks.any() || conn.wrapped
+	}
+	return true
+}
+
 // dead says why the connection ended by itself, nil while it has not.
 func (l *link) dead() error {
 	l.mu.Lock()

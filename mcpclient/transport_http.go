@@ -83,6 +83,10 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
 		return nil, errors.New("HTTP.RoundTripper returned nil")
 	}
+	if c.client.Transport != nil {
+		_, plain := c.client.Transport.(*http.Transport)
+		c.wrapped = !plain
+	}
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
@@ -131,6 +135,7 @@ type httpConn struct {
 	idle    *http.Transport // of our own client
 	max     int
 	hooks   hooks
+	wrapped bool // the host's own RoundTripper makes the requests
 
 	accept    accept
 	bearer    bearer

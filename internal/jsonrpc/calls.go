@@ -9,10 +9,11 @@ import (
 // Calls is the table of requests that await their responses. The zero value is
 // ready; all methods may be called concurrently.
 type Calls struct {
-	mu      sync.Mutex
-	last    int64
-	pending map[int64]*Call
-	err     error // set once the table is closed
+	mu     sync.Mutex
+	last   int64
+	single *Call           // one that waits; where calls follow one another there are no more
+	others map[int64]*Call // nil when there are none
+	err    error           // set once the table is closed
 }
 
 // Call is one request that awaits its response.
@@ -43,10 +44,14 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 	}
 	t.last++
 	c.ID = t.last
-	if t.pending == nil {
-		t.pending = make(map[int64]*Call)
+	if t.single == nil {
+		t.single = c
+		return nil
 	}
-	t.pending[c.ID] = c
+	if t.others == nil {
+		t.others = make(map[int64]*Call)
+	}
+	t.others[c.ID] = c
 	return nil
 }
 
@@ -54,19 +59,29 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 func (t *Calls) Find(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.pending[id]
+	if t.single != nil && t.single.ID == id {
+		return t.single, true
+	}
+	c, ok := t.others[id]
 	return c, ok
 }
 
-// Pending returns the values of all calls that wait, in no order.
+// Pending returns all calls that wait, in no order.
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]*Call, 0, len(t.pending))
-	for _, c := range t.pending {
-		out = append(out, c)
+	return t.allLocked()
+}
+
+func (t *Calls) allLocked() []*Call {
+	all := make([]*Call, 0, len(t.others)+1)
+	if t.single != nil {
+		all = append(all, t.single)
 	}
-	return out
+	for _, c := range t.others {
+		all = append(all, c)
+	}
+	return all
 }
 
 // Resolve gives a call its response and reports whether it still waited.
@@ -94,8 +109,12 @@ func (t *Calls) Forget(c *Call) { t.take(c.ID) }
 func (t *Calls) take(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.pending[id]
-	delete(t.pending, id)
+	if c := t.single; c != nil && c.ID == id {
+		t.single = nil
+		return c, true
+	}
+	c, ok := t.others[id]
+	delete(t.others, id)
 	return c, ok
 }
 
@@ -105,8 +124,8 @@ func (t *Calls) Close(err error) {
 	if t.err == nil {
 		t.err = err
 	}
-	pending := t.pending
-	t.pending = nil
+	pending := t.allLocked()
+	t.single, t.others = nil, nil
 	t.mu.Unlock()
 	for _, c := range pending {
 		c.finish(Message{}, err)
