@@ -106,6 +106,7 @@ func Start(s Spec) (p *Process, err error) {
 		return nil, startError(s, err)
 	}
 	closeAll([]*os.File{inR, outW, errW})
+	cmd.Env = nil // which is as large as that of this process
 
 	p = &Process{
 		cmd:         cmd,
@@ -191,6 +192,7 @@ func (p *Process) Stop(ctx context.Context) error {
 
 // wait reaps the process, and then has the rest of its group ended.
 func (p *Process) wait() {
+	awaitExit(p.cmd.Process)
 	err := p.cmd.Wait()
 	if p.cmd.ProcessState != nil {
 		p.status = p.cmd.ProcessState.String()

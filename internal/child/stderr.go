@@ -12,7 +12,7 @@ import (
 
 const (
 	maxTail      = 2 << 10
-	stderrBuffer = 4 << 10
+	stderrBuffer = 1 << 10
 	forwardQueue = 16 // chunks of at most stderrBuffer
 
 	// stallTimeout is how long a writer may take nothing before the process no
