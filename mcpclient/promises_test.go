@@ -173,3 +173,35 @@ func TestSendingAnAnswerIsBounded(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// What nobody waits for is given up after 5 s; 16 messages are being sent and
+// 1,024 wait at the most.
+func TestTellingIsBounded(t *testing.T) {
+	var log logged
+	opts := legacy()
+	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	stuckPeer(t, opts, `"result":{}`, func(_ *mcpclient.Client, p *peer) {
+		lost := func(want int) {
+			p.t.Helper()
+			synctest.Wait()
+			if got := strings.Count(log.String(), "message to the server lost"); got != want {
+				p.t.Errorf("got %d messages given up, want %d", got, want)
+			}
+		}
+		for i := range 2000 {
+			p.send(`{"id":%d,"method":"ping"}`, i)
+			if i == 15 {
+				synctest.Wait() // they are being sent
+			}
+		}
+		time.Sleep(5*time.Second - time.Millisecond)
+		lost(0)
+		time.Sleep(time.Millisecond)
+		lost(16)
+		time.Sleep(time.Hour)
+		lost(16 + 1024)
+		if text := log.String(); !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1 {
+			p.t.Errorf("the log does not say once that 960 messages were dropped")
+		}
+	})
+}
