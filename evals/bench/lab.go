@@ -113,11 +113,13 @@ func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) 
 	return e, func() {}
 }
 
+var responderLabels = pprof.Labels("client", "responder")
+
 func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	requests, toResponder := io.Pipe()
 	fromResponder, responses := io.Pipe()
 	ended := make(chan struct{})
-	go pprof.Do(context.Background(), pprof.Labels("client", "responder"), func(context.Context) {
+	go pprof.Do(context.Background(), responderLabels, func(context.Context) {
 		defer close(ended)
 		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error is that the pipe was closed
 	})

@@ -60,7 +60,11 @@ func printTargets(out io.Writer, results []result) (missed int) {
 			}
 			for _, t := range targets {
 				if v := t.of(r.figures); v != nil && t.cells.MatchString(r.Cell) {
-					say(*v <= t.limit, r.Cell, t.what, t.show(*v), t.show(t.limit))
+					got := t.show(*v)
+					if v == r.Ratio && r.Spread != nil {
+						got += " ±" + percent(*r.Spread)
+					}
+					say(*v <= t.limit, r.Cell, t.what, got, t.show(t.limit))
 				}
 			}
 			for _, peer := range of {

@@ -16,7 +16,7 @@ func TestEveryTargetHasCells(t *testing.T) {
 
 func TestPrintTargets(t *testing.T) {
 	figured := func(client string, ratio, cpu, allocs float64) result {
-		return result{"pipe/small/legacy", client, figures{Ratio: &ratio, CPU: &cpu, Allocs: &allocs}}
+		return result{"pipe/small/legacy", client, figures{Ratio: &ratio, Spread: new(0.04), CPU: &cpu, Allocs: &allocs}}
 	}
 	var out strings.Builder
 	missed := printTargets(&out, []result{
@@ -29,7 +29,7 @@ func TestPrintTargets(t *testing.T) {
 		t.Errorf("got %d missed, want the allocations and the go-sdk's CPU time:\n%s", missed, &out)
 	}
 	for _, want := range []string{
-		"cpu ratio                            1.20 ≤ 1.20       ok",
+		"cpu ratio                        1.20 ±4% ≤ 1.20       ok",
 		"allocations                            17 ≤ 16         MISSED",
 		"cpu, go-sdk's                     1.20 µs ≤ 1.10 µs    MISSED",
 		"cpu, mcp-go's                     1.20 µs ≤ 5.00 µs    ok",
