@@ -59,7 +59,7 @@ func (c *Client) leave() {
 
 // farewell ends the session on the server where there is one.
 func (c *Client) farewell(within time.Duration) {
-	if l := c.link.Load(); l != nil && l.exchange != nil {
+	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.sessionID() != "" {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil))
