@@ -195,7 +195,9 @@ func FuzzParse(f *testing.F) {
 func BenchmarkParse(b *testing.B) {
 	small := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 64) + `"}],"isError":false}}`)
 	large := []byte(`{"jsonrpc":"2.0","id":12,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`line\n`, 200_000) + `"}]}}`)
-	for name, data := range map[string][]byte{"small": small, "1MiB": large} {
+	tool := `{"name":"forecast","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}}`
+	list := []byte(`{"jsonrpc":"2.0","id":12,"result":{"tools":[` + strings.Repeat(tool+",", 999) + tool + `]}}`)
+	for name, data := range map[string][]byte{"small": small, "1MiB": large, "list": list} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))

@@ -21,7 +21,14 @@ type scanner struct {
 	pos  int
 }
 
+// space moves past white space, of which messages mostly have none.
 func (s *scanner) space() {
+	if s.pos < len(s.data) && s.data[s.pos] <= ' ' {
+		s.blanks()
+	}
+}
+
+func (s *scanner) blanks() {
 	for s.pos < len(s.data) {
 		switch s.data[s.pos] {
 		case ' ', '\t', '\r', '\n':
