@@ -248,7 +248,7 @@ func FuzzTaskState(f *testing.F) {
 			}{{created, isTask, createErr}, {polled, true, pollErr}} {
 				switch {
 				case state.err != nil:
-					if len(state.err.Error()) > 4<<10 {
+					if len(state.err.Error()) > 8<<10 {
 						t.Errorf("%T: got an error of %d bytes", e, len(state.err.Error()))
 					}
 				case !state.ok:
@@ -275,7 +275,7 @@ func FuzzSkill(f *testing.F) {
 			return
 		}
 		if err := s.Check(); err != nil {
-			if len(err.Error()) > 4<<10 {
+			if len(err.Error()) > 8<<10 {
 				t.Errorf("got an error of %d bytes", len(err.Error()))
 			}
 			return
