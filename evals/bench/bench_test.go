@@ -14,6 +14,11 @@ import (
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	child(os.Args)
+	// Under the race detector every child process would sleep for a second at
+	// its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
