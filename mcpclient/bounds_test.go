@@ -510,3 +510,29 @@ func TestUnreadableMessagesInLog(t *testing.T) {
 		}
 	})
 }
+
+// What a handshake tells is kept for as long as the client lives.
+func TestHandshakeIsBounded(t *testing.T) {
+	icons := `[` + strings.Repeat(`{},`, 100_000) + `{}]`
+	for name, answer := range map[string]string{
+		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","icons":` + icons + `}}`,
+		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s"},"x":` + icons + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport, server := mcpclient.Pipe()
+			go func() {
+				if _, err := server.Recv(); err == nil {
+					_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`))
+				}
+			}()
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: name})
+			if err == nil {
+				_ = c.Close()
+				t.Fatal("connected to a server that lists more than 100,000 icons")
+			}
+			if !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("got %v, want ErrInvalidResult", err)
+			}
+		})
+	}
+}

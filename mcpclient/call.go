@@ -93,7 +93,7 @@ func decodeResult(raw json.RawMessage, result any) error {
 	case nil:
 		return nil
 	case *json.RawMessage:
-		*result = raw
+		*result = bytes.Clone(raw) // without the rest of the message
 		return nil
 	case json.Unmarshaler: // which needs no other look at what is valid
 		return result.UnmarshalJSON(raw)

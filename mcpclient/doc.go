@@ -101,9 +101,11 @@
 //
 // A message that is broken or too large fails the call that it was meant for,
 // and no other. A connection that ends fails all calls on it at once. A tool call
-// is never repeated by the client, except one that a modern server refused, and
-// did not run, for its headers (code -32020): the tools are listed anew and the
-// call is made once more.
+// that may have run is never repeated by the client. One is sent again when the
+// server said that it did not act on it: that it refused the headers (code
+// -32020), the token (401 and 403, if HTTP.Unauthorized asks for it) or the
+// Accept header (406), that a person has to visit URLs first (-32042), or that
+// it wants input or more time (input_required).
 //
 // # Concurrency
 //
@@ -148,11 +150,11 @@
 //	notifications that wait                 1,024      Options.MaxNotifications
 //	… and their size together               32 MiB
 //	progress notices that wait for a call   1,024      Options.MaxNotifications
+//	… and the size of one                   16 KiB
 //	changes that wait for a reader          1,024      Options.MaxNotifications
 //	… and the URI or the task of one        8 KiB
 //	acknowledgement of a subscription       30 s       WithTimeout, Options.CallTimeout
 //	streams of a subscription that breaks   1 to 30 s apart
-//	… and the size of one                   16 KiB
 //	… and the silence of one over HTTP      5 min      Options.SubscriptionIdle
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
@@ -166,7 +168,7 @@
 //	files of a skill                        512, 16 MiB together
 //	… and the front matter of one           16 KiB
 //	resumptions of a stream without event   5, 1 to 30 s apart
-//	rest of a response after its answer     4 KiB within 1 s, of 64 responses at a time
+//	rest of a response after its answer     4 KiB within 1 s, of 1,024 responses at a time
 //	body of a response that failed          64 KiB
 //	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin

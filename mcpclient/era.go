@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -167,7 +168,7 @@ const envelope = 80
 func appendMeta(b []byte, id int64, o *callOptions) []byte {
 	if o.progress != nil {
 		b = jsonrpc.AppendString(b, "progressToken")
-		b = append(appendInt(append(b, ':'), id), ',')
+		b = append(strconv.AppendInt(append(b, ':'), id, 10), ',')
 	}
 	for key, value := range o.meta {
 		b = appendMember(b, key, value)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -39,7 +38,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		return nil, fmt.Errorf("initialize: %w", err)
 	}
 	var result initializeResult
-	if err := json.Unmarshal(raw, &result); err != nil {
+	if err := decodeResult(raw, &result); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, l.quote(raw))
 	}
 	if !isLegacy(result.ProtocolVersion) {
@@ -136,5 +135,3 @@ func (e *legacyEra) has(f feature) bool {
 	}
 	return false
 }
-
-func appendInt(b []byte, i int64) []byte { return strconv.AppendInt(b, i, 10) }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -76,7 +77,7 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		return nil, fmt.Errorf("server/discover: %w", err)
 	}
 	var result discoverResult
-	if err := json.Unmarshal(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
+	if err := decodeResult(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
 	if !slices.Contains(result.SupportedVersions, e.revision) {
@@ -183,15 +184,9 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if next.rounds > c.opts.MaxRounds {
 		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
 	}
-	var asked map[string]InputRequest
-	if questions != nil {
-		if err := json.Unmarshal(questions, &asked); err != nil || asked == nil {
-			return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, c.quote(questions))
-		}
-		if len(asked) > c.opts.MaxServerRequests {
-			return nil, fmt.Errorf("%w: the server asks %d questions at once, more than %d (Options.MaxServerRequests)",
-				ErrInvalidResult, len(asked), c.opts.MaxServerRequests)
-		}
+	asked, err := c.questions(questions, 0)
+	if err != nil {
+		return nil, err
 	}
 	if r.byHand {
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
@@ -218,6 +213,25 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	return &next, nil
 }
 
+// questions reads inputRequests, nil for none, of which so many were answered
+// before. They are counted first.
+func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]InputRequest, err error) {
+	if raw == nil {
+		return nil, nil
+	}
+	limit, n := c.opts.MaxServerRequests, 0
+	d := jsonrpc.NewDecoder(raw, maxElements)
+	for range d.Members {
+		if n++; n > limit+answered {
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.MaxServerRequests)", ErrInvalidResult, limit)
+		}
+	}
+	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
+		return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, c.quote(raw))
+	}
+	return asked, nil
+}
+
 // cancel sends a notice on shared connections; over HTTP the end of the
 // exchange is the notice.
 func (e *modernEra) cancel(c *Client, l *link, id int64, reason string) {
@@ -242,13 +256,10 @@ func (e *modernEra) has(f feature) bool {
 	return false
 }
 
+// sleep waits for d, or until ctx ends, which is the error then.
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if backoff.Sleep(ctx, d) != nil {
 		return ended(ctx)
 	}
+	return nil
 }

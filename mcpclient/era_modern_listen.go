@@ -179,7 +179,7 @@ func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc
 			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
 		} `json:"_meta"`
 	}
-	if len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
+	if len(m.Params) > 0 && decodeResult(m.Params, &p) != nil {
 		return
 	}
 	a := l.listeningTo(p.Meta.Subscription, from)

@@ -30,11 +30,11 @@ func (e *modernEra) taskRequest(r *request, _ time.Duration) *request { return r
 type modernTask struct {
 	ResultType string `json:"resultType"`
 	taskFacts
-	TTL    *float64                `json:"ttlMs"`
-	Poll   *float64                `json:"pollIntervalMs"`
-	Input  map[string]InputRequest `json:"inputRequests"`
-	Result json.RawMessage         `json:"result"`
-	Error  json.RawMessage         `json:"error"`
+	TTL    *float64        `json:"ttlMs"`
+	Poll   *float64        `json:"pollIntervalMs"`
+	Input  json.RawMessage `json:"inputRequests"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
 }
 
 func readModernTask(raw json.RawMessage) (*modernTask, TaskState, error) {
@@ -105,8 +105,12 @@ func (e *modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) 
 }
 
 // answer answers the questions that are new, and returns 1 when there were any.
-func (t *Task) answer(ctx context.Context, input map[string]InputRequest, answered map[string]bool, opts []CallOption) (int, error) {
+func (t *Task) answer(ctx context.Context, questions json.RawMessage, answered map[string]bool, opts []CallOption) (int, error) {
 	c := t.client
+	input, err := c.questions(questions, len(answered))
+	if err != nil {
+		return 0, err
+	}
 	for key := range input {
 		if answered[key] {
 			delete(input, key)

@@ -209,10 +209,11 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		bodies.Put(body)
 	}
 	if err != nil {
-		if _, callErr, ok := call.Response(); ok && callErr != nil { // it says more
-			err = callErr
+		if m, callErr, ok := call.Response(); ok { // it says more
+			return true, m, callErr
 		}
-		return false, jsonrpc.Message{}, err
+		_, posted := l.conn.(*sseConn) // whose server may act on a message before it says that it has it
+		return posted, jsonrpc.Message{}, err
 	}
 	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
 	return true, response, err

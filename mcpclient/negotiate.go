@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -232,7 +231,7 @@ func namedRevisions(err error) ([]string, bool) {
 	var data struct {
 		Supported []string `json:"supported"`
 	}
-	if json.Unmarshal(rpc.Data, &data) != nil || len(data.Supported) == 0 {
+	if decodeResult(rpc.Data, &data) != nil || len(data.Supported) == 0 {
 		return nil, false
 	}
 	return data.Supported, true

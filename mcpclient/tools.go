@@ -229,8 +229,8 @@ func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOpti
 // [json.RawMessage], or a value that marshals to an object. A failure of the
 // tool is part of the result (see [CallToolResult.Err]), not an error.
 //
-// The call is never repeated: after an error that is not an [*RPCError] the
-// tool may or may not have run. A server that interrupts the call for input is
+// A call that may have run is never repeated: after an error that is not an
+// [*RPCError] the tool may or may not have run. A server that interrupts the call for input is
 // answered by the handlers of [Options], up to [Options.MaxRounds] times.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*CallToolResult, error) {
 	params, err := encodeArguments(name, args)

@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Decoder reads JSON text from front to back, each part of it once. The loops
 // over its objects and arrays nest; a value that the body of a loop does not
@@ -132,7 +135,7 @@ func (d *Decoder) Elements(yield func(i int) bool) {
 }
 
 // errStopped is the end of a loop that its body left.
-var errStopped = fmt.Errorf("not read to the end")
+var errStopped = errors.New("not read to the end")
 
 // passed skips the value at start unless it was read.
 func (d *Decoder) passed(start int) error {

@@ -63,7 +63,7 @@ func Parse(data []byte) (Message, error) {
 		if err := s.value(); err != nil {
 			return err
 		}
-		return m.set(key, data[start:s.pos])
+		return m.set(key, data[start:s.pos:s.pos])
 	})
 	if err != nil {
 		return Message{}, err

@@ -18,25 +18,8 @@ func Members(object []byte, visit func(key, value []byte)) error {
 		if err := s.value(); err != nil {
 			return err
 		}
-		visit(key, object[start:s.pos])
+		visit(key, object[start:s.pos:s.pos])
 		return nil
-	})
-}
-
-// Elements gives the elements of an array of at most max to visit, undecoded, in
-// one pass, which ends at the first error.
-func Elements(array []byte, max int, visit func(value []byte) error) error {
-	s := scanner{data: array}
-	count := 0
-	return s.array(func() error {
-		if count++; count > max {
-			return fmt.Errorf("more than %d elements", max)
-		}
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
-		}
-		return visit(array[start:s.pos])
 	})
 }
 
@@ -63,12 +46,6 @@ func LimitArrays(object []byte, max int, except ...string) error {
 		}
 		return nil
 	})
-}
-
-// LimitArray reports an array of more than max elements.
-func LimitArray(array []byte, max int) error {
-	s := scanner{data: array}
-	return s.limited(max)
 }
 
 // CountElements counts the elements of all arrays in raw, which is valid JSON.

@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -52,24 +51,6 @@ func TestCountElements(t *testing.T) {
 		if got := CountElements([]byte(in)); got != want {
 			t.Errorf("%s: got %d, want %d", in, got, want)
 		}
-	}
-}
-
-func TestElements(t *testing.T) {
-	var got []string
-	visit := func(v []byte) error { got = append(got, string(v)); return nil }
-	if err := Elements([]byte(`[1, {"a":[2]} ,"x"]`), 3, visit); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(got, []string{"1", `{"a":[2]}`, `"x"`}); diff != "" {
-		t.Errorf("got(-) want(+):\n%s", diff)
-	}
-	if err := Elements([]byte(`[1,2,3,4]`), 3, visit); err == nil {
-		t.Error("got no error for more than the bound")
-	}
-	stop := errors.New("stop")
-	if err := Elements([]byte(`[1,2`), 3, func([]byte) error { return stop }); err != stop {
-		t.Errorf("got %v, want the error of visit", err)
 	}
 }
 
