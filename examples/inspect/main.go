@@ -100,7 +100,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	if flags.NArg() != 1 {
-		return nil, errors.New("want one file, such as mcp.json; -help lists the flags")
+		return nil, errors.New("want one file, such as mcp.json, after the flags, which -help lists")
 	}
 	o.file = flags.Arg(0)
 	for _, p := range adapter.Profiles() {
