@@ -164,11 +164,12 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 	if err != nil {
 		return err
 	}
+	session := resp.Request.Header[sessionHeader]
 	if m.opensSession && resp.StatusCode == http.StatusOK {
-		c.begin(resp.Header.Get(sessionHeader))
+		session = c.begin(resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
-		s := &eventStream{conn: c, header: m.header}
+		s := &eventStream{conn: c, header: m.header, session: session}
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -231,18 +232,29 @@ func (c *httpConn) forget(ctx context.Context, header http.Header) {
 	}
 }
 
-// begin takes the session that a response names, "" for none.
-func (c *httpConn) begin(id string) {
+// begin takes the session that a response names, "" for none, and returns the
+// value of its header.
+func (c *httpConn) begin(id string) []string {
 	if id == "" {
 		c.session.Store(nil)
-		return
+		return nil
 	}
-	c.session.Store(&[]string{id})
+	value := []string{id}
+	c.session.Store(&value)
+	return value
+}
+
+// sessionValue is the value of the header of the session, nil for none.
+func (c *httpConn) sessionValue() []string {
+	if v := c.session.Load(); v != nil {
+		return *v
+	}
+	return nil
 }
 
 func (c *httpConn) sessionID() string {
-	if v := c.session.Load(); v != nil {
-		return (*v)[0]
+	if v := c.sessionValue(); v != nil {
+		return v[0]
 	}
 	return ""
 }

@@ -113,6 +113,9 @@ func (c *httpConn) once(ctx context.Context, method string, header http.Header, 
 	resp, err := c.client.Do(req)
 	switch {
 	case err == nil:
+		if resp.Request == nil { // as the host's RoundTripper may leave it
+			resp.Request = req
+		}
 		return resp, nil
 	case c.ctx.Err() != nil:
 		return nil, ErrClosed
@@ -173,8 +176,8 @@ func (c *httpConn) header(method string, own http.Header, accept []string) http.
 		h["Accept"] = acceptStream
 	}
 	if _, without := own[sessionHeader]; !without {
-		if v := c.session.Load(); v != nil {
-			h[sessionHeader] = *v
+		if v := c.sessionValue(); v != nil {
+			h[sessionHeader] = v
 		}
 	}
 	return h

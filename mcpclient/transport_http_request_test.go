@@ -286,3 +286,35 @@ func TestUnauthorizedHook(t *testing.T) {
 		callText(t, t.Context(), c, "a", "a")
 	})
 }
+
+// A RoundTripper of the host may leave out the request of its response.
+func TestResponseWithoutRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			if m.Params.Name == "missing" {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			stream(w)(answerTo(m))
+		})
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(r)
+				if err == nil {
+					resp.Request = nil
+				}
+				return resp, err
+			})
+		}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		callText(t, t.Context(), c, "a", "a")
+		_, err = c.CallTool(t.Context(), "missing", nil)
+		if e := wantError[*mcpclient.HTTPError](t, err); e.Method != http.MethodPost || e.Status != http.StatusNotFound {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,15 +1,22 @@
 package mcpclient_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -164,6 +171,117 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 			if got := opened[i+1].Sub(opened[i]); got < least || got > 2*least {
 				t.Errorf("wait %d: got %v, want %v to %v", i, got, least, 2*least)
 			}
+		}
+	})
+}
+
+// The stream of initialize is taken up again in the session that its response
+// has named.
+func TestHTTPInitializeResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first message
+		var resumed []string
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch {
+			case m.Method == "initialize":
+				first = m
+				w.Header().Set("Mcp-Session-Id", "s-1")
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "id: 1\nretry: 100\ndata:\n\n")
+			case r.Method == http.MethodGet:
+				resumed = append(resumed, r.Header.Get("Mcp-Session-Id")+" after "+r.Header.Get("Last-Event-Id"))
+				stream(w)(handshakeAnswer(first))
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		defer s.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if diff := cmp.Diff([]string{"s-1 after 1"}, resumed); diff != "" {
+			t.Errorf("resumed streams, got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// Streams are taken up again in the session that they belong to. That the server
+// knows it no more is no loss of the one that has begun meanwhile.
+func TestHTTPResumeInOwnSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 3
+		var mu sync.Mutex
+		var known string
+		var resumed []string
+		sessions := 0
+		cut := make(chan struct{})
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			mu.Lock()
+			session := r.Header.Get("Mcp-Session-Id")
+			lost := session != known
+			switch {
+			case m.Method == "initialize":
+				sessions++
+				known = fmt.Sprint("session-", sessions)
+				w.Header().Set("Mcp-Session-Id", known)
+			case r.Method == http.MethodGet:
+				resumed = append(resumed, session)
+				lost = true // an event of another session is as unknown as that
+			}
+			mu.Unlock()
+			switch {
+			case m.Method == "initialize":
+				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+			case strings.HasPrefix(m.Method, "notifications/"), r.Method == http.MethodDelete:
+				w.WriteHeader(http.StatusAccepted)
+			case lost:
+				w.WriteHeader(http.StatusNotFound)
+			case m.Method == "tools/call":
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "id: 1\nretry: 100\ndata:\n\n")
+				w.(http.Flusher).Flush()
+				<-cut
+			default:
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			}
+		}))
+		defer s.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		var streaming sync.WaitGroup
+		for range calls {
+			streaming.Go(func() {
+				if _, err := c.CallTool(t.Context(), "slow", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
+					t.Errorf("got %v, want a lost session", err)
+				}
+			})
+		}
+		synctest.Wait()
+		mu.Lock()
+		known = ""
+		mu.Unlock()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		close(cut)
+		streaming.Wait()
+		want := slices.Repeat([]string{"session-1"}, calls)
+		if diff := cmp.Diff(want, resumed); diff != "" {
+			t.Errorf("sessions of resumed streams, got +, want -:\n%s", diff)
+		}
+		if got := c.SessionID(); sessions != 2 || got != "session-2" {
+			t.Errorf("got %d sessions, now %q, want a second one only", sessions, got)
 		}
 	})
 }

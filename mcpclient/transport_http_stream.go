@@ -17,14 +17,15 @@ import (
 // eventStream is the stream of one exchange, or the standalone stream, over the
 // several connections that it may take (2025-11-25 transports, "Resumability").
 type eventStream struct {
-	conn   *httpConn
-	header http.Header
-	lastID string        // of the last event that had one
-	retry  time.Duration // what the server asks to wait before a reconnect
-	opened int           // connections so far
-	since  time.Time     // when the last connection was opened
-	failed int           // attempts in a row that were refused, or ended at once and brought nothing
-	polled bool          // the first connection is taken up again as soon as the server allows
+	conn    *httpConn
+	header  http.Header
+	session []string      // that the stream belongs to, also when another has begun: the value of its header
+	lastID  string        // of the last event that had one
+	retry   time.Duration // what the server asks to wait before a reconnect
+	opened  int           // connections so far
+	since   time.Time     // when the last connection was opened
+	failed  int           // attempts in a row that were refused, or ended at once and brought nothing
+	polled  bool          // the first connection is taken up again as soon as the server allows
 }
 
 const (
@@ -177,6 +178,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	if header == nil {
 		header = http.Header{}
 	}
+	header[sessionHeader] = s.session
 	if s.lastID != "" {
 		header["Last-Event-Id"] = []string{s.lastID}
 	}
@@ -207,7 +209,7 @@ func permanent(err error) bool {
 func (c *httpConn) listen(ctx context.Context, header http.Header, open func(resumed bool), deliver func([]byte)) error {
 	x := c.exchanges.begin(ctx)
 	defer x.end()
-	s := &eventStream{conn: c, header: header}
+	s := &eventStream{conn: c, header: header, session: c.sessionValue()}
 	for wasOpen := false; ; {
 		body, err := s.open(x.ctx)
 		switch {
