@@ -124,7 +124,7 @@ func (c *httpConn) once(ctx context.Context, method string, header http.Header, 
 		err = wrapped.Err
 	}
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
-		err = errors.New(cut(text))
+		err = &scrubbedError{cut(text), err}
 	}
 	return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
 }

@@ -318,3 +318,40 @@ func TestResponseWithoutRequest(t *testing.T) {
 		}
 	})
 }
+
+// dialError is one of the host's own.
+type dialError struct{ said string }
+
+func (e *dialError) Error() string { return "dial: " + e.said }
+
+// An error of the host's RoundTripper is found also where its text has a secret,
+// which the text of the call's error has not.
+func TestSecretInErrorOfRoundTripper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, nil)
+		cause := &dialError{"the proxy refused secret-key"}
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
+			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.Header.Get("Mcp-Method") == "tools/call" {
+						return nil, cause
+					}
+					return next.RoundTrip(r)
+				})
+			},
+		}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, err = c.CallTool(t.Context(), "a", nil)
+		if got := wantError[*dialError](t, err); got != cause {
+			t.Errorf("got %v, want the error of the round tripper", got)
+		}
+		if !strings.Contains(err.Error(), "the proxy refused [secret]") {
+			t.Errorf("got %v, want its text without the secret", err)
+		}
+	})
+}
