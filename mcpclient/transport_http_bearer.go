@@ -79,7 +79,7 @@ func (b *bearer) scrub(text string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, t := range append(b.former[:len(b.former):len(b.former)], b.token) {
-		if t != "" {
+		if len(t) >= minSecret {
 			text = strings.ReplaceAll(text, t, "[secret]")
 		}
 	}

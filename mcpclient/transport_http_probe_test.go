@@ -278,3 +278,31 @@ func TestRetryAfter(t *testing.T) {
 		}
 	})
 }
+
+// A session id and a token as short as this hide nothing. To take them out of
+// what the server says would spoil it.
+func TestShortSecretsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const data = `{"retryAfter":10,"fields":["a","name"]}`
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"1 name","data":%s}}`, m.ID, data)
+		})
+		client := s.Client()
+		client.Transport = sessionID(client.Transport, "1")
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		for _, token := range []string{"name", "a"} {
+			if err := c.SetBearerToken(t.Context(), token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = c.CallTool(t.Context(), "a", nil)
+		if e := wantError[*mcpclient.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {
+			t.Errorf("got %q with %s, want it as the server sent it", e.Message, e.Data)
+		}
+	})
+}

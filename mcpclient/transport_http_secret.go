@@ -22,6 +22,10 @@ func redactURL(raw string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
+// minSecret is the length in bytes of the shortest secret that is taken out of
+// texts: what is shorter hides nothing, and would spoil them.
+const minSecret = 6
+
 // secretsOf lists what a server may echo and no error may show.
 func secretsOf(u *url.URL, header http.Header) []string {
 	name, password := u.User.Username(), ""
@@ -43,8 +47,7 @@ func secretsOf(u *url.URL, header http.Header) []string {
 		quoted := jsonrpc.AppendString(nil, s)
 		secrets = append(secrets, string(quoted[1:len(quoted)-1]))
 	}
-	const long = 6 // what is shorter hides nothing, and would spoil the text
-	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < long })
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < minSecret })
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one may be part of another
 	return slices.Compact(secrets)
 }
@@ -152,7 +155,7 @@ func (c *sseConn) scrub(text string) string {
 
 // scrub takes what is secret out of text that the server sent.
 func (c *httpConn) scrub(text string) string {
-	if id := c.sessionID(); id != "" {
+	if id := c.sessionID(); len(id) >= minSecret {
 		text = strings.ReplaceAll(text, id, "[session]")
 	}
 	text = c.bearer.scrub(text)
