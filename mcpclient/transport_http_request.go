@@ -148,13 +148,22 @@ type field struct {
 	values []string
 }
 
-// fixedFields are those that every request has.
+// fixedFields are those that every request has. Names that differ in case only
+// are one field.
 func fixedFields(h http.Header) []field {
-	fields := []field{{"User-Agent", []string{userAgent()}}}
-	for key, values := range h {
-		fields = append(fields, field{key, slices.Clone(values)})
+	all := make(http.Header, len(h)+1)
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		key := http.CanonicalHeaderKey(name)
+		all[key] = append(all[key], h[name]...)
 	}
-	return slices.Clip(fields)
+	if _, ok := all["User-Agent"]; !ok {
+		all["User-Agent"] = []string{userAgent()}
+	}
+	fields := make([]field, 0, len(all))
+	for key, values := range all {
+		fields = append(fields, field{key, slices.Clip(values)})
+	}
+	return fields
 }
 
 // header makes the header of a request. What is for this request wins over what

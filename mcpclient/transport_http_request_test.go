@@ -355,3 +355,44 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 		}
 	})
 }
+
+// However the host writes the names of header fields, each is sent once.
+func TestHeaderNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var got http.Header
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			mu.Lock()
+			got = r.Header.Clone()
+			mu.Unlock()
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{
+			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
+			"X-Key": {"1"}, "x-key": {"2", "3"},
+		}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		check := func(authorization string) {
+			t.Helper()
+			callText(t, t.Context(), c, "a", "a")
+			mu.Lock()
+			defer mu.Unlock()
+			for key, want := range map[string][]string{
+				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {bothMedia}, "X-Key": {"1", "2", "3"},
+			} {
+				if diff := cmp.Diff(want, got[key]); diff != "" {
+					t.Errorf("%s, got +, want -:\n%s", key, diff)
+				}
+			}
+		}
+		check("Bearer fixed")
+		if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+			t.Fatal(err)
+		}
+		check("Bearer token")
+	})
+}
