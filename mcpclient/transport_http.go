@@ -52,7 +52,8 @@ type HTTP struct {
 	// Unauthorized, when set, is told of a response 401 or 403 and reports
 	// whether to make the request again, which happens once: after it has changed
 	// the token, for example. It may block; other requests go on meanwhile. If it
-	// calls the Client, which Connect has not returned at first, then with ctx.
+	// calls the Client, which Connect has not returned at first, then with ctx. It
+	// is not asked about the request that ends a session.
 	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 

@@ -45,6 +45,19 @@ func (b *bearer) header() []string {
 	return nil
 }
 
+// credentials is the value of Authorization with a token, "" for none.
+func (c *httpConn) credentials(token string) []string {
+	if token != "" {
+		return []string{"Bearer " + token}
+	}
+	for _, f := range c.fixed {
+		if f.key == "Authorization" {
+			return f.values
+		}
+	}
+	return nil
+}
+
 // bearerKey marks the context of a dial with the [*bearer] of the connection that
 // is replaced.
 type bearerKey struct{}
@@ -129,9 +142,7 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 		header = http.Header{}
 	}
 	header[sessionHeader] = []string{id}
-	if before != "" {
-		header["Authorization"] = []string{"Bearer " + before}
-	}
+	header["Authorization"] = conn.credentials(before)
 	c.start(&c.own, func() {
 		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 		defer cancel()

@@ -70,7 +70,7 @@ func (c *httpConn) do(ctx context.Context, method string, header http.Header, bo
 			if c.hooks.after != nil {
 				c.hooks.after(ctx, seen)
 			}
-			if !asked && c.hooks.unauthorized != nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
+			if !asked && c.hooks.asks(resp) {
 				asked = true
 				again = c.hooks.unauthorized(ctx, seen)
 			}
@@ -89,6 +89,13 @@ type hooks struct {
 }
 
 func (h *hooks) any() bool { return h.before != nil || h.after != nil || h.unauthorized != nil }
+
+// asks reports whether to ask the hook for 401 and 403. What it would change is no
+// affair of a session that ends.
+func (h *hooks) asks(resp *http.Response) bool {
+	return h.unauthorized != nil && resp.Request.Method != http.MethodDelete &&
+		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
+}
 
 // seen is what hooks see of a response. What it reads of the body is put back.
 func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {

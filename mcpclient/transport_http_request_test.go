@@ -108,7 +108,7 @@ func TestBearerToken(t *testing.T) {
 				}
 			}
 		}
-		set("one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer one")
+		set("one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
 		set("one", "s-2", "POST s-2 Bearer one")
 		set("two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one", "POST s-3 Bearer two")
 		set("", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
@@ -395,4 +395,54 @@ func TestHeaderNames(t *testing.T) {
 		}
 		check("Bearer token")
 	})
+}
+
+// The end of a session is told with the credentials that it had. The hook is not
+// asked where they are refused: it would answer with those of another session.
+func TestEndOfSessionUnauthorized(t *testing.T) {
+	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &forgetful{streams: make(chan struct{})}
+				var mu sync.Mutex
+				var got []string
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodDelete {
+						s.ServeHTTP(w, r)
+						return
+					}
+					mu.Lock()
+					got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
+					mu.Unlock()
+					w.WriteHeader(http.StatusUnauthorized)
+				}))
+				defer server.Close()
+				o := legacy()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+					URL: server.URL(), Client: server.Client(), Header: header,
+					Unauthorized: func(_ context.Context, x mcpclient.HTTPExchange) bool {
+						t.Errorf("asked about %s", x.HTTPMethod)
+						return true
+					},
+				}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				first := "s-1"
+				if header != nil {
+					first += " Bearer fixed"
+				}
+				if diff := cmp.Diff([]string{first, "s-2 Bearer token"}, got); diff != "" {
+					t.Errorf("ended sessions, got +, want -:\n%s", diff)
+				}
+			})
+		})
+	}
 }
