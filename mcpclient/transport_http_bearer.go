@@ -105,8 +105,10 @@ func (b *bearer) scrub(text string) string {
 //
 // A legacy session belongs to whoever began it: where the token differs from the
 // one before, a new session begins before SetBearerToken returns, and the server
-// is told that the old one has ended. Calls under way go on in the old one. A
-// connection over HTTP+SSE keeps its stream, and so does a modern one.
+// is told that the old one has ended. Calls under way belong to the old one and
+// may fail: handlers that they wait for have their contexts ended and are not
+// listened to, and many servers end the calls of a session with it. A connection
+// over HTTP+SSE keeps its stream and its calls, and so does a modern one.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("set bearer token: it has a character that no token has: a space, a line break or one beyond ASCII")
