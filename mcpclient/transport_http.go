@@ -205,11 +205,12 @@ func (c *httpConn) Recv() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// Close ends all exchanges.
+// Close ends all exchanges. It waits for those that are being drained, unless a
+// body of the host's goes on although its context has ended.
 func (c *httpConn) Close() error {
 	c.cancel()
 	c.exchanges.close()
-	c.exchanges.drains.Wait()
+	c.exchanges.drains.wait(drainTime)
 	if c.idle != nil {
 		c.idle.CloseIdleConnections()
 	}

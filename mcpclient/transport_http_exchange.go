@@ -28,7 +28,7 @@ type exchanges struct {
 	first    *exchange
 	draining int
 	closed   bool
-	drains   sync.WaitGroup // none is added once closed is set
+	drains   crew // none is added once closed is set
 }
 
 // begin begins an exchange, which is over at once when the connection is closed.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -445,4 +446,41 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 			})
 		})
 	}
+}
+
+// endless is a body of the host's that knows no context.
+type endless chan struct{}
+
+func (e endless) Read([]byte) (int, error) { <-e; return 0, io.EOF }
+func (e endless) Close() error             { return nil }
+
+// A body that goes on although its request has ended does not hold up Close.
+func TestCloseWithEndlessBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, nil)
+		body := make(endless)
+		defer close(body)
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(r)
+				if err == nil && resp.StatusCode == http.StatusAccepted {
+					_ = resp.Body.Close()
+					resp.Body = body
+				}
+				return resp, err
+			})
+		}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+			t.Error(err)
+		}
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, "Close", start, time.Second)
+	})
 }
