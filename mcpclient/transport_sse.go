@@ -31,18 +31,23 @@ type SSE struct {
 	// Header is added to every request.
 	Header http.Header
 
+	// RoundTripper is that of [HTTP].
+	RoundTripper func(next http.RoundTripper) http.RoundTripper
+
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
 
-	// RoundTripper, Before, After and Unauthorized are those of [HTTP].
-	RoundTripper  func(next http.RoundTripper) http.RoundTripper
+	// Before, After and Unauthorized are those of [HTTP].
 	Before, After func(context.Context, HTTPExchange)
-	Unauthorized  func(context.Context, HTTPExchange) (again bool)
+	Unauthorized  func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
-// streamable is the transport with the same settings that makes the requests.
+// streamable is the transport with the same settings that makes the requests. The
+// conversion holds both types to the same fields.
 func (t *SSE) streamable(url string) *HTTP {
-	return &HTTP{URL: url, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, RoundTripper: t.RoundTripper, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}
+	h := HTTP(*t)
+	h.URL = url
+	return &h
 }
 
 const (
@@ -185,7 +190,8 @@ func (t *HTTP) older(err error) (*SSE, bool) {
 	}
 	switch status.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return &SSE{URL: t.URL, Client: t.Client, Header: t.Header, MaxMessage: t.MaxMessage, RoundTripper: t.RoundTripper, Before: t.Before, After: t.After, Unauthorized: t.Unauthorized}, true
+		older := SSE(*t)
+		return &older, true
 	}
 	return nil, false
 }
