@@ -1,0 +1,150 @@
+package mcpclient_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A changed token begins a new session, and ends the old one with the old token.
+func TestBearerToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		var got []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
+			mu.Unlock()
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		requests := func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			out := got
+			got = nil
+			return out
+		}
+		o := heeding(legacy())
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		requests()
+		set := func(token, session string, want ...string) {
+			t.Helper()
+			if err := c.SetBearerToken(t.Context(), token); err != nil {
+				t.Errorf("%q: %v", token, err)
+			}
+			if err := c.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := c.SessionID(); got != session {
+				t.Errorf("%q: got session %q, want %q", token, got, session)
+			}
+			all := requests()
+			for _, w := range want {
+				if i := indexOf(all, w); i < 0 {
+					t.Errorf("%q: no %q among %q", token, w, all)
+				}
+			}
+		}
+		set("one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
+		set("one", "s-2", "POST s-2 Bearer one")
+		set("two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one", "POST s-3 Bearer two")
+		set("", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
+		for _, bad := range []string{"with space", "line\nbreak", "ünïcode"} {
+			if err := c.SetBearerToken(t.Context(), bad); err == nil || strings.Contains(err.Error(), bad) {
+				t.Errorf("%q: got %v", bad, err)
+			}
+		}
+	})
+}
+
+// In the modern era, and where there is no HTTP, a token takes no session.
+func TestBearerTokenWithoutSession(t *testing.T) {
+	var got string
+	h := func(w http.ResponseWriter, r *http.Request, m message) {
+		got = r.Header.Get("Authorization")
+		http.Error(w, "no "+got+" of late-token", http.StatusForbidden)
+	}
+	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+		for _, token := range []string{"late-token", "next-token"} {
+			if err := c.SetBearerToken(t.Context(), token); err != nil {
+				t.Fatal(err)
+			}
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if got != "Bearer "+token || err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "late-token") {
+				t.Errorf("the server got %q, the caller %v", got, err)
+			}
+		}
+	})
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+			t.Error(err)
+		}
+		p.quiet()
+	})
+}
+
+// The end of a session is told with the credentials that it had. The hook is not
+// asked where they are refused: it would answer with those of another session.
+func TestEndOfSessionUnauthorized(t *testing.T) {
+	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &forgetful{streams: make(chan struct{})}
+				var mu sync.Mutex
+				var got []string
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodDelete {
+						s.ServeHTTP(w, r)
+						return
+					}
+					mu.Lock()
+					got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
+					mu.Unlock()
+					w.WriteHeader(http.StatusUnauthorized)
+				}))
+				defer server.Close()
+				o := legacy()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+					URL: server.URL(), Client: server.Client(), Header: header,
+					Unauthorized: func(_ context.Context, x mcpclient.HTTPExchange) bool {
+						t.Errorf("asked about %s", x.HTTPMethod)
+						return true
+					},
+				}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				first := "s-1"
+				if header != nil {
+					first += " Bearer fixed"
+				}
+				if diff := cmp.Diff([]string{first, "s-2 Bearer token"}, got); diff != "" {
+					t.Errorf("ended sessions, got +, want -:\n%s", diff)
+				}
+			})
+		})
+	}
+}
