@@ -55,6 +55,7 @@ func (c *Client) recall(ctx context.Context) error {
 	if !ok {
 		return c.identify(ctx)
 	}
+	recipe := c.transport
 	err := c.adoptLegacy(ctx, known)
 	if err == nil || !disproves(err) {
 		return err
@@ -65,7 +66,10 @@ func (c *Client) recall(ctx context.Context) error {
 		return eraErr
 	}
 	c.era.Store(&eraBox{e})
-	if l := c.link.Load(); l.dead() != nil {
+	_, older := recipe.(*SSE)
+	_, fell := c.transport.(*SSE)
+	if fell != older || c.link.Load().dead() != nil { // HTTP+SSE was tried in vain, or it died of initialize
+		c.transport = recipe
 		if err := c.redial(ctx); err != nil {
 			return err
 		}
