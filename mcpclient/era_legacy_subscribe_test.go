@@ -55,8 +55,8 @@ func TestSubscribeInALostSession(t *testing.T) {
 			}
 		}
 		got = slices.DeleteFunc(got, func(what string) bool { return what == "resources/subscribe s-1" })
-		if want := []string{"resources/subscribe s-2", "resources/subscribe s-2"}; !slices.Equal(got, want) {
-			t.Errorf("in the new session: got %q, want %q", got, want)
+		if len(got) < 2 || !slices.Equal(slices.Compact(got), []string{"resources/subscribe s-2"}) {
+			t.Errorf("in the new session: got %q, want both resources watched", got) // twice, if one came before the restoring
 		}
 	})
 }
