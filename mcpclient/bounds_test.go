@@ -492,15 +492,51 @@ func TestCachedResultsAreBounded(t *testing.T) {
 	})
 }
 
-// A server cannot fill the log with what nobody can read.
-func TestUnreadableMessagesInLog(t *testing.T) {
+// A server cannot fill the log with what it does wrong.
+func TestBreachesInLog(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts   mcpclient.Options
+		breach string
+	}{
+		"unreadable":           {legacy(), `{"broken`},
+		"noise in a batch":     {legacy(), `[1]`},
+		"an error without id":  {legacy(), `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`},
+		"a long id":            {legacy(), `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 2000) + `","method":"ping"}`},
+		"a request":            {modern(), `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
+		"without subscription": {modern(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantBoundedLog(t, test.opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+				for range 1000 {
+					p.send("%s", test.breach)
+				}
+			})
+		})
+	}
+	t.Run("a quoted id", func(t *testing.T) {
+		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				for m := range p.inbox {
+					p.send(`{"jsonrpc":"2.0","id":"%s","result":{}}`, m.ID)
+				}
+			}()
+			for range 1000 {
+				if err := c.Ping(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	})
+}
+
+// wantBoundedLog checks that breaches make a log of 100 lines, which says that it
+// ends.
+func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testing.T, c *mcpclient.Client, p *peer)) {
+	t.Helper()
 	var log logged
-	opts := legacy()
 	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		for range 1000 {
-			p.send(`{"broken`)
-		}
+		breaches(t, c, p)
 		synctest.Wait()
 		if got := strings.Count(log.String(), "\n"); got != 100 {
 			t.Errorf("got %d lines about 1,000 messages, want 100", got)

@@ -19,9 +19,15 @@ const connectGrace = 500 * time.Millisecond
 // for up to [Options.CloseTimeout].
 //
 // A handler, callback or hook may call Close. As it cannot be waited for by
-// itself, Close then begins the end and returns nil at once; a Close elsewhere,
-// or [Client.Done], tells when it is complete. Where such a handler has another
-// goroutine call Close, and waits for that, it is one that goes on.
+// itself, Close then begins the end and returns nil at once; a Close elsewhere
+// tells when it is complete. Where such a handler has another goroutine call
+// Close, and waits for that, it is one that goes on.
+//
+// Close knows by its call stack that a handler or hook calls it, but not of which
+// client. From one of another client it waits, unless this client has a handler or
+// callback of its own under way, or hooks in its transport: then it may return nil
+// at once too. Who needs the end to be complete there calls Close on another
+// goroutine and waits for that.
 //
 // Close may be called more than once. Its error is that of the transport, such
 // as a process that could not be stopped.
@@ -97,11 +103,6 @@ func (c *Client) discard(ctx context.Context) {
 		_ = c.shut()
 		c.await(&c.handlers, "a handler")
 	}()
-	awaitWithin(ctx, ended)
-}
-
-// awaitWithin waits for a channel to be closed, but not much longer than ctx.
-func awaitWithin(ctx context.Context, ended <-chan struct{}) {
 	select {
 	case <-ended:
 	case <-ctx.Done():
@@ -188,8 +189,8 @@ func onOwn(fn func()) { fn() }
 func onHandler(fn func()) { fn() }
 
 // within reports whether the goroutine that calls it may be one that Close waits
-// for. Which client's it is cannot be told, except that it is another's handler
-// where this client has none under way.
+// for. Which client's it is cannot be told, except that it is another's where this
+// client has none that could run somebody else's code.
 func (c *Client) within() bool {
 	if c.visiting.Load() == 0 && !c.link.Load().hooked() {
 		return false // nobody else's code runs on a goroutine of this client

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -323,5 +324,84 @@ func TestHandlerClosesAnotherClient(t *testing.T) {
 			t.Error("Close did not wait")
 		}
 		_ = c.Close()
+	})
+}
+
+// A handler that closes another client, which has a handler too, can wait for the
+// end of that elsewhere.
+func TestHandlerClosesAnotherClientElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var over atomic.Bool
+		other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			over.Store(true)
+			return tea(), nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.ask("1")
+		synctest.Wait()
+		waited := make(chan bool, 1)
+		c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
+			closed := make(chan error, 1)
+			go func() { closed <- other.Close() }()
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			waited <- over.Load()
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.ask("1")
+		if !<-waited {
+			t.Error("Close did not wait for the handler")
+		}
+		_ = c.Close()
+	})
+}
+
+// lingering is a transport whose connections die of the first message, and take a
+// minute to close.
+type lingering struct{}
+
+func (lingering) Dial(context.Context) (mcpclient.Conn, error) {
+	return &lingerer{hit: make(chan struct{})}, nil
+}
+
+type lingerer struct {
+	hit chan struct{}
+	die sync.Once
+}
+
+func (l *lingerer) Send(context.Context, []byte) error {
+	l.die.Do(func() { close(l.hit) })
+	return nil
+}
+
+func (l *lingerer) Recv() ([]byte, error) {
+	<-l.hit
+	return nil, io.EOF
+}
+
+func (l *lingerer) Close() error {
+	time.Sleep(time.Minute)
+	l.die.Do(func() { close(l.hit) })
+	return nil
+}
+
+// However many ends there are to wait for, the caller of Connect waits once.
+func TestConnectEndsSoonAfterItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := mcpclient.Connect(ctx, lingering{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		within(t, "Connect", start, 1500*time.Millisecond)
+		time.Sleep(2 * time.Minute)
 	})
 }

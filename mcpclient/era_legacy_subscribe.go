@@ -48,12 +48,27 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 }
 
 // watch has the server watch the resources uris too, and none that no
-// subscription is about any more. One watch talks to the server at a time, so
-// that what it is told last is what holds.
+// subscription is about any more. When the server has forgotten the session, or
+// the connection was lost, it does so once more in the next one.
 func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error {
-	if err := c.session.settle(ctx); err != nil {
-		return err
+	r := &request{method: "resources/subscribe"} // counts how often that happens
+	for {
+		if err := c.session.settle(ctx); err != nil {
+			return err
+		}
+		err := c.watchInTurn(ctx, uris, o)
+		if err == nil || ctx.Value(renewing{}) != nil {
+			return err
+		}
+		if again, err := c.anew(ctx, r, err); !again {
+			return err
+		}
 	}
+}
+
+// watchInTurn is a watch that talks to the server alone, so that what it is told
+// last is what holds.
+func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
 	leave, err := c.subs.enter(ctx)
 	if err != nil {
 		return err
@@ -64,24 +79,34 @@ func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error
 		if told[uri] {
 			continue
 		}
-		c.subs.tell(uri, true) // also when the answer does not come
+		c.subs.tell(uri, false) // it may come to watch without our hearing of it
 		if err := c.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
-			if _, refused := errors.AsType[*RPCError](err); refused {
-				c.subs.tell(uri, false)
+			if unwatched(err) {
+				c.subs.untell(uri)
 			}
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
+		c.subs.tell(uri, true)
 	}
 	for _, uri := range slices.Sorted(maps.Keys(told)) {
 		if wanted[uri] {
 			continue
 		}
-		c.subs.tell(uri, false)
+		c.subs.untell(uri)
 		if err := c.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
 	}
 	return nil
+}
+
+// unwatched reports whether a server certainly does not watch what it was asked
+// to watch when that ended with err: it refused, never knew of it or forgot.
+func unwatched(err error) bool {
+	_, refused := errors.AsType[*RPCError](err)
+	_, unsent := errors.AsType[*unsentError](err)
+	_, forgot := lostSession(err)
+	return refused || unsent || forgot || errors.Is(err, ErrConnectionLost)
 }
 
 func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
@@ -133,8 +158,8 @@ func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// watched returns the resources that the server was asked to watch, and those
-// that the subscriptions are about.
+// watched returns the resources that the server was asked to watch (true: it has
+// agreed), and those that the subscriptions are about.
 func (l *subscriptions) watched() (told, wanted map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,17 +172,19 @@ func (l *subscriptions) watched() (told, wanted map[string]bool) {
 	return maps.Clone(l.told), wanted
 }
 
-func (l *subscriptions) tell(uri string, watch bool) {
+func (l *subscriptions) tell(uri string, agreed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !watch {
-		delete(l.told, uri)
-		return
-	}
 	if l.told == nil {
 		l.told = map[string]bool{}
 	}
-	l.told[uri] = true
+	l.told[uri] = agreed
+}
+
+func (l *subscriptions) untell(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.told, uri)
 }
 
 // noticed brings a notification to what waits for it.

@@ -185,7 +185,7 @@ func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		c.log.Warn("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
+		l.tolerated(c, "ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
 	case changed:
 		a.sub.push(change)
 	default:

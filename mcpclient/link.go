@@ -22,7 +22,7 @@ type link struct {
 	mu     sync.Mutex
 	asking map[string]*asked // server requests being answered, by id
 	err    error             // why the connection ended by itself
-	unread int               // messages that could not be read
+	warned int               // breaches of the protocol, most of which are logged
 }
 
 // exchanger is a Conn on which every request has a response channel of its own:

@@ -55,6 +55,7 @@ func (c *Client) recall(ctx context.Context) error {
 	if !ok {
 		return c.identify(ctx)
 	}
+	recipe := c.transport
 	err := c.adoptLegacy(ctx, known)
 	if err == nil || !disproves(err) {
 		return err
@@ -65,7 +66,10 @@ func (c *Client) recall(ctx context.Context) error {
 		return eraErr
 	}
 	c.era.Store(&eraBox{e})
-	if l := c.link.Load(); l.dead() != nil {
+	_, older := recipe.(*SSE)
+	_, fell := c.transport.(*SSE)
+	if fell != older || c.link.Load().dead() != nil { // HTTP+SSE was tried in vain, or it died of initialize
+		c.transport = recipe
 		if err := c.redial(ctx); err != nil {
 			return err
 		}
@@ -117,17 +121,21 @@ func (c *Client) identify(ctx context.Context) error {
 	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
 }
 
-// redial opens another connection in the place of the one that there is. It is
-// up to the old one how long its end takes, but not for the caller.
+// redial opens another connection in the place of the one that there is, whose
+// end takes as long as it likes, but not for a caller whose context has ended.
 func (c *Client) redial(ctx context.Context) error {
 	old := c.link.Load()
-	ended := make(chan struct{})
+	gone := make(chan struct{})
 	c.own.Go(func() {
-		defer close(ended)
+		defer close(gone)
 		_ = old.end()
 	})
-	awaitWithin(ctx, ended)
-	return c.dial(ctx)
+	select {
+	case <-gone:
+		return c.dial(ctx)
+	case <-ctx.Done():
+		return fmt.Errorf("the connection before is still ending: %w", ended(ctx))
+	}
 }
 
 // errSilent marks a probe that was not answered in time.

@@ -39,7 +39,7 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			c.log.Warn("skipped what is no message in a batch", "text", l.quote(data))
+			l.tolerated(c, "skipped what is no message in a batch", "text", l.quote(data))
 			continue
 		}
 		satisfied = l.receive(c, data, from) || satisfied
@@ -63,7 +63,7 @@ func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (s
 // does not ask for the server's era. Everything else is noise, as of a server
 // that prints what it does.
 func (l *link) unreadable(c *Client, bad *MessageError) {
-	l.warnUnreadable(c, bad)
+	l.tolerated(c, "unreadable message from the server", "error", l.scrub(bad.Err.Error()))
 	if _, ok := jsonrpc.Find(bad.Prefix, "method"); ok {
 		return // a request or a notification
 	}
@@ -83,19 +83,21 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 	}
 }
 
-// maxUnreadableWarnings bounds the warnings about one connection.
-const maxUnreadableWarnings = 100
+// maxBreachWarnings bounds the warnings about what one connection brings.
+const maxBreachWarnings = 100
 
-func (l *link) warnUnreadable(c *Client, bad *MessageError) {
+// tolerated warns of a breach of the protocol that does no harm, unless it has
+// warned of too many: a server must not fill the log.
+func (l *link) tolerated(c *Client, breach string, args ...any) {
 	l.mu.Lock()
-	l.unread++
-	n := l.unread
+	l.warned++
+	n := l.warned
 	l.mu.Unlock()
 	switch {
-	case n < maxUnreadableWarnings:
-		c.log.Warn("unreadable message from the server", "error", l.scrub(bad.Err.Error()), "count", n)
-	case n == maxUnreadableWarnings:
-		c.log.Warn("unreadable message from the server, as were many: later ones are not logged", "error", l.scrub(bad.Err.Error()), "count", n)
+	case n < maxBreachWarnings:
+		c.log.Warn(breach, append(args, "count", n)...)
+	case n == maxBreachWarnings:
+		c.log.Warn(breach+"; the connection brought many such things: later ones are not logged", append(args, "count", n)...)
 	}
 }
 
@@ -105,19 +107,19 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
 		if from != nil { // an error without id belongs to the exchange it came in
 			return l.calls.Resolve(from.ID, m)
 		}
-		c.log.Warn("error of the server that belongs to no request", "error", l.quote(m.Error))
+		l.tolerated(c, "error of the server that belongs to no request", "error", l.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
 	case from != nil && (!ok || id != from.ID):
-		c.log.Warn("response with the id of another request", "id", l.quote(m.ID), "want", from.ID)
+		l.tolerated(c, "response with the id of another request", "id", l.quote(m.ID), "want", from.ID)
 		return false
 	case !ok || !l.calls.Resolve(id, m):
 		c.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
 		return false
 	case quoted:
-		c.log.Warn("the server turned the number of an id into a string", "id", l.quote(m.ID))
+		l.tolerated(c, "the server turned the number of an id into a string", "id", l.quote(m.ID))
 	}
 	return true
 }

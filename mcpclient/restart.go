@@ -46,6 +46,9 @@ type Restart struct {
 
 	// Notify, when set, is told before each attempt and after the one that
 	// succeeds, in turn with Options.OnNotification and from the same goroutine.
+	// What is told waits where notifications do: when more than
+	// Options.MaxNotifications have come since, because an observer is slow, it is
+	// dropped like the oldest of them.
 	Notify func(RestartEvent)
 }
 

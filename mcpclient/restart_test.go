@@ -277,6 +277,47 @@ func TestRestartClosed(t *testing.T) {
 	})
 }
 
+// slowToClose is a transport whose connections take a minute to close.
+type slowToClose struct{ *frail }
+
+func (s slowToClose) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := s.frail.Dial(ctx)
+	return slowClose{conn}, err
+}
+
+type slowClose struct{ mcpclient.Conn }
+
+func (s slowClose) Close() error {
+	time.Sleep(time.Minute)
+	return s.Conn.Close()
+}
+
+// Who waits for the restart does not wait for the end of what was before.
+func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		o := legacy()
+		o.Restart = new(mcpclient.Restart)
+		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = (<-transport.peers).conn.Close()
+		synctest.Wait()
+		waiting := make(chan error, 1)
+		go func() { waiting <- c.Ping(t.Context()) }()
+		synctest.Wait()
+		start := time.Now()
+		go func() { _ = c.Close() }()
+		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		within(t, "the end of the wait", start, 0)
+		_ = c.Close()
+		time.Sleep(5 * time.Minute)
+	})
+}
+
 // Nor for a server that does not answer any more.
 func TestRestartClosedInHandshake(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {

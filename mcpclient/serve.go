@@ -20,10 +20,10 @@ const (
 func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	switch {
 	case !c.current().answers():
-		c.log.Warn("ignored a request of the server: its revision has none", "method", l.cut(m.Method))
+		l.tolerated(c, "ignored a request of the server: its revision has none", "method", l.cut(m.Method))
 		return
 	case len(m.ID) > maxServerID:
-		c.log.Warn("ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
+		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 		return
 	case m.Method == "ping":
 		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))

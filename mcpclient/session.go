@@ -36,7 +36,8 @@ type session struct {
 // calls may wait for.
 type renewal struct {
 	done chan struct{}
-	err  error // once done is closed
+	err  error           // once done is closed
+	left <-chan struct{} // closed when the client has ended, which done may take longer for
 }
 
 // renewing marks the context of the calls that belong to a renewal.
@@ -51,6 +52,8 @@ func (s *session) settle(ctx context.Context) error {
 	select {
 	case <-r.done:
 		return nil // a call says itself what is wrong then
+	case <-r.left:
+		return nil
 	case <-ctx.Done():
 		return ended(ctx)
 	}
@@ -60,7 +63,7 @@ func (s *session) settle(ctx context.Context) error {
 // there is, until it made one that lasts as long as that takes. It returns nil
 // when the client is closed.
 func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
-	r := &renewal{done: make(chan struct{})}
+	r := &renewal{done: make(chan struct{}), left: c.ctx.Done()}
 	c.session.renewal.Store(r)
 	started := c.start(&c.own, func() {
 		defer close(r.done)
@@ -125,6 +128,8 @@ func (c *Client) renew(ctx context.Context, id string) error {
 	select {
 	case <-r.done:
 		return r.err
+	case <-r.left:
+		return c.ended()
 	case <-ctx.Done():
 		return ended(ctx)
 	}

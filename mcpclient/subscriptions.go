@@ -352,7 +352,7 @@ type subscriptions struct {
 	mu   sync.Mutex
 	all  []*Subscription
 	turn chan struct{}   // held while the server is told which resources matter
-	told map[string]bool // resources that a legacy server was asked to watch
+	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
 }
 
 func (l *subscriptions) add(s *Subscription) {

@@ -91,11 +91,14 @@ func (v *Verdicts) keep(t Transport, revision string) {
 }
 
 func (v *Verdicts) trimLocked() {
-	for len(v.known) > maxVerdicts {
-		oldest := slices.MinFunc(slices.Collect(maps.Keys(v.known)), func(a, b string) int {
-			return v.known[a].Since.Compare(v.known[b].Since)
-		})
-		delete(v.known, oldest)
+	if len(v.known) <= maxVerdicts {
+		return
+	}
+	oldest := slices.SortedFunc(maps.Keys(v.known), func(a, b string) int {
+		return v.known[a].Since.Compare(v.known[b].Since)
+	})
+	for _, key := range oldest[:len(oldest)-maxVerdicts] {
+		delete(v.known, key)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -237,6 +238,78 @@ func TestVerdictsTellNoSecret(t *testing.T) {
 		data, err := json.Marshal(v)
 		if err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "mcp?") {
 			t.Errorf("got %s, %v", data, err)
+		}
+	})
+}
+
+// A legacy server that was upgraded refuses initialize as one without Streamable
+// HTTP does, and is neither.
+func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var modern bool
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch {
+			case m.Method == initialize && !modern, m.Method == discover && modern:
+				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+			case strings.HasPrefix(m.Method, "notifications/") && !modern:
+				w.WriteHeader(http.StatusAccepted)
+			case r.Method == http.MethodPost:
+				http.Error(w, "unknown method", http.StatusBadRequest)
+			default:
+				http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			}
+		}))
+		defer server.Close()
+		v := new(mcpclient.Verdicts)
+		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
+		for _, want := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728, mcpclient.Revision20260728} {
+			modern = want == mcpclient.Revision20260728
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Verdicts: v})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Server().Revision; got != want {
+				t.Errorf("got revision %s, want %s", got, want)
+			}
+			if c.Transport() != mcpclient.Transport(transport) {
+				t.Errorf("got the transport %T, want that of Connect", c.Transport())
+			}
+			_ = c.Close()
+		}
+	})
+}
+
+// What is read is trimmed in one go, however much it is.
+func TestVerdictsReadMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stored = 100_000
+		now := time.Now()
+		type verdict struct {
+			Revision string    `json:"revision"`
+			Since    time.Time `json:"since"`
+		}
+		all := map[string]verdict{}
+		for i := range stored {
+			all[fmt.Sprintf("%032d", i)] = verdict{mcpclient.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
+		}
+		data, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := new(mcpclient.Verdicts)
+		var kept map[string]verdict
+		if err := json.Unmarshal(data, v); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
+			t.Fatalf("got %d verdicts, %v, want 1,024", len(kept), err)
+		}
+		for key := range kept {
+			if key < fmt.Sprintf("%032d", stored-1024) {
+				t.Errorf("kept %s, which is among the oldest", key)
+			}
 		}
 	})
 }

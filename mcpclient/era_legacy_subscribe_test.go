@@ -1,0 +1,139 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// watching runs f with a client in the session s-1 of a server that watches
+// resources.
+func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetful)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		o.AllowUndeclared = true
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		f(t, c, s)
+	})
+}
+
+// A server that has forgotten the session watches in the new one, for all who
+// subscribe to the same resource.
+func TestSubscribeInALostSession(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.forget()
+		s.seen()
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() {
+				if _, err := c.Subscribe(t.Context(), onResources("file:///a", "file:///b")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		var got []string
+		for _, what := range s.seen() {
+			if strings.HasPrefix(what, "resources/") {
+				got = append(got, strings.TrimSuffix(what, " 2025-11-25"))
+			}
+		}
+		got = slices.DeleteFunc(got, func(what string) bool { return what == "resources/subscribe s-1" })
+		if len(got) < 2 || !slices.Equal(slices.Compact(got), []string{"resources/subscribe s-2"}) {
+			t.Errorf("in the new session: got %q, want both resources watched", got) // twice, if one came before the restoring
+		}
+	})
+}
+
+// A server that forgets every session at once is not asked for ever.
+func TestSubscribeInSessionsLostAgain(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.mu.Lock()
+		s.known, s.lost = "", 1000
+		s.mu.Unlock()
+		s.seen()
+		if _, err := c.Subscribe(t.Context(), onResources("file:///a")); err == nil {
+			t.Error("got no error")
+		}
+		if got := s.seen(); len(got) > 12 {
+			t.Errorf("got %d requests: %q", len(got), got)
+		}
+	})
+}
+
+// What is asked for when the connection is lost is asked for on the next.
+func TestSubscribeOnALostConnection(t *testing.T) {
+	o := legacy()
+	o.AllowUndeclared = true
+	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		subscribed := make(chan error, 1)
+		go func() {
+			_, err := c.Subscribe(t.Context(), onResources("file:///a"))
+			subscribed <- err
+		}()
+		if m := p.next(); m.Method != "resources/subscribe" {
+			t.Errorf("got %+v", m)
+		}
+		_ = p.conn.Close()
+		p = <-transport.peers
+		m := p.next()
+		if m.Method != "resources/subscribe" {
+			t.Errorf("on the next connection: got %+v", m)
+		}
+		p.answer(m)
+		if err := <-subscribed; err != nil {
+			t.Error(err)
+		}
+		p.quiet()
+	})
+}
+
+// That a server may have come to watch is not that it does: the next who asks
+// for the resource has it asked again.
+func TestSubscribeAfterSilence(t *testing.T) {
+	o := legacy()
+	o.AllowUndeclared = true
+	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want no answer within 1 s", err)
+			}
+		})
+		if m := p.next(); m.Method != "resources/subscribe" {
+			t.Errorf("got %+v", m)
+		}
+		calls.Go(func() {
+			if _, err := c.Subscribe(t.Context(), onResources("file:///a")); err != nil {
+				t.Error(err)
+			}
+		})
+		if m := p.next(); m.Method != "notifications/cancelled" {
+			t.Errorf("got %+v", m)
+		}
+		m := p.next()
+		if m.Method != "resources/subscribe" {
+			t.Errorf("of the second: got %+v", m)
+		}
+		p.answer(m)
+		calls.Wait()
+		p.quiet() // it is watched for the second
+	})
+}
