@@ -46,8 +46,10 @@ type Decision struct {
 	Arguments json.RawMessage
 
 	// Remember makes the decision hold for later calls as well, until
-	// [Toolset.Forget] or until the tool's definition changes. Edited arguments
-	// are not remembered.
+	// [Toolset.Forget], or until the command line or the URL behind the server's
+	// name is another one. SameArguments and SameTool hold until the tool's
+	// definition changes at the longest; SameServer does not end by that. Edited
+	// arguments are not remembered.
 	Remember Scope
 }
 

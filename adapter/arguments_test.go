@@ -167,6 +167,42 @@ func TestRepairIsBounded(t *testing.T) {
 	}
 }
 
+// Values and patterns are looked through for as long as that takes a moment.
+func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"n%d"`, i)
+	}
+	tool := toolWith(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}}}`)
+	items := strings.Repeat(`"x",`, 5000)
+	if _, err := tool.Arguments(`{"v":[` + items + `"3"]}`); err == nil {
+		t.Error("got no error, want the list refused")
+	}
+	if got, err := tool.Arguments(`{"v":["n19999","3"]}`); err != nil || string(got) != `{"v":["n19999",3]}` {
+		t.Errorf("got %s, %v, want a short list repaired", got, err)
+	}
+
+	patterned := toolWith(t, `{"properties":{"v":{"items":{"anyOf":[{"pattern":"^(a|b){1,50}$"},{"type":"integer"}]}}}}`)
+	r := newRepair(patterned.schema.Root())
+	r.value(patterned.schema.Root(), map[string]any{"v": []any{"x", "y", "ab"}})
+	if len(r.patterns) != 1 {
+		t.Errorf("got %d compiled patterns, want the one that there is", len(r.patterns))
+	}
+	before := r.compared
+	r.matches("^(a|b){1,50}$", strings.Repeat("x", 64_000))
+	if spent := before - r.compared; spent < 1000 {
+		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
+	}
+}
+
+func TestRepairByPatternProperties(t *testing.T) {
+	tool := toolWith(t, `{"properties":{"p":{"type":"boolean"}},"patternProperties":{"^x-":{"type":"string"},"^x-n":{"maxLength":3}},"additionalProperties":{"type":"integer"}}`)
+	const input, want = `{"n":"5","x-a":"3","x-n":4,"p":"true"}`, `{"n":5,"p":true,"x-a":"3","x-n":"4"}`
+	if got, err := tool.Arguments(input); err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
 func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
 	args := map[string]any{"city": "Rome", "days": "3", "place": map[string]any{"lat": "1"}, "tags": []any{json.Number("1")}}
 	tool := toolWith(t, weather)

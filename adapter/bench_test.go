@@ -1,11 +1,12 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -54,67 +55,6 @@ func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclie
 	return transport
 }
 
-// BenchmarkCall compares a call through the adapter with the bare call of the
-// client and the validation that it needs.
-func BenchmarkCall(b *testing.B) {
-	bare, through := bothWays(b)
-	for name, call := range map[string]func(){"bare": bare, "adapter": through} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				call()
-			}
-		})
-	}
-}
-
-// BenchmarkOverhead makes both kinds of calls in turn, and reports how many times
-// as much the one through the adapter takes.
-func BenchmarkOverhead(b *testing.B) {
-	bare, through := bothWays(b)
-	var without, with time.Duration
-	for b.Loop() {
-		start := time.Now()
-		bare()
-		middle := time.Now()
-		through()
-		without, with = without+middle.Sub(start), with+time.Since(middle)
-	}
-	b.ReportMetric(with.Seconds()/without.Seconds(), "times-bare")
-}
-
-// bothWays is a bare call with the validation that it needs, and one through the
-// adapter.
-func bothWays(t testing.TB) (bare, through func()) {
-	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: answering(t, 1, nil)})
-	tool, _ := ts.Lookup("t0")
-	bare = func() {
-		if err := tool.schema.Validate([]byte(benchArguments)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := call("1", "t0", benchArguments)
-	through = func() {
-		if r := ts.Call(t.Context(), c); r.Err != nil {
-			t.Fatal(r.Err)
-		}
-	}
-	return bare, through
-}
-
-// A call through the adapter allocates little more than a bare one does.
-func TestOverhead(t *testing.T) {
-	bare, through := bothWays(t)
-	without, with := testing.AllocsPerRun(200, bare), testing.AllocsPerRun(200, through)
-	t.Logf("%.0f allocations of a bare call, %.0f through the adapter: %.2f times", without, with, with/without)
-	if with > 1.5*without {
-		t.Errorf("got %.0f allocations, want at most 1.5 times the %.0f of a bare call", with, without)
-	}
-}
-
 // BenchmarkOpen opens 1,000 tools of 20 servers.
 func BenchmarkOpen(b *testing.B) {
 	b.ReportAllocs()
@@ -147,9 +87,15 @@ func TestLargeToolset(t *testing.T) {
 		}
 	}
 	for _, p := range Profiles() {
-		first := ts.catalog.Load().profiles[p]()
-		if second := ts.catalog.Load().profiles[p](); first != second {
-			t.Errorf("%s: got definitions that were written twice", p)
+		first, _ := ts.DefinitionsFor(p)
+		second, _ := ts.DefinitionsFor(p)
+		for i := range first {
+			if parameters(first[i]) != parameters(second[i]) {
+				t.Fatalf("%s: got the parameters of %s written twice", p, first[i].Function.Name)
+			}
 		}
 	}
 }
+
+// parameters is where the parameters of a definition are in memory.
+func parameters(tool llms.Tool) uintptr { return reflect.ValueOf(tool.Function.Parameters).Pointer() }

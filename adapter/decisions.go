@@ -6,7 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // DecisionStore keeps the decisions that hold for later calls. Its methods may be
@@ -24,17 +28,19 @@ type DecisionStore interface {
 }
 
 // DecisionKey is what a decision is remembered for. A decision about a tool does
-// not outlive the definition that it was made about.
+// not outlive the definition that it was made about, and none holds for another
+// server under the same label.
 type DecisionKey struct {
 	Scope       Scope  `json:"scope"`
 	Server      string `json:"server"`                // the host's label
+	Origin      string `json:"origin"`                // a hash of the command line or the URL behind it
 	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
 	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for SameServer
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
 }
 
 func keyOf(scope Scope, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, Server: t.server.label}
+	k := DecisionKey{Scope: scope, Server: t.server.label, Origin: originOf(&t.server.recipe)}
 	if scope == SameServer {
 		return k
 	}
@@ -44,6 +50,38 @@ func keyOf(scope Scope, t *Tool, arguments json.RawMessage) DecisionKey {
 		k.Arguments = hex.EncodeToString(sum[:])
 	}
 	return k
+}
+
+// originOf tells apart what can be behind a label: a command by its program,
+// arguments and directory, a server by its URL without user info. Environments and
+// headers are left out, because tokens in them change. Of a Client, and of a
+// Transport that is none of package mcpclient, nothing but the type is known.
+func originOf(s *Server) string {
+	var origin []string
+	switch t := s.Transport.(type) {
+	case *mcpclient.Command:
+		origin = append([]string{"command", t.Path, t.Dir}, t.Args...)
+	case *mcpclient.HTTP:
+		origin = []string{"http", withoutUser(t.URL)}
+	case *mcpclient.SSE:
+		origin = []string{"sse", withoutUser(t.URL)}
+	default:
+		origin = []string{fmt.Sprintf("%T", s.Transport)}
+	}
+	h := sha256.New()
+	for _, part := range origin {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func withoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	u.User = nil
+	return u.String()
 }
 
 // maxRemembered bounds the decisions that a store keeps.

@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"time"
 )
 
 // FileDecisions keeps decisions in a directory of their own, one file for each,
@@ -19,7 +21,8 @@ import (
 // keeps at most 10,000; later ones are refused with an error.
 //
 // Who can write to the directory can allow calls: it is made for its owner alone
-// (mode 0700), and so are the files.
+// (mode 0700), and so are the files. One to which a group or others can write is
+// refused, except on Windows.
 type FileDecisions struct{ dir string }
 
 // NewFileDecisions returns the store in a directory, which is made when the
@@ -36,7 +39,26 @@ type decisionFile struct {
 const (
 	decisionSuffix  = ".decision.json"
 	maxDecisionFile = 64 << 10 // bytes
+
+	newDecision  = "new-"    // begins the name of a file that is being written
+	abandonAfter = time.Hour // by a process that ended meanwhile
 )
+
+// check refuses a directory in which others can allow calls. One that is not there
+// yet is no error.
+func (s *FileDecisions) check() error {
+	info, err := os.Stat(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s has the mode %#o, so that others can write to it: want 0700", s.dir, mode)
+	}
+	return nil
+}
 
 func (s *FileDecisions) path(key DecisionKey) (string, error) {
 	raw, err := json.Marshal(key)
@@ -49,6 +71,9 @@ func (s *FileDecisions) path(key DecisionKey) (string, error) {
 
 // Recall implements [DecisionStore].
 func (s *FileDecisions) Recall(_ context.Context, key DecisionKey) (Decision, bool, error) {
+	if err := s.check(); err != nil {
+		return Decision{}, false, fmt.Errorf("recall a decision: %w", err)
+	}
 	path, err := s.path(key)
 	if err != nil {
 		return Decision{}, false, err
@@ -104,7 +129,11 @@ func (s *FileDecisions) remember(key DecisionKey, d Decision) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(path); err != nil {
+		s.sweep()
 		all, err := s.files()
 		if err != nil {
 			return err
@@ -113,7 +142,7 @@ func (s *FileDecisions) remember(key DecisionKey, d Decision) (err error) {
 			return errTooManyDecisions
 		}
 	}
-	file, err := os.CreateTemp(s.dir, "new-*") // of mode 0600
+	file, err := os.CreateTemp(s.dir, newDecision+"*") // of mode 0600
 	if err != nil {
 		return err
 	}
@@ -127,6 +156,22 @@ func (s *FileDecisions) remember(key DecisionKey, d Decision) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// sweep removes what was begun and never finished, as far as it can.
+func (s *FileDecisions) sweep() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), newDecision) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonAfter {
+			_ = os.Remove(filepath.Join(s.dir, e.Name()))
+		}
+	}
 }
 
 // files lists the decisions that are kept.

@@ -8,9 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 func sameTool(server, tool string) DecisionKey {
@@ -102,6 +106,86 @@ func TestDecisionsAreBounded(t *testing.T) {
 		}
 		if err := s.Remember(t.Context(), sameTool("s", "0"), Decision{}); err != nil {
 			t.Errorf("%s: got %v, want what is there replaced", name, err)
+		}
+	}
+}
+
+// What was allowed under a label is not allowed to another server under it.
+func TestDecisionsEndWithTheServer(t *testing.T) {
+	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
+	key := func(transport mcpclient.Transport) DecisionKey {
+		tool := &Tool{server: &server{label: "s", recipe: Server{Transport: transport}}}
+		return keyOf(SameServer, tool, nil)
+	}
+	seen := map[DecisionKey]bool{}
+	for _, transport := range []mcpclient.Transport{
+		&command,
+		&mcpclient.Command{Path: "other", Args: command.Args},
+		&mcpclient.Command{Path: "server", Args: []string{"-ab"}},
+		&mcpclient.Command{Path: "server", Args: command.Args, Dir: "/elsewhere"},
+		&mcpclient.HTTP{URL: "https://a.example/mcp"},
+		&mcpclient.HTTP{URL: "https://b.example/mcp"},
+		&mcpclient.SSE{URL: "https://a.example/mcp"},
+		transportFunc(unreachable),
+	} {
+		k := key(transport)
+		if seen[k] {
+			t.Errorf("%+v: got the decisions of another server", transport)
+		}
+		seen[k] = true
+	}
+	again := command
+	again.Env = []string{"TOKEN=new"}
+	if key(&command) != key(&again) || key(&mcpclient.HTTP{URL: "https://a.example/mcp"}) != key(&mcpclient.HTTP{URL: "https://me:new@a.example/mcp"}) {
+		t.Error("got decisions forgotten with a new token, want them kept")
+	}
+}
+
+// Nothing is allowed by a directory that others can write to.
+func TestFileDecisionsWhereOthersWrite(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // modes say nothing there
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	s, key := NewFileDecisions(dir), sameTool("s", "a")
+	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, found, err := s.Recall(t.Context(), key)
+		if found == refused || (err != nil) != refused {
+			t.Errorf("%#o: got %t, %v", mode, found, err)
+		}
+		if err := s.Remember(t.Context(), key, Decision{Allow: true}); (err != nil) != refused {
+			t.Errorf("%#o: got %v", mode, err)
+		}
+	}
+}
+
+// What a process left behind when it ended is removed in time.
+func TestFileDecisionsThatWereAbandoned(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := NewFileDecisions(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
+			t.Errorf("%s: got %v, want it left: %t", name, err, left)
 		}
 	}
 }

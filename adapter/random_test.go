@@ -14,7 +14,16 @@ func (g *generator) schemaOf() map[string]any {
 		"value": g.scalar(), "next": map[string]any{"$ref": "#/$defs/d1"},
 		"all": map[string]any{"type": "array", "items": map[string]any{"$ref": "#/$defs/d1"}},
 	}}
-	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive}
+	endless := func(name string) map[string]any {
+		return map[string]any{
+			"type": "object", "properties": map[string]any{"x": map[string]any{"$ref": "#/$defs/" + name}},
+			"required": []any{"x"}, "additionalProperties": false,
+		}
+	}
+	g.may(4, asMap(recursive["properties"]), "either", map[string]any{"oneOf": []any{
+		map[string]any{"$ref": "#/$defs/d2"}, map[string]any{"$ref": "#/$defs/d3"},
+	}})
+	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive, "d2": endless("d2"), "d3": endless("d3")}
 	switch g.IntN(8) {
 	case 0:
 		delete(root, "additionalProperties")

@@ -101,7 +101,7 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 
 // renew listens to a server again where that had ended, and refreshes it.
 func (t *Toolset) renew(ctx context.Context, s *server) error {
-	if s.client != nil && !s.lost() {
+	if !t.unusable(s) {
 		t.listen(ctx, s)
 	}
 	return t.refresh(ctx, s)
@@ -115,7 +115,10 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 		return fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.listing }()
-	if s.lost() {
+	if !t.has(s) { // removed meanwhile, or another one is in its place by now
+		return nil
+	}
+	if t.unusable(s) {
 		return t.reconnect(ctx, s)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
@@ -141,6 +144,15 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 		t.tell(e)
 	}
 	return nil
+}
+
+// unusable reports whether a server needs another one in its place: it could not
+// be opened, or its connection has ended and there is a way to get one.
+func (t *Toolset) unusable(s *server) bool {
+	t.mu.Lock()
+	failed := s.err != nil
+	t.mu.Unlock()
+	return failed || s.lost()
 }
 
 // lost reports whether there is no connection, and a way to get one.

@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,10 @@ import (
 // maxRepairs bounds the subschemas that one repair looks at.
 const maxRepairs = 10_000
 
+// maxCompared bounds the names and the values that one repair looks through, and
+// the text that it matches with patterns, by 64 bytes.
+const maxCompared = 1 << 20
+
 // maxHops bounds the references from one subschema to the next.
 const maxHops = 16
 
@@ -17,11 +23,26 @@ const maxHops = 16
 // every change keeps the information, and what it returns is validated anyway.
 // Values are never changed in place.
 type repair struct {
-	root any
-	left int
+	root     any
+	left     int                       // subschemas
+	compared int                       // of maxCompared that are left
+	patterns map[string]*regexp.Regexp // nil for those of another language
 }
 
-func newRepair(root any) *repair { return &repair{root: root, left: maxRepairs} }
+func newRepair(root any) *repair {
+	return &repair{root: root, left: maxRepairs, compared: maxCompared}
+}
+
+// spend takes from what may be compared. It returns false when there is not
+// enough, and from then on.
+func (r *repair) spend(n int) bool {
+	if n > r.compared {
+		r.compared = -1
+		return false
+	}
+	r.compared -= n
+	return true
+}
 
 // value repairs v by the subschema s.
 func (r *repair) value(s, v any) any {
@@ -55,7 +76,7 @@ func (r *repair) value(s, v any) any {
 }
 
 // resolve follows references inside the document. It returns nil for a subschema
-// that says nothing that a repair could go by.
+// that says nothing that a repair could go by, or too much.
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
@@ -63,6 +84,10 @@ func (r *repair) resolve(s any) map[string]any {
 			return nil
 		}
 		ref, ok := sub["$ref"].(string)
+		properties, _ := sub["properties"].(map[string]any)
+		if !r.spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties) + len(ref)/64) {
+			return nil
+		}
 		if !ok {
 			return sub
 		}
@@ -108,14 +133,35 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	for name, member := range v {
 		property, ok := properties[name]
 		if !ok {
-			property = sub["additionalProperties"]
+			out[name] = r.undescribed(sub, name, member)
+			continue
 		}
-		if member == nil && ok && !slices.Contains(required, name) && !r.acceptsNull(property) {
+		if member == nil && r.spend(len(required)) && !slices.Contains(required, name) && !r.acceptsNull(property) {
 			continue
 		}
 		out[name] = r.value(property, member)
 	}
 	return out
+}
+
+// undescribed repairs a member that is no property by the patterns that its name
+// has, or by what holds for all others.
+func (r *repair) undescribed(sub map[string]any, name string, member any) any {
+	patterns, _ := sub["patternProperties"].(map[string]any)
+	matched := false
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		matches, known := r.matches(pattern, name)
+		if !known {
+			return member
+		}
+		if matches {
+			member, matched = r.value(patterns[pattern], member), true
+		}
+	}
+	if matched {
+		return member
+	}
+	return r.value(sub["additionalProperties"], member)
 }
 
 func (r *repair) acceptsNull(s any) bool {

@@ -58,7 +58,7 @@ func (r *repair) fits(s, v any) bool {
 	}
 	switch v := v.(type) {
 	case string:
-		return fitsText(sub, v)
+		return r.fitsText(sub, v)
 	case map[string]any:
 		return r.fitsObject(sub, v)
 	case []any:
@@ -92,7 +92,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 }
 
 // fitsText reports whether a text has the pattern and the length that sub demands.
-func fitsText(sub map[string]any, text string) bool {
+func (r *repair) fitsText(sub map[string]any, text string) bool {
 	length := utf8.RuneCountInString(text)
 	if least, err := strconv.Atoi(digits(sub["minLength"])); err == nil && length < least {
 		return false
@@ -100,9 +100,30 @@ func fitsText(sub map[string]any, text string) bool {
 	if most, err := strconv.Atoi(digits(sub["maxLength"])); err == nil && length > most {
 		return false
 	}
-	pattern, _ := sub["pattern"].(string)
-	matches, err := regexp.MatchString(pattern, text)
-	return matches || err != nil // patterns of another language are left to the validator
+	pattern, ok := sub["pattern"].(string)
+	if !ok {
+		return true
+	}
+	matches, known := r.matches(pattern, text)
+	return matches || !known
+}
+
+// matches reports whether a text matches a pattern. That is not known of patterns
+// of another language, which are left to the validator, and of what would take
+// too long.
+func (r *repair) matches(pattern, text string) (matches, known bool) {
+	if !r.spend(1 + len(text)/64) {
+		return false, false
+	}
+	compiled, known := r.patterns[pattern]
+	if !known {
+		compiled, _ = regexp.Compile(pattern)
+		if r.patterns == nil {
+			r.patterns = map[string]*regexp.Regexp{}
+		}
+		r.patterns[pattern] = compiled
+	}
+	return compiled != nil && compiled.MatchString(text), compiled != nil
 }
 
 func digits(v any) string {

@@ -11,9 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// unheld is what a provider's dialect cannot say, so that a model is not held to
-// it: for these keywords, and no others, arguments that fit the rewritten schema
-// may be refused. Each has a schema and arguments that show it.
+// unheld is what a provider's dialect cannot say, or what is left out of it by
+// choice, so that a model is not held to it: for these keywords, and no others,
+// arguments that fit the rewritten schema may be refused. Each has a schema and
+// arguments that show it.
 var unheld = []struct {
 	keyword   string // "" for a subschema as a whole
 	profiles  []Profile
@@ -31,7 +32,7 @@ var unheld = []struct {
 		`{"allOf":[{"properties":{"a":{}},"patternProperties":{"^a":{}}},{"properties":{"a":{}},"additionalProperties":{"type":"integer"}},{"properties":{"b":{"type":"string"}}}]}`, `{"b":"x"}`},
 	{"if", notPlain, "a second condition at the root; with Gemini, all",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"allOf":[{"if":{"required":["b"]},"then":{"required":["b"]}},{"if":{"required":["b"]},"then":{"required":["a"]}}]}`, `{"b":"x"}`},
-	{"", notPlain, "more than 200 parts at the root; with Gemini, free-form objects and recursion, which are JSON text",
+	{"", notPlain, "more than 200 parts at the root; with Gemini, free-form objects, recursion and very many values, which are JSON text",
 		`{"properties":{"a":{}},"allOf":[` + strings.Repeat(`{},`, 200) + `{"allOf":[{"required":["a"]}]}]}`, `{}`},
 	{"", []Profile{Gemini, GoogleAI}, "", `{"properties":{"a":{"type":"object"}}}`, `{"a":"text"}`},
 	{"not", []Profile{OpenAI, OpenAIStrict, Gemini, GoogleAI}, "at the root; with Gemini, all",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -160,11 +161,28 @@ func TestWorkIsBounded(t *testing.T) {
 	bomb := mustCompile(t, `{"$ref":"#/$defs/d0","$defs":{`+strings.Join(defs, ",")+`,"d40":{}}}`)
 	tree := mustCompile(t, `{"$defs":{"n":{"properties":{"c":{"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}]}}}},"$ref":"#/$defs/n"}`)
 	deep := strings.Repeat(`{"c":`, 60) + `1` + strings.Repeat(`}`, 60)
-	for s, value := range map[*Schema]string{bomb: `1`, tree: deep} {
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = strconv.Quote("n" + strconv.Itoa(i))
+	}
+	enum := mustCompile(t, `{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}`)
+	required := mustCompile(t, `{"items":{"required":[`+strings.Join(names, ",")+`]}}`)
+	text := mustCompile(t, `{"items":{"enum":["`+strings.Repeat("long", 100_000)+`"]}}`)
+	patterns := mustCompile(t, `{"anyOf":[`+strings.Repeat(`{"pattern":"a$"},`, 5000)+`{}]}`)
+	for s, value := range map[*Schema]string{
+		bomb: `1`, tree: deep,
+		enum:     `[` + strings.Repeat(`"x",`, 5000) + `1]`,
+		required: `[` + strings.Repeat(`{},`, 5000) + `{}]`,
+		text:     `[` + strings.Repeat(`"x",`, 5000) + `1]`,
+		patterns: `"` + strings.Repeat("ab", 50_000) + `"`,
+	} {
 		err := s.Validate([]byte(value))
 		if err == nil || !strings.Contains(err.Error(), "too large to be checked") {
 			t.Errorf("got %v, want the check refused", err)
 		}
+	}
+	if err := enum.Validate([]byte(`["n1","n19999",7]`)); err != nil {
+		t.Errorf("got %v, want a few values of many to be checked", err)
 	}
 	loop := mustCompile(t, `{"$ref":"#"}`)
 	if err := loop.Validate([]byte(`1`)); err != nil {

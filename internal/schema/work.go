@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/kaptinlin/jsonschema"
@@ -10,8 +11,73 @@ import (
 // part of the value: subschemas that refer to each other can multiply it.
 const maxSteps = 1 << 18
 
+// What is as much work as one step.
+const (
+	valuesPerStep  = 4   // that are compared, or names that are looked up
+	textPerStep    = 256 // bytes of enumerated text, which an error repeats
+	matchedPerStep = 64  // bytes that a pattern is matched with
+)
+
 // work foresees how many steps the validator will take, without doing them.
-type work struct{ left int }
+type work struct {
+	left  int
+	enums map[*jsonschema.Schema]int // steps of comparing with enumerated values
+}
+
+// own counts what one subschema says of v itself.
+func (w *work) own(s *jsonschema.Schema, v any) bool {
+	w.left--
+	if len(s.Enum) > 0 {
+		steps, known := w.enums[s]
+		if !known {
+			values, text := size(s.Enum)
+			steps = values/valuesPerStep + text/textPerStep
+			if w.enums == nil {
+				w.enums = map[*jsonschema.Schema]int{}
+			}
+			w.enums[s] = steps
+		}
+		w.left -= steps
+	}
+	switch v := v.(type) {
+	case string:
+		if s.Pattern != nil {
+			w.left -= len(v) / matchedPerStep
+		}
+	case map[string]any:
+		names := len(s.Required)
+		if s.Properties != nil {
+			names += len(*s.Properties)
+		}
+		for name := range v {
+			names += len(s.DependentRequired[name])
+		}
+		w.left -= names / valuesPerStep
+	}
+	return w.left >= 0
+}
+
+// size counts the values of a list, with all inside, and the bytes of their text.
+func size(all []any) (values, text int) {
+	for _, v := range all {
+		values++
+		switch v := v.(type) {
+		case string:
+			text += len(v)
+		case json.Number:
+			text += len(v)
+		case []any:
+			n, inside := size(v)
+			values, text = values+n, text+inside
+		case map[string]any:
+			for name, member := range v {
+				n, inside := size([]any{member})
+				values, text = values+n, text+inside+len(name)
+			}
+		}
+	}
+	return values, text
+}
 
 // apply counts the application of s to v; same are the schemas that are being
 // applied to v already, which the validator does not apply again.
@@ -19,7 +85,7 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 	if s == nil {
 		return true
 	}
-	if w.left--; w.left < 0 {
+	if !w.own(s, v) {
 		return false
 	}
 	if slices.Contains(same, s) {

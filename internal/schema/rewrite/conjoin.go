@@ -108,30 +108,6 @@ func eachOf(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-func union(a, b []any) []any {
-	out := slices.Clone(a)
-	for _, v := range b {
-		if !has(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func intersection(a, b []any) []any {
-	var out []any
-	for _, v := range a {
-		if has(b, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func has(values []any, v any) bool {
-	return slices.ContainsFunc(values, func(w any) bool { return reflect.DeepEqual(v, w) })
-}
-
 // commonTypes lists the types that both lists allow: every integer is a number.
 func commonTypes(a, b []string) []string {
 	var out []string
@@ -217,72 +193,4 @@ func rest(s map[string]any) (v any, keyword string) {
 		}
 	}
 	return nil, ""
-}
-
-// disjoint reports whether no value can fit two of the alternatives.
-func (w *writer) disjoint(branches []any) bool {
-	for i, a := range branches {
-		for _, b := range branches[i+1:] {
-			if !w.apart(w.plain(a), w.plain(b)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// plain follows references.
-func (w *writer) plain(v any) map[string]any {
-	s := object(v)
-	for range 16 {
-		ref, ok := s["$ref"].(string)
-		if !ok {
-			return s
-		}
-		target, _ := w.resolve(ref)
-		s = object(target)
-	}
-	return nil
-}
-
-// apart reports whether no value fits both, as far as types, constants and
-// required properties with constants tell.
-func (w *writer) apart(a, b map[string]any) bool {
-	if typesA, typesB := types(a), types(b); len(typesA) > 0 && len(typesB) > 0 && len(commonTypes(typesA, typesB)) == 0 {
-		return true
-	}
-	valuesA, valuesB := constants(a), constants(b)
-	if valuesA != nil && valuesB != nil && len(intersection(valuesA, valuesB)) == 0 {
-		return true
-	}
-	if !slices.Equal(types(a), []string{"object"}) || !slices.Equal(types(b), []string{"object"}) {
-		return false
-	}
-	for _, name := range names(a["required"]) {
-		p, q := object(a["properties"])[name], object(b["properties"])[name]
-		if p == nil || q == nil {
-			if p != nil && b["additionalProperties"] == false {
-				return true
-			}
-			continue
-		}
-		if slices.Contains(names(b["required"]), name) && w.apart(w.plain(p), w.plain(q)) {
-			return true
-		}
-	}
-	for _, name := range names(b["required"]) {
-		if _, ok := object(a["properties"])[name]; !ok && a["additionalProperties"] == false {
-			return true
-		}
-	}
-	return false
-}
-
-// constants lists the values that a subschema allows, nil when it does not list
-// them.
-func constants(s map[string]any) []any {
-	if v, ok := s["const"]; ok {
-		return []any{v}
-	}
-	return list(s["enum"])
 }

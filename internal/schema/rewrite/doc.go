@@ -85,18 +85,38 @@ type Result struct {
 // maxNodes bounds the subschemas of a result: references can multiply them.
 const maxNodes = 10_000
 
+// maxSteps bounds the work of one result besides: the values and members that
+// are merged and written, and as many that are compared.
+const maxSteps = 1 << 20
+
+// steps is work that is still allowed.
+type steps int
+
+// spend takes steps from what is allowed. Where there are not enough, nothing is
+// left, and it returns false.
+func (s *steps) spend(n int) bool {
+	if n > int(*s) {
+		*s = 0
+		return false
+	}
+	*s -= steps(n)
+	return true
+}
+
 // writer makes one result.
 type writer struct {
-	target  Target
-	root    map[string]any // the original
-	left    int            // subschemas that are still allowed
-	changes []Change
+	target   Target
+	root     map[string]any // the original
+	left     int            // subschemas that are still allowed
+	writes   steps          // of merging and writing values
+	compares steps          // of telling alternatives apart
+	changes  []Change
 }
 
 // For rewrites a schema whose root is an object. It must have been compiled, so
 // that its keywords have the right shapes.
 func For(target Target, root map[string]any) Result {
-	w := &writer{target: target, root: root, left: maxNodes}
+	w := &writer{target: target, root: root, left: maxNodes, writes: maxSteps, compares: maxSteps}
 	switch target {
 	case Gemini, GoogleAI:
 		return Result{Root: w.gemini(), Changes: w.changes}

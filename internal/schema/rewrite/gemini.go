@@ -133,7 +133,7 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 			break
 		}
 		target, found := g.resolve(ref)
-		if !found || slices.Contains(r, ref) {
+		if !found || slices.Contains(r, ref) || !g.writes.spend(breadth(s)+breadth(object(target))) {
 			return nil, r, false
 		}
 		r = append(slices.Clone(r), ref)
@@ -149,7 +149,7 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		delete(rest, "allOf")
 		for i, p := range parts {
 			part, inner, ok := g.whole(object(p), join(at, "allOf", strconv.Itoa(i)), r)
-			if !ok {
+			if !ok || !g.writes.spend(breadth(rest)+breadth(part)) {
 				return nil, r, false
 			}
 			r = inner
@@ -159,6 +159,11 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		s = rest
 	}
 	return s, r, true
+}
+
+// breadth is what a subschema costs to be merged, in steps.
+func breadth(s map[string]any) int {
+	return 1 + len(s) + len(object(s["properties"])) + len(list(s["required"])) + len(list(s["enum"])) + len(list(s["allOf"]))
 }
 
 // both merges two subschemas that hold together, the second of which stands at.

@@ -136,9 +136,10 @@ func (g *geminiWriter) array(out, s map[string]any, at string, r route) {
 // of all their kinds.
 func (g *geminiWriter) tuple(out, s map[string]any, tuple []any, at string, r route) {
 	var kinds []any
+	seen := set{}
 	add := func(item any, path string) {
 		kind := g.schema(item, path, r)
-		if !has(kinds, kind) {
+		if seen.add(kind) {
 			kinds = append(kinds, kind)
 		}
 	}

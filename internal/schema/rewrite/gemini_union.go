@@ -53,11 +53,11 @@ func (g *geminiWriter) alternatives(parts []alternative, s, base map[string]any,
 	if len(parts) > 0 && !slices.ContainsFunc(parts, func(a alternative) bool { return !a.enumerates() }) {
 		var values []any
 		for _, a := range parts {
-			values = union(values, constants(a.s))
+			values = append(values, constants(a.s)...)
 		}
 		about := maps.Clone(s)
 		copyKeys(about, parts[0].s, "title", "description")
-		return g.enumeration(values, about, at)
+		return g.enumeration(union(values, nil), about, at)
 	}
 	if g.target == GoogleAI && len(parts) > 1 {
 		g.note(at, key, Narrower, "only the first alternative is offered")
@@ -85,7 +85,8 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
 		g.note(at, "const", Same, "the constant is written as an enumeration")
 	}
-	values := slices.DeleteFunc(slices.Clone(constants(s)), func(v any) bool { return !meets(v, s) })
+	said := demandsOn(s)
+	values := slices.DeleteFunc(slices.Clone(constants(s)), func(v any) bool { return !said.meet(v) })
 	if len(values) == 0 {
 		values = constants(s) // none will do
 	}
@@ -94,9 +95,13 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 
 // enumeration writes values as strings, which is what can be enumerated.
 func (g *geminiWriter) enumeration(values []any, s map[string]any, at string) map[string]any {
+	if !g.writes.spend(weight(values)) {
+		return g.asText(at, "the value", text(s["description"]), Wider)
+	}
 	out := map[string]any{"type": "string", "format": "enum"}
 	copyKeys(out, s, "title", "description")
 	var spelled []any
+	seen := set{}
 	odd, empty := false, false
 	for _, v := range values {
 		name, ok := v.(string)
@@ -110,7 +115,7 @@ func (g *geminiWriter) enumeration(values []any, s map[string]any, at string) ma
 			empty = true
 			continue
 		}
-		if !slices.Contains(spelled, any(name)) {
+		if seen.add(name) {
 			spelled = append(spelled, name)
 		}
 	}

@@ -7,31 +7,49 @@ import (
 	"unicode/utf8"
 )
 
-// meets reports whether an enumerated value meets what else its subschema says
-// of scalars.
-func meets(v any, s map[string]any) bool {
-	if all := types(s); len(all) > 0 && len(commonTypes([]string{typeOf(v)}, all)) == 0 {
+// scalars is what a subschema says of enumerated values besides.
+type scalars struct {
+	s       map[string]any
+	types   []string
+	enum    set            // nil: any
+	pattern *regexp.Regexp // nil: any
+}
+
+// demandsOn reads what a subschema says of the values that it enumerates.
+func demandsOn(s map[string]any) *scalars {
+	d := &scalars{s: s, types: types(s)}
+	if _, ok := s["const"]; ok && s["enum"] != nil {
+		d.enum = setOf(list(s["enum"]))
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		d.pattern, _ = regexp.Compile(pattern) // one of another language is left to validation
+	}
+	return d
+}
+
+// meet reports whether an enumerated value meets them.
+func (d *scalars) meet(v any) bool {
+	if len(d.types) > 0 && len(commonTypes([]string{typeOf(v)}, d.types)) == 0 {
 		return false
 	}
-	if values := list(s["enum"]); values != nil && !has(values, v) {
+	if d.enum != nil && !d.enum.has(v) {
 		return false
 	}
 	switch v := v.(type) {
 	case string:
 		length := big.NewRat(int64(utf8.RuneCountInString(v)), 1)
-		pattern, err := regexp.Compile(text(s["pattern"]))
-		return within(length, s["minLength"], s["maxLength"]) && (err != nil || pattern.MatchString(v))
+		return within(length, d.s["minLength"], d.s["maxLength"]) && (d.pattern == nil || d.pattern.MatchString(v))
 	case json.Number:
 		n, ok := new(big.Rat).SetString(string(v))
 		if !ok {
 			return true
 		}
 		for _, key := range []string{"exclusiveMinimum", "exclusiveMaximum"} {
-			if limit, ok := rational(s[key]); ok && limit.Cmp(n) == 0 {
+			if limit, ok := rational(d.s[key]); ok && limit.Cmp(n) == 0 {
 				return false
 			}
 		}
-		return within(n, s["minimum"], s["maximum"]) && within(n, s["exclusiveMinimum"], s["exclusiveMaximum"])
+		return within(n, d.s["minimum"], d.s["maximum"]) && within(n, d.s["exclusiveMinimum"], d.s["exclusiveMaximum"])
 	}
 	return true
 }

@@ -106,6 +106,75 @@ func TestForIsBounded(t *testing.T) {
 	}
 }
 
+// What a server writes to keep a rewrite busy, or to make it large, ends soon.
+func TestForOfHostileSchemas(t *testing.T) {
+	words := func(prefix string, n int) string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprintf(`"%s%d"`, prefix, i))
+		}
+		return "[" + strings.Join(out, ",") + "]"
+	}
+	repeat := func(n int, part func(i int) string) string {
+		var out []string
+		for i := range n {
+			out = append(out, part(i))
+		}
+		return strings.Join(out, ",")
+	}
+	const object = `{"type":"object","properties":{"v":%s},"$defs":{%s}}`
+	self := func(name string) string {
+		return fmt.Sprintf(`"%[1]s":{"type":"object","properties":{"x":{"$ref":"#/$defs/%[1]s"},"y":{"$ref":"#/$defs/%[1]s"}},"required":["x","y"],"additionalProperties":false}`, name)
+	}
+	for name, in := range map[string]string{
+		"alternatives that require themselves": fmt.Sprintf(object, `{"oneOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}`, self("a")+","+self("b")),
+		"alternatives of many values": fmt.Sprintf(object, `{"oneOf":[`+repeat(1000, func(i int) string {
+			return fmt.Sprintf(`{"type":"object","properties":{"k":{"enum":%s}},"required":["k"]}`, words(fmt.Sprint(i, "_"), 60))
+		})+`]}`, ""),
+		"alternatives of many required properties": fmt.Sprintf(object,
+			`{"oneOf":[{"type":"object","required":`+words("p", 40_000)+`},{"type":"object","required":`+words("p", 40_000)+`}]}`, ""),
+		"two long enumerations":           fmt.Sprintf(object, `{"allOf":[{"enum":`+words("p", 50_000)+`},{"enum":`+words("q", 50_000)+`}]}`, ""),
+		"a long enumeration":              fmt.Sprintf(object, `{"type":"string","pattern":"^p","enum":`+words("p", 80_000)+`}`, ""),
+		"many references to many values":  fmt.Sprintf(object, `{"type":"object","properties":{`+repeat(5000, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/e"}`, i) })+`}}`, `"e":{"enum":`+words("p", 50_000)+`}`),
+		"many alternatives of one value":  fmt.Sprintf(object, `{"oneOf":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"const":"p%d"}`, i) })+`]}`, ""),
+		"a tuple of many kinds":           fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
+		"many parts with many properties": fmt.Sprintf(object, `{"allOf":[`+repeat(4500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) })+`]}`, ""),
+	} {
+		for target := OpenAI; target <= GoogleAI; target++ {
+			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
+				s, err := schema.Compile([]byte(in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw, err := json.Marshal(For(target, s.Root().(map[string]any)).Root)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(raw) > 32<<20 {
+					t.Errorf("got %d bytes of %d", len(raw), len(in))
+				}
+			})
+		}
+	}
+}
+
+// Alternatives are told apart until that takes too long.
+func TestDisjoint(t *testing.T) {
+	branches := func(n int) []any {
+		var out []any
+		for i := range n {
+			out = append(out, map[string]any{"const": json.Number(fmt.Sprint(i))})
+		}
+		return out
+	}
+	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
+		w := &writer{compares: maxSteps}
+		if got := w.disjoint(branches(n)); got != want {
+			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
+		}
+	}
+}
+
 func TestAliases(t *testing.T) {
 	long := strings.Repeat("é", 50)
 	properties := map[string]any{"ok": nil, "a b": nil, "a/b": nil, "a_b": nil, "": nil, long: nil, strings.Repeat("x", 65): nil}

@@ -1,0 +1,173 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// events keeps what a toolset tells.
+type events struct {
+	mu  sync.Mutex
+	all []Event
+}
+
+func (e *events) hear(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// take returns what was told since it was last called. It must be called inside
+// a bubble, and waits until nothing goes on there.
+func (e *events) take() []Event {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.all
+	e.all = nil
+	return out
+}
+
+func wantEvents(t *testing.T, e *events, want ...Event) {
+	t.Helper()
+	if diff := cmp.Diff(e.take(), want, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("got (-) want (+) events:\n%s", diff)
+	}
+}
+
+// listener is a modern server that a test makes tell of changes. It declares
+// that it tells of its tools and prompts.
+type listener struct {
+	conn mcpclient.Conn
+	way  mcpclient.Transport
+
+	refuse, mute bool // subscriptions/listen: answers with an error, not at all
+	listless     bool // tools/list: answers with an error
+
+	mu     sync.Mutex
+	heard  []string          // methods, and the requests that were cancelled
+	listen []json.RawMessage // the ids of subscriptions
+	filter string            // of the last one
+	tools  []string
+}
+
+func newListener(t *testing.T, tools ...string) *listener {
+	way, conn := mcpclient.Pipe()
+	l := &listener{conn: conn, way: way, tools: tools}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			data, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			if err := l.answer(t, data); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	return l
+}
+
+func (l *listener) answer(t *testing.T, data []byte) error {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Notifications, RequestID json.RawMessage }
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.heard = append(l.heard, m.Method+string(m.Params.RequestID))
+	tools, listless := slices.Clone(l.tools), l.listless
+	l.mu.Unlock()
+	switch m.Method {
+	case "server/discover":
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}}}}`, m.ID)
+	case "tools/list":
+		if listless {
+			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, m.ID)
+		}
+		list, err := json.Marshal(definitionsOf(tools))
+		if err != nil {
+			return err
+		}
+		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":3600000,"tools":%s}}`, m.ID, list)
+	case "subscriptions/listen":
+		l.mu.Lock()
+		l.listen, l.filter = append(l.listen, m.ID), string(m.Params.Notifications)
+		refuse, mute := l.refuse, l.mute
+		l.mu.Unlock()
+		switch {
+		case refuse:
+			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not here"}}`, m.ID)
+		case !mute:
+			return l.agree(t)
+		}
+	}
+	return nil
+}
+
+func definitionsOf(names []string) []map[string]any {
+	list := []map[string]any{}
+	for _, name := range names {
+		list = append(list, map[string]any{"name": name, "inputSchema": map[string]any{"type": "object"}})
+	}
+	return list
+}
+
+func (l *listener) send(t *testing.T, format string, args ...any) error {
+	return l.conn.Send(t.Context(), fmt.Appendf(nil, format, args...))
+}
+
+// subscription is the id of the last one.
+func (l *listener) subscription() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listen[len(l.listen)-1]
+}
+
+func (l *listener) agree(t *testing.T) error {
+	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`, l.subscription())
+}
+
+// tell tells of a change of a list.
+func (l *listener) tell(t *testing.T, list string) {
+	t.Helper()
+	if err := l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()); err != nil {
+		t.Error(err)
+	}
+}
+
+// offer changes the tools, without telling.
+func (l *listener) offer(tools ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tools, l.listless = tools, false
+}
+
+// count returns how often a method was asked for.
+func (l *listener) count(method string) int {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, m := range l.heard {
+		if m == method {
+			n++
+		}
+	}
+	return n
+}

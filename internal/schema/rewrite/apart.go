@@ -1,0 +1,83 @@
+package rewrite
+
+import "slices"
+
+// maxApart bounds how deeply alternatives are compared: required properties can
+// refer back to where they stand.
+const maxApart = 16
+
+// disjoint reports whether no value can fit two of the alternatives. What would
+// take too long to be told counts as not disjoint.
+func (w *writer) disjoint(branches []any) bool {
+	for i, a := range branches {
+		for _, b := range branches[i+1:] {
+			if !w.apart(w.plain(a), w.plain(b), maxApart) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plain follows references.
+func (w *writer) plain(v any) map[string]any {
+	s := object(v)
+	for range 16 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		target, _ := w.resolve(ref)
+		s = object(target)
+	}
+	return nil
+}
+
+// apart reports whether no value fits both, as far as types, constants and
+// required properties with constants tell, down to a depth.
+func (w *writer) apart(a, b map[string]any, depth int) bool {
+	requiredA, requiredB := list(a["required"]), list(b["required"])
+	valuesA, valuesB := constants(a), constants(b)
+	if depth == 0 || !w.compares.spend(8+len(requiredA)+len(requiredB)) {
+		return false
+	}
+	typesA, typesB := types(a), types(b)
+	if len(typesA) > 0 && len(typesB) > 0 && w.compares.spend(len(typesA)*len(typesB)) && len(commonTypes(typesA, typesB)) == 0 {
+		return true
+	}
+	if valuesA != nil && valuesB != nil && w.compares.spend(weight(valuesA)+weight(valuesB)) && len(intersection(valuesA, valuesB)) == 0 {
+		return true
+	}
+	if !slices.Equal(typesA, []string{"object"}) || !slices.Equal(typesB, []string{"object"}) {
+		return false
+	}
+	propertiesA, propertiesB := object(a["properties"]), object(b["properties"])
+	alsoRequired := setOf(requiredB)
+	for _, name := range names(requiredA) {
+		p, q := propertiesA[name], propertiesB[name]
+		if p == nil || q == nil {
+			if p != nil && b["additionalProperties"] == false {
+				return true
+			}
+			continue
+		}
+		if alsoRequired.has(name) && w.apart(w.plain(p), w.plain(q), depth-1) {
+			return true
+		}
+	}
+	for _, name := range names(requiredB) {
+		if _, ok := propertiesA[name]; !ok && a["additionalProperties"] == false {
+			return true
+		}
+	}
+	return false
+}
+
+// constants lists the values that a subschema allows, nil when it does not list
+// them.
+func constants(s map[string]any) []any {
+	if v, ok := s["const"]; ok {
+		return []any{v}
+	}
+	return list(s["enum"])
+}
