@@ -116,6 +116,14 @@ func TestBenchPrints(t *testing.T) {
 	}
 }
 
+// TestCheckNeedsTargets: a check that held nothing against a target fails.
+func TestCheckNeedsTargets(t *testing.T) {
+	args := []string{"-check", "-run", "^pipe/small/legacy", "-clients", "floor-json", "-samples", "1", "-time", "1ms", "-ballast", "0"}
+	if err := bench(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), "no target") {
+		t.Errorf("got %v, want an error that no target applies", err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{"-clients nobody", "-run [", "-samples 0", "-time 0s", "-ballast -1", "more"} {
 		if _, err := parse(strings.Fields(args)); err == nil {

@@ -8,16 +8,17 @@
 // # Who is compared
 //
 // This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go
-// (mcp-go), and two floors: the least code that can do the exchange. Both floors
-// append their requests byte by byte and keep a map of calls that wait;
+// (mcp-go), and two floors: little more than the exchange itself takes. Both floors
+// append their requests byte by byte, and over streams keep a map of calls that
+// wait; over HTTP they use net/http as anybody would;
 // floor-scan walks over a response with a scanner of its own that validates
 // nothing, floor-json gives it to encoding/json once. A floor negotiates, bounds,
 // validates and repeats nothing, so a client cannot be expected to reach
 // floor-scan. Ratios are to floor-json.
 //
 // All talk to the same responder. It finds id and method as text, and answers
-// with bytes that were made before, the id spliced in. It allocates nothing for a
-// request. Every answer is checked by each client's caller (the length of the
+// with bytes that were made before, the id spliced in. Over streams it allocates
+// nothing for a request; over HTTP, net/http does, in the child process. Every answer is checked by each client's caller (the length of the
 // text, the number of tools), so that nobody is measured for failing.
 //
 // # Cells
@@ -39,17 +40,19 @@
 //     alive at once, at most.
 //   - legacy is 2025-11-25, modern is 2026-07-28.
 //
-// No client is asked to hold a standalone stream open. go-sdk is told so; the
-// floors and mcp-go open none by default. mcpclient always asks for one in the
-// legacy era, and the responder refuses it: that request is part of its connect.
+// No client holds a standalone stream open, or asks for one: go-sdk is told not to,
+// mcpclient does when somebody listens, and nobody does here, and the floors and
+// mcp-go do not by default.
 //
 // # What is counted
 //
 // The figure is CPU time per operation: user and system time of this process, by
-// getrusage, garbage collection included. Wall time would say more about the
+// getrusage. Most samples of the default length contain no garbage collection, with
+// that much live heap: -time 1s has them contain some. Wall time would say more about the
 // other processes of the machine. The time of child processes is not counted, so
 // with stdio and HTTP it is the client's alone, with what the kernel does on its
-// behalf. With pipe, the responder's share is in it, the same for all; connect
+// behalf. With pipe, the responder's share is in it, which is less
+// for a client whose requests come together: they are answered together. connect
 // over pipe also has the making of the pipes in it, and connect over stdio has
 // the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time there.
 //
@@ -74,5 +77,8 @@
 // # Targets
 //
 // After the tables stands what mcpclient is to reach, and whether it did: bounds
-// on its figures, and to be ahead of both peers in every cell.
+// on its figures, and to be ahead of both peers, or equal, in every cell. Two
+// tolerances are part of the bounds that are printed: two copies of a payload are
+// 2.3, as a buffer that grows has room, and of what is kept, 16 KiB more than a
+// peer mean nothing.
 package main

@@ -115,8 +115,14 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 		out = io.Discard
 	}
 	printSummary(out, results, s.clients)
-	if missed := printTargets(out, results); missed > 0 && s.check {
-		return fmt.Errorf("%d targets missed", missed)
+	checked, missed := printTargets(out, results)
+	switch {
+	case !s.check:
+		return nil
+	case checked == 0:
+		return errors.New("-check: no target applies to these cells and clients; measure ours in a cell that has one")
+	case missed > 0:
+		return fmt.Errorf("%d of %d targets missed", missed, checked)
 	}
 	return nil
 }

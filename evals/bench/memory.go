@@ -165,8 +165,9 @@ func weighKept(ctx context.Context, s *subject) (f figures, err error) {
 	return f, nil
 }
 
-// weighAlive finds out how much of a large result is alive at once: the most frequent collections, which stop the world, find alive during three calls,
-// beyond what was before them.
+// weighAlive finds out how much of a large result is alive at once: the most that
+// collections find during three calls, beyond what was alive before. The
+// collections are frequent and stop the world.
 func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
 	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {

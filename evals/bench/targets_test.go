@@ -19,14 +19,14 @@ func TestPrintTargets(t *testing.T) {
 		return result{"pipe/small/legacy", client, figures{Ratio: &ratio, Spread: new(0.04), CPU: &cpu, Allocs: &allocs}}
 	}
 	var out strings.Builder
-	missed := printTargets(&out, []result{
+	checked, missed := printTargets(&out, []result{
 		figured(baseline, 1, 1000, 14),
 		figured("ours", 1.2, 1200, 17),
 		figured("go-sdk", 1.1, 1100, 50),
 		figured("mcp-go", 5, 5000, 90),
 	})
-	if missed != 2 {
-		t.Errorf("got %d missed, want the allocations and the go-sdk's CPU time:\n%s", missed, &out)
+	if checked != 4 || missed != 2 {
+		t.Errorf("got %d checked and %d missed, want 4 and the allocations and the go-sdk's CPU time:\n%s", checked, missed, &out)
 	}
 	for _, want := range []string{
 		"cpu ratio                        1.20 ±4% ≤ 1.20       ok",

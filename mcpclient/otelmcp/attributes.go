@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -129,7 +128,6 @@ func idText(id json.RawMessage) string {
 type failure struct {
 	kind string // error.type
 	code string // of a JSON-RPC error
-	text string
 }
 
 func (f failure) attributes() []attribute.KeyValue {
@@ -141,6 +139,23 @@ func (f failure) attributes() []attribute.KeyValue {
 		out = append(out, keyStatusCode.String(f.code))
 	}
 	return out
+}
+
+// known are the codes of JSON-RPC errors that have a series of their own.
+var known = []int{
+	mcpclient.CodeParseError, mcpclient.CodeInvalidRequest, mcpclient.CodeMethodNotFound,
+	mcpclient.CodeInvalidParams, mcpclient.CodeInternalError, mcpclient.CodeResourceNotFound,
+	mcpclient.CodeHeaderMismatch, mcpclient.CodeMissingCapability, mcpclient.CodeUnsupportedRevision,
+	mcpclient.CodeURLElicitationNeeded,
+}
+
+// measured is the failure as metrics have it: of the codes, which are as many as
+// a server likes, the known ones.
+func (f failure) measured() failure {
+	if code, err := strconv.Atoi(f.code); err == nil && !slices.Contains(known, code) {
+		return failure{kind: "_OTHER"}
+	}
+	return f
 }
 
 // kinds are the errors that have a name of their own, the most telling first.
@@ -174,17 +189,17 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	}
 	if rpc := rpcErrorOf(err); rpc != nil {
 		code := strconv.Itoa(rpc.Code)
-		return failure{kind: code, code: code, text: cut(rpc.Message)}
+		return failure{kind: code, code: code}
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
-			return failure{kind: k.kind, text: err.Error()}
+			return failure{kind: k.kind}
 		}
 	}
 	if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
-		return failure{kind: strconv.Itoa(status.Status), text: err.Error()}
+		return failure{kind: strconv.Itoa(status.Status)}
 	}
-	return failure{kind: "_OTHER", text: err.Error()}
+	return failure{kind: "_OTHER"}
 }
 
 // rpcErrorOf is the error that the server sent or is sent, nil for another one.
@@ -195,15 +210,6 @@ func rpcErrorOf(err error) *mcpclient.RPCError {
 	}
 	rpc, _ := errors.AsType[*mcpclient.RPCError](err)
 	return rpc
-}
-
-// cut bounds the text of a server.
-func cut(text string) string {
-	const most = 1 << 10
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // sessionFailure classifies why a session ended.

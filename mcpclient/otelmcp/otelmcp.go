@@ -17,10 +17,13 @@
 // context and baggage travel in _meta, both ways: the server's spans become
 // children of ours, and ours of the server's.
 //
-// Arguments, results and the texts of messages are never recorded. error.type is
-// one of:
+// Arguments, results and the texts of messages are never recorded, and neither
+// are those of errors: the status of a span has no description. error.type is one
+// of:
 //
-//   - the code of a JSON-RPC error, which rpc.response.status_code has too
+//   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code
+//     that is none of package mcpclient's is in spans only: metrics have _OTHER
+//     instead, so that a server cannot make series without end
 //   - tool_error: the tool ran and failed
 //   - the status of an HTTP response
 //   - canceled, timeout: the context of the call ended
@@ -186,8 +189,8 @@ func (o *operation) ended(raw json.RawMessage, err error) {
 
 // end records the request.
 func (o *operation) end(ctx context.Context) {
-	o.attributes = append(o.attributes, o.failure.attributes()...)
 	o.span.SetAttributes(o.attributes...)
+	o.span.SetAttributes(o.failure.attributes()...)
 	if uri, ok := resource(o.request); ok { // too many to measure each
 		o.span.SetAttributes(uri)
 	}
@@ -195,10 +198,11 @@ func (o *operation) end(ctx context.Context) {
 		o.span.SetAttributes(keySessionID.String(id))
 	}
 	if o.failure.kind != "" {
-		o.span.SetStatus(codes.Error, o.failure.text)
+		o.span.SetStatus(codes.Error, "") // a description would quote the server
 	}
 	o.span.End()
-	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(o.attributes...)))
+	measured := append(o.attributes, o.failure.measured().attributes()...)
+	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(measured...)))
 }
 
 // sessions measures the sessions of one client, one after the other. In the modern
@@ -215,25 +219,28 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 	if r.Method != "initialize" && r.Method != "server/discover" {
 		return
 	}
+	now := time.Now()
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.began
+	if before.IsZero() || r.Method == "initialize" {
+		s.began = now
+	}
+	s.mu.Unlock()
 	switch {
-	case s.began.IsZero():
+	case before.IsZero():
 		ctx := context.WithoutCancel(ctx)
 		r.Client.AfterEnd(func(err error) {
 			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.record(ctx, r.Client, sessionFailure(err))
+			began := s.began
+			s.mu.Unlock()
+			s.record(ctx, r.Client, time.Since(began), sessionFailure(err))
 		})
-	case r.Method == "server/discover":
-		return // a sign of life
-	default: // the server had forgotten the one before
-		s.record(ctx, r.Client, failure{kind: "session_lost"})
+	case r.Method == "initialize": // the server had forgotten the one before
+		s.record(ctx, r.Client, now.Sub(before), failure{kind: "session_lost"})
 	}
-	s.began = time.Now()
 }
 
-func (s *sessions) record(ctx context.Context, c *mcpclient.Client, f failure) {
+func (s *sessions) record(ctx context.Context, c *mcpclient.Client, lasted time.Duration, f failure) {
 	attributes := append(connection(c), f.attributes()...)
-	s.telemetry.sessions.Record(ctx, time.Since(s.began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))
+	s.telemetry.sessions.Record(ctx, lasted.Seconds(), metric.WithAttributeSet(attribute.NewSet(attributes...)))
 }
