@@ -71,6 +71,9 @@ type eraBox struct{ era }
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
 	offers, err := o.offered()
+	if t == nil {
+		err = errors.Join(err, errors.New("no transport (nil): a server that is disabled in a config has none"))
+	}
 	if err := errors.Join(o.check(), err); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

@@ -493,3 +493,33 @@ func TestAfterEnd(t *testing.T) {
 		})
 	}
 }
+
+// A legacy server that does not know server/discover and says nothing to it, and
+// then refuses initialize, has refused.
+func TestConnectRefusedAfterSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+		go p.read()
+		go func() {
+			for m := range p.inbox {
+				if m.Method == "initialize" {
+					p.send(`{"id":%s,"error":{"code":-32000,"message":"API_KEY is missing"}}`, m.ID)
+				}
+			}
+		}()
+		start := time.Now()
+		_, err := mcpclient.Connect(t.Context(), transport, nil)
+		if err == nil || !strings.Contains(err.Error(), "API_KEY is missing") {
+			t.Errorf("got %v, want the refusal", err)
+		}
+		within(t, "Connect", start, 11*time.Second)
+		_ = conn.Close()
+	})
+}
+
+func TestConnectWithoutTransport(t *testing.T) {
+	if _, err := mcpclient.Connect(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "no transport") {
+		t.Errorf("got %v, want an error that there is no transport", err)
+	}
+}

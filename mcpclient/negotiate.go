@@ -114,7 +114,9 @@ func (c *Client) identify(ctx context.Context) error {
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
 		// A modern server that was slow to start does not take initialize, and is up.
-		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(ctx, e) == nil {
+		again, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+		defer cancel()
+		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(again, e) == nil {
 			return nil
 		}
 	}

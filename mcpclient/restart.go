@@ -23,7 +23,8 @@ import (
 // log level and the resources that are watched are told again, what was cached is
 // forgotten, and subscriptions get [Stale].
 //
-// When all attempts are used up the client has ended: [Client.Err] says why.
+// When all attempts are used up the client has ended: [Client.Err] says why. The
+// first connection is not tried again: Connect fails.
 type Restart struct {
 	// Attempts bounds the attempts in a row. One counts until a connection has
 	// held for Reset, also when it succeeds: a server that dies after each start

@@ -167,9 +167,12 @@ var kinds = []struct {
 	{context.Canceled, "canceled"},
 	{mcpclient.ErrRejected, "rejected"},
 	{mcpclient.ErrSessionLost, "session_lost"},
+	{mcpclient.ErrConnectionLost, "connection_lost"},
 	{mcpclient.ErrClosed, "connection_closed"},
 	{mcpclient.ErrMessageTooLarge, "message_too_large"},
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
+	{mcpclient.ErrTooManyPages, "too_many_pages"},
+	{mcpclient.ErrPutOff, "put_off"},
 	{mcpclient.ErrInvalidResult, "invalid_result"},
 }
 

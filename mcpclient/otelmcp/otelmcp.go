@@ -27,8 +27,8 @@
 //   - tool_error: the tool ran and failed
 //   - the status of an HTTP response
 //   - canceled, timeout: the context of the call ended
-//   - connection_closed, session_lost, rejected, invalid_result,
-//     message_too_large, too_many_rounds: as the errors of package mcpclient
+//   - connection_closed, connection_lost, session_lost, rejected, put_off, invalid_result,
+//     message_too_large, too_many_rounds, too_many_pages: as the errors of package mcpclient
 //   - panic
 //   - _OTHER
 package otelmcp
