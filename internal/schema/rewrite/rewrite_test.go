@@ -140,12 +140,12 @@ func TestForOfHostileSchemas(t *testing.T) {
 		"a tuple of many kinds":           fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
 		"many parts with many properties": fmt.Sprintf(object, `{"allOf":[`+repeat(4500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) })+`]}`, ""),
 	} {
+		s, err := schema.Compile([]byte(in))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		for target := OpenAI; target <= GoogleAI; target++ {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
-				s, err := schema.Compile([]byte(in))
-				if err != nil {
-					t.Fatal(err)
-				}
 				raw, err := json.Marshal(For(target, s.Root().(map[string]any)).Root)
 				if err != nil {
 					t.Fatal(err)
