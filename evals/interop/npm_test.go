@@ -177,10 +177,12 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	if n == 0 {
 		t.Error("no resources")
 	}
+	templates := 0
 	for template, err := range c.ResourceTemplates(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		templates++
 		uri, err := template.Expand(map[string]string{"resourceId": "1"})
 		if err != nil {
 			t.Fatal(err)
@@ -188,6 +190,9 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		if res, err := c.ReadResource(ctx, uri); err != nil || len(res.Contents) != 1 {
 			t.Errorf("read %s: got %+v, %v", uri, res, err)
 		}
+	}
+	if templates == 0 {
+		t.Error("no resource templates")
 	}
 	prompts := 0
 	for p, err := range c.Prompts(ctx) {
