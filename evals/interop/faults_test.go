@@ -28,10 +28,21 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "faulty":
 		os.Exit(serveFaulty())
+	case "go-sdk":
+		os.Exit(serveGo())
 	case "mcp-go":
 		os.Exit(serveMark())
 	}
 	os.Exit(m.Run())
+}
+
+// roleCommand runs this program as a child process in a role of TestMain.
+func roleCommand(t *testing.T, role string) *mcpclient.Command {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &mcpclient.Command{Path: program, Env: []string{roleVariable + "=" + role}}
 }
 
 // serveFaulty is goServer over stdio with tools that break it.
@@ -59,13 +70,9 @@ func serveFaulty() int {
 
 // faulty starts serveFaulty as a child process and connects to it.
 func faulty(t *testing.T, opts *mcpclient.Options) *mcpclient.Client {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.Command{
-		Path: program, Env: []string{roleVariable + "=faulty"}, MaxMessage: 4 << 20,
-	}, opts)
+	command := roleCommand(t, "faulty")
+	command.MaxMessage = 4 << 20
+	c, err := mcpclient.Connect(t.Context(), command, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

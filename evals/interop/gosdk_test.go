@@ -19,7 +19,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-var goSDK = peer{name: "go-sdk"}
+// goStateless does not end the calls of a client that closes their streams.
+var (
+	goSDK       = peer{name: "go-sdk"}
+	goStateless = peer{name: "go-sdk", deaf: true}
+)
 
 // goServer makes a server with the official Go SDK that uses everything the
 // scenario needs. A page of its lists has three items.
@@ -46,12 +50,13 @@ func goServer(stop context.Context) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("out of paper")
 	})
+	events := make(waits, 8)
 	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		select {
-		case <-ctx.Done():
-		case <-stop.Done():
-		}
-		return nil, nil, errors.New("gave up waiting")
+		return nil, nil, events.wait(ctx, stop)
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "heard"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		text, err := events.next(ctx, stop)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, err
 	})
 	s.AddResource(&mcp.Resource{URI: notes, Name: "notes", MIMEType: "text/plain"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}}, nil
@@ -65,6 +70,40 @@ func goServer(stop context.Context) *mcp.Server {
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text}}}, nil
 	})
 	return s
+}
+
+// waits are what became of the calls of the tool that waits, for another tool to
+// tell. What nobody asks for is dropped.
+type waits chan string
+
+func (w waits) add(event string) {
+	select {
+	case w <- event:
+	default:
+	}
+}
+
+// wait waits until the call is cancelled, or the server stops.
+func (w waits) wait(ctx, stop context.Context) error {
+	w.add("waiting")
+	select {
+	case <-ctx.Done():
+		w.add("cancelled")
+	case <-stop.Done():
+	}
+	return errors.New("gave up waiting")
+}
+
+// next waits for the next event.
+func (w waits) next(ctx, stop context.Context) (string, error) {
+	select {
+	case event := <-w:
+		return event, nil
+	case <-stop.Done():
+		return "", stop.Err()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 func addFiller(s *mcp.Server, i int) {
@@ -167,25 +206,36 @@ func goPipe(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
+// serveGo is goServer over stdio.
+func serveGo() int {
+	if err := goServer(context.Background()).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return 1
+	}
+	return 0
+}
+
 // TestGoSDK has the server of the official Go SDK as its peer. Over HTTP that
 // server speaks the modern era only when it is stateless.
 func TestGoSDK(t *testing.T) {
 	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
 	t.Run("probed", func(t *testing.T) {
 		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), "", mcpclient.Revision20260728) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), "", mcpclient.Revision20260728) })
 		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), "", mcpclient.Revision20251125) })
-		t.Run("http stateless", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, stateless), "", mcpclient.Revision20260728) })
+		t.Run("http stateless", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), "", mcpclient.Revision20260728) })
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
 		const revision = mcpclient.Revision20260728
 		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
-		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, stateless), revision, revision) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), revision, revision) })
+		t.Run("http", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), revision, revision) })
 	})
 	for _, revision := range []string{
 		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
+			t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), revision, revision) })
 			t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), revision, revision) })
 		})
 	}

@@ -3,8 +3,8 @@ package interop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -43,12 +43,13 @@ func markServer(stop context.Context) *server.MCPServer {
 	s.AddTool(mcp.NewTool("fail"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultError("out of paper"), nil
 	})
+	events := make(waits, 8)
 	s.AddTool(mcp.NewTool("wait"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		select {
-		case <-ctx.Done():
-		case <-stop.Done():
-		}
-		return nil, errors.New("gave up waiting")
+		return nil, events.wait(ctx, stop)
+	})
+	s.AddTool(mcp.NewTool("heard"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		text, err := events.next(ctx, stop)
+		return mcp.NewToolResultText(text), err
 	})
 	addMarkTexts(s)
 	return s
@@ -128,6 +129,11 @@ func markCount(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResul
 		if err != nil {
 			return nil, err
 		}
+	}
+	// The result would overtake all notices that are still queued, of which nobody
+	// is told then.
+	for queue := server.ClientSessionFromContext(ctx).NotificationChannel(); len(queue) > 0 && ctx.Err() == nil; {
+		runtime.Gosched()
 	}
 	return mcp.NewToolResultText("counted"), nil
 }

@@ -3,7 +3,6 @@ package interop
 import (
 	"context"
 	"log/slog"
-	"os"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,22 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// serveMark is markServer over stdio.
+// serveMark is markServer over stdio. It needs a process of its own: the session of
+// that server over stdio is a global variable.
 func serveMark() int {
 	if err := server.ServeStdio(markServer(context.Background())); err != nil {
 		return 1
 	}
 	return 0
-}
-
-// markCommand runs serveMark as a child process. It has to be one: the server's
-// session over stdio is a global variable.
-func markCommand(t *testing.T) mcpclient.Transport {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &mcpclient.Command{Path: program, Env: []string{roleVariable + "=mcp-go"}}
 }
 
 // markHTTP serves markServer over Streamable HTTP. Without a store of events that
@@ -47,18 +37,19 @@ func markSSE(t *testing.T) (url string) {
 }
 
 // TestMCPGo has the server of mcp-go as its peer. It lets notices of progress
-// race with each other and with the result. In the modern era it tells of no resource, and over stdio its
-// notices lack the id of the subscription, so that nobody can be told of them.
-// Over HTTP+SSE it cannot ask.
+// race with each other and with the result. In the modern era it tells of no
+// resource, and over stdio its notices lack the id of the subscription, so that
+// nobody can be told of them: there it is only shown that it agrees to tell. Over
+// HTTP+SSE it cannot ask.
 func TestMCPGo(t *testing.T) {
 	legacy := peer{name: "mcp-go", looseProgress: true}
 	modern, modernStdio, sse := legacy, legacy, legacy
 	modern.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated}
 	modernStdio.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated, mcpclient.ToolsChanged}
-	sse.oneWay = true
+	sse.oneWay, sse.deaf = true, true
 	handshakes := server.WithStreamableHTTPProtocolVersions(mcp.LegacyProtocolVersions()...)
 	t.Run("probed", func(t *testing.T) {
-		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, markCommand(t), "", mcpclient.Revision20260728) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), "", mcpclient.Revision20260728) })
 		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), "", mcpclient.Revision20260728) })
 		t.Run("http of the legacy era", func(t *testing.T) {
 			scenario(t, legacy, markHTTP(t, handshakes), "", mcpclient.Revision20251125)
@@ -67,14 +58,14 @@ func TestMCPGo(t *testing.T) {
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
 		const revision = mcpclient.Revision20260728
-		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, markCommand(t), revision, revision) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), revision, revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), revision, revision) })
 	})
 	for _, revision := range []string{
 		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) {
-			t.Run("stdio", func(t *testing.T) { scenario(t, legacy, markCommand(t), revision, revision) })
+			t.Run("stdio", func(t *testing.T) { scenario(t, legacy, roleCommand(t, "mcp-go"), revision, revision) })
 			t.Run("http", func(t *testing.T) { scenario(t, legacy, markHTTP(t), revision, revision) })
 			t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.SSE{URL: markSSE(t)}, revision, revision) })
 		})

@@ -1,8 +1,10 @@
 package interop
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -34,34 +36,52 @@ func TestServerEverything(t *testing.T) {
 	})
 }
 
-// everythingAt starts the server on a port of its own and waits for it.
+// everythingAt starts the server on a free port and waits until it says that it
+// listens. Another program may have taken the port by then: it tries three.
 func everythingAt(t *testing.T, set *npmtest.Set, transport, path string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.CommandContext(t.Context(), set.Node(), set.Module(everythingProgram), transport)
-	cmd.Env = append(os.Environ(), "PORT="+port)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // killed by then: t.Context has ended
-	url := "http://" + addr + path
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		conn, err := net.Dial("tcp", addr)
+	var said string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := l.Addr().String()
+		_ = l.Close()
+		_, port, _ := net.SplitHostPort(addr)
+		ctx, cancel := context.WithCancel(t.Context())
+		cmd := exec.CommandContext(ctx, set.Node(), set.Module(everythingProgram), transport)
+		cmd.Env = append(os.Environ(), "PORT="+port)
+		errs, err := cmd.StderrPipe()
 		if err == nil {
-			_ = conn.Close()
-			return url
+			err = cmd.Start()
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the server did not start: %v", err)
+		if err != nil {
+			cancel()
+			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond) // a process that starts has no other sign
+		slow := time.AfterFunc(20*time.Second, cancel)
+		lines := bufio.NewScanner(errs)
+		for said = ""; lines.Scan(); {
+			said += lines.Text() + "\n"
+			if strings.HasSuffix(lines.Text(), " on port "+port) && slow.Stop() {
+				drained := make(chan struct{})
+				go func() {
+					defer close(drained)
+					_, _ = io.Copy(io.Discard, errs)
+				}()
+				t.Cleanup(func() {
+					cancel()
+					<-drained
+					_ = cmd.Wait() // it was killed
+				})
+				return "http://" + addr + path
+			}
+		}
+		cancel()
+		said += fmt.Sprint(cmd.Wait())
 	}
+	t.Fatalf("the server did not start:\n%s", said)
+	return ""
 }
 
 func everything(t *testing.T, transport mcpclient.Transport) {
@@ -177,10 +197,12 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	if n == 0 {
 		t.Error("no resources")
 	}
+	templates := 0
 	for template, err := range c.ResourceTemplates(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		templates++
 		uri, err := template.Expand(map[string]string{"resourceId": "1"})
 		if err != nil {
 			t.Fatal(err)
@@ -188,6 +210,9 @@ func everythingReads(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		if res, err := c.ReadResource(ctx, uri); err != nil || len(res.Contents) != 1 {
 			t.Errorf("read %s: got %+v, %v", uri, res, err)
 		}
+	}
+	if templates == 0 {
+		t.Error("no resource templates")
 	}
 	prompts := 0
 	for p, err := range c.Prompts(ctx) {

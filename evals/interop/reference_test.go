@@ -93,7 +93,10 @@ func TestFilesystem(t *testing.T) {
 		Roots: []mcpclient.Root{{URI: root, Name: "work"}},
 	})
 	var allowed content
-	for !strings.Contains(allowed.Content, inside) { // it asks after the handshake
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(allowed.Content, inside); { // it asks after the handshake
+		if time.Now().After(deadline) {
+			t.Fatalf("got the directories %q, want %s after 30 s", allowed.Content, inside)
+		}
 		r.must(t, "list_allowed_directories", nil, &allowed)
 	}
 	file := filepath.Join(inside, "notes.txt")

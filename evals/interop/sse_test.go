@@ -24,11 +24,12 @@ func goSSE(t *testing.T) string {
 // TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP transport
 // as its peer, asked for directly and found by falling back.
 func TestGoSDKOverSSE(t *testing.T) {
+	p := peer{name: "go-sdk", deaf: true}
 	t.Run("direct", func(t *testing.T) {
-		scenario(t, goSDK, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
+		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
 	})
 	t.Run("fallback", func(t *testing.T) {
-		scenario(t, goSDK, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
+		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
 	})
 }
 

@@ -24,7 +24,20 @@ async function count(ctx) {
   return text('counted');
 }
 
-const wait = (ctx) => new Promise((resolve) => ctx.mcpReq.signal.addEventListener('abort', () => resolve(text('gave up waiting'))));
+// What became of the calls of the tool that waits, for another tool to tell.
+const events = [];
+let wake = () => {};
+const happened = (event) => { events.push(event); wake(); };
+
+const wait = (ctx) => new Promise((resolve) => {
+  ctx.mcpReq.signal.addEventListener('abort', () => { happened('cancelled'); resolve(text('gave up waiting')); });
+  happened('waiting');
+});
+
+async function heard() {
+  while (events.length === 0) await new Promise((resolve) => { wake = resolve; });
+  return text(events.shift());
+}
 
 // make returns a server that announces changes with announce, or by itself.
 const make = (announce) => () => {
@@ -50,6 +63,7 @@ const make = (announce) => () => {
   server.registerTool('count', {}, count);
   server.registerTool('fail', {}, () => { throw new Error('out of paper'); });
   server.registerTool('wait', {}, wait);
+  server.registerTool('heard', {}, heard);
   server.registerTool('change', {}, async () => {
     if (announce) {
       announce().toolsChanged();
