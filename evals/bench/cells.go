@@ -70,10 +70,9 @@ func cells() (all []cell) {
 
 // callTool calls a tool and looks at what came.
 func callTool(tool string) func(context.Context, *subject) error {
-	want := textLength[tool]
 	return func(ctx context.Context, s *subject) error {
 		text, err := s.call(ctx, tool)
-		if err == nil && len(text) != want {
+		if want := textLength[tool]; err == nil && len(text) != want {
 			err = fmt.Errorf("a text of %d bytes, want %d", len(text), want)
 		}
 		return err

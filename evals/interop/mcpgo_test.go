@@ -46,7 +46,7 @@ func TestMCPGo(t *testing.T) {
 	modern, modernStdio, sse := legacy, legacy, legacy
 	modern.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated}
 	modernStdio.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated, mcpclient.ToolsChanged}
-	sse.oneWay, sse.deaf = true, true
+	sse.oneWay = true
 	handshakes := server.WithStreamableHTTPProtocolVersions(mcp.LegacyProtocolVersions()...)
 	t.Run("probed", func(t *testing.T) {
 		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), "", mcpclient.Revision20260728) })

@@ -24,9 +24,7 @@ type peer struct {
 	// oneWay: it cannot ask the client anything.
 	oneWay bool
 
-	// deaf: it does not tell a tool that its call was cancelled, or is not told
-	// by the client, which is so over HTTP+SSE while the POST of the call is
-	// unanswered.
+	// deaf: it does not tell a tool that its call was cancelled.
 	deaf bool
 
 	// silent are the changes that it agrees to tell of, and does not, or not

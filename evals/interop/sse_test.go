@@ -24,7 +24,7 @@ func goSSE(t *testing.T) string {
 // TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP transport
 // as its peer, asked for directly and found by falling back.
 func TestGoSDKOverSSE(t *testing.T) {
-	p := peer{name: "go-sdk", deaf: true}
+	p := peer{name: "go-sdk"}
 	t.Run("direct", func(t *testing.T) {
 		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
 	})
