@@ -67,7 +67,7 @@ type eraBox struct{ era }
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only. Connect returns within half
 // a second of its end: a process that was started in vain and does not end by
-// itself is stopped meanwhile and afterwards.
+// itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	o := opts.withDefaults()
 	offers, err := o.offered()

@@ -94,7 +94,7 @@ func (c *Client) shut() (err error) {
 }
 
 // discard ends what a Connect that fails has begun. It returns soon after ctx
-// has ended, though a process that must be stopped may take longer.
+// has ended: a process that has not ended by then is killed.
 func (c *Client) discard(ctx context.Context) {
 	ended := make(chan struct{})
 	go func() {
@@ -106,7 +106,13 @@ func (c *Client) discard(ctx context.Context) {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		waitFor(ended, connectGrace)
+		if waitFor(ended, connectGrace/2) {
+			return
+		}
+		if l := c.link.Load(); l != nil {
+			l.kill()
+		}
+		waitFor(ended, connectGrace/2)
 	}
 }
 

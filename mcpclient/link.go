@@ -87,6 +87,13 @@ func (l *link) hooked() bool {
 	return true
 }
 
+// kill has the end of the connection take no more time.
+func (l *link) kill() {
+	if s, ok := l.conn.(*stream); ok && s.kill != nil {
+		s.kill()
+	}
+}
+
 // dead says why the connection ended by itself, nil while it has not.
 func (l *link) dead() error {
 	l.mu.Lock()

@@ -85,6 +85,7 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	s.cause = func(op string, _ error) error { return processError(t.Path, p, op) }
 	s.halt = p.End
 	s.hangUp = func() error { return p.Stop(context.Background()) }
+	s.kill = p.Kill
 	return s, nil
 }
 

@@ -282,7 +282,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, said)
 	}()
-	const step = time.Second
+	const step = time.Hour
 	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
@@ -290,9 +290,6 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	server := <-pid
 	if server == 0 {
 		t.Fatal("the server did not say who it is")
-	}
-	if runtime.GOOS != "windows" && !running(server) {
-		t.Errorf("Connect waited for the end of the process, which takes %v", 2*step)
 	}
 	expectNoGoroutines(t)
 	if running(server) {

@@ -30,6 +30,7 @@ type stream struct {
 	cause  func(op string, err error) error // what an error of reading or writing means
 	halt   func()                           // makes a Read that blocks return
 	hangUp func() error                     // ends what the stream runs over, and makes a Write return
+	kill   func()                           // has hangUp take no time, if it may take some; nil otherwise
 
 	closing  sync.Once
 	closeErr error

@@ -176,7 +176,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	select {
 	case <-p.stopped:
 	case <-ctx.Done():
-		p.rush.Do(func() { close(p.hurry) })
+		p.Kill()
 		<-p.stopped
 	}
 	if p.stopErr == nil {
@@ -188,6 +188,12 @@ func (p *Process) Stop(ctx context.Context) error {
 		p.wg.Wait()
 	}
 	return p.stopErr
+}
+
+// Kill has Stop go straight to SIGKILL, and waits for nothing.
+func (p *Process) Kill() {
+	p.rush.Do(func() { close(p.hurry) })
+	p.End()
 }
 
 // wait reaps the process, and then has the rest of its group ended.
