@@ -28,7 +28,6 @@ func (e *modernEra) taskRequest(r *request, _ time.Duration) *request { return r
 
 // modernTask is a task with what it needs or has come to.
 type modernTask struct {
-	ResultType string `json:"resultType"`
 	taskFacts
 	TTL    *float64        `json:"ttlMs"`
 	Poll   *float64        `json:"pollIntervalMs"`

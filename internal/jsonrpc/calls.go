@@ -12,7 +12,7 @@ type Calls struct {
 	mu     sync.Mutex
 	last   int64
 	single *Call           // one that waits; where calls follow one another there are no more
-	others map[int64]*Call // nil when there are none
+	others map[int64]*Call // nil until there were some
 	err    error           // set once the table is closed
 }
 

@@ -24,9 +24,6 @@ type Message struct {
 // IsRequest reports whether m asks for a response.
 func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
-// IsNotification reports whether m asks for nothing.
-func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
-
 // IsResponse reports whether m answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
