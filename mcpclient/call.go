@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -29,9 +28,9 @@ type request struct {
 
 	heard func() // called when the response says something, over HTTP
 
-	header    http.Header // that repeats arguments of a tool call
-	corrected bool        // header was made anew after the server had refused it
-	reborn    bool        // it was sent again in a new session
+	header    fields // that repeat arguments of a tool call
+	corrected bool   // header was made anew after the server had refused it
+	reborn    bool   // it was sent again in a new session
 }
 
 // inFlight is a request that awaits its response, and the value of its call.

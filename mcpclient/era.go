@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -53,7 +52,7 @@ type era interface {
 
 	// header makes the HTTP header of a request, or of a message that has no
 	// response when r is nil.
-	header(r *request) http.Header
+	header(r *request) fields
 
 	// settle looks at a result. again is nil when the call is done; otherwise it
 	// is the request to go on with, which has the answers to what the server

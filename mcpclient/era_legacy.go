@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -15,6 +14,7 @@ import (
 type legacyEra struct {
 	revision string // the one we ask for, then the negotiated one
 	settled  bool   // the handshake is done
+	version  fields // the revision, in headers after the handshake
 }
 
 type initializeResult struct {
@@ -44,7 +44,11 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if !isLegacy(result.ProtocolVersion) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{result.ProtocolVersion}})
 	}
-	c.era.Store(&eraBox{&legacyEra{revision: result.ProtocolVersion, settled: true}})
+	c.era.Store(&eraBox{&legacyEra{
+		revision: result.ProtocolVersion,
+		settled:  true,
+		version:  fields{{"Mcp-Protocol-Version", []string{result.ProtocolVersion}}},
+	}})
 	server := &Server{
 		Revision:     result.ProtocolVersion,
 		Info:         result.ServerInfo,
@@ -98,12 +102,12 @@ func (e *legacyEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.round)
 }
 
-func (e *legacyEra) header(r *request) http.Header {
+func (e *legacyEra) header(r *request) fields {
 	first := r != nil && r.method == "initialize"
 	if !e.settled || first || e.revision < Revision20250618 {
 		return nil
 	}
-	return http.Header{"Mcp-Protocol-Version": {e.revision}}
+	return e.version
 }
 
 func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) (*request, error) {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +19,7 @@ import (
 // input_required instead of asking by a request of its own.
 type modernEra struct {
 	revision string
-	versions []string      // revision, as the value of a header
+	version  field         // of every header: the revision
 	meta     []byte        // the constant entries of _meta, each with a comma after it
 	taskMeta func() []byte // the same, for requests whose result may be a task
 }
@@ -29,7 +27,7 @@ type modernEra struct {
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	e := &modernEra{revision: revision, versions: []string{revision}}
+	e := &modernEra{revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
 	meta, err := e.constantMeta(c)
 	if err != nil {
 		return nil, err
@@ -119,17 +117,16 @@ func (e *modernEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.meta)
 }
 
-func (e *modernEra) header(r *request) http.Header {
-	h := http.Header{"Mcp-Protocol-Version": e.versions}
+func (e *modernEra) header(r *request) fields {
 	if r == nil {
-		return h
+		return fields{e.version}
 	}
-	h["Mcp-Method"] = []string{r.method}
+	words := []string{r.method, headerValue(r.target)}
+	h := append(make(fields, 0, 3+len(r.header)), e.version, field{"Mcp-Method", words[:1:1]})
 	if targetMember(r.method) != "" {
-		h["Mcp-Name"] = []string{headerValue(r.target)}
+		h = append(h, field{"Mcp-Name", words[1:]})
 	}
-	maps.Copy(h, r.header)
-	return h
+	return append(h, r.header...)
 }
 
 // settle looks at resultType, which decides what the rest of a result means.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"strconv"
 	"sync"
 
@@ -176,14 +175,13 @@ func (r *request) mirror(params []paramHeader) error {
 	if err != nil || arguments == nil {
 		return err
 	}
-	r.header = http.Header{}
-	return mirrorObject(r.header, arguments, params, 0)
+	return mirrorObject(&r.header, arguments, params, 0)
 }
 
 // mirrorObject makes the headers of the parameters that are in object, which is
 // depth steps down their paths. "If the value is null or absent, clients MUST
 // omit the header."
-func mirrorObject(h http.Header, object []byte, params []paramHeader, depth int) error {
+func mirrorObject(h *fields, object []byte, params []paramHeader, depth int) error {
 	if object[0] != '{' {
 		return nil
 	}
@@ -201,7 +199,7 @@ func mirrorObject(h http.Header, object []byte, params []paramHeader, depth int)
 				case err != nil:
 					failed = errors.Join(failed, fmt.Errorf("argument %q: %w", key, err))
 				case ok:
-					h[p.name] = []string{headerValue(v)}
+					*h = append(*h, field{p.name, []string{headerValue(v)}})
 				}
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -42,11 +41,11 @@ type exchanger interface {
 	// listen gives deliver the messages of the server's standalone stream until
 	// ctx ends or the server has none. It calls open whenever the stream is open;
 	// resumed says that the server was asked to go on where it had ended.
-	listen(ctx context.Context, header http.Header, open func(resumed bool), deliver func([]byte)) error
+	listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error
 
 	// endSession ends all exchanges, then the session on the server, if there
 	// is one.
-	endSession(ctx context.Context, header http.Header)
+	endSession(ctx context.Context, header fields)
 	sessionID() string
 
 	scrubber
@@ -55,7 +54,7 @@ type exchanger interface {
 // outgoing is a message on its way to an exchanger.
 type outgoing struct {
 	body         []byte
-	header       http.Header
+	header       fields
 	opensSession bool   // the response may name a session
 	heard        func() // called when something of the response comes, if set
 }

@@ -332,9 +332,11 @@ func TestCallsShareConnections(t *testing.T) {
 						synctest.Wait()
 					}
 				}
+				callText(t, t.Context(), c, "a", "a") // which shows how the server answers
+				synctest.Wait()
 				call(100)
 				if n := dialed.Load(); n != 1 {
-					t.Errorf("got %d connections for 100 calls, want 1", n)
+					t.Errorf("got %d connections for 101 calls, want 1", n)
 				}
 				const callers, calls = 64, 20
 				var wg sync.WaitGroup

@@ -84,10 +84,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
 		return nil, errors.New("HTTP.RoundTripper returned nil")
 	}
-	if c.client.Transport != nil {
-		_, plain := c.client.Transport.(*http.Transport)
-		c.wrapped = !plain
-	}
+	c.look()
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
@@ -104,6 +101,19 @@ func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
 	}
 	c.client.Transport = around(next)
 	return c.client.Transport != nil
+}
+
+// look finds out what the client is besides its transport.
+func (c *httpConn) look() {
+	transport := c.client.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	plain, ok := transport.(*http.Transport)
+	c.wrapped = !ok && c.client.Transport != nil
+	if c.client.Jar == nil && c.client.Timeout == 0 && c.url.User == nil {
+		c.direct = plain
+	}
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -131,14 +141,16 @@ type httpConn struct {
 	url     *url.URL
 	shown   string // url without secrets
 	secrets []string
-	fixed   []field // of the header of every request
+	fixed   fields // of the header of every request
 	client  http.Client
+	direct  *http.Transport // of the client, when that adds no more to it than redirects; else nil
 	idle    *http.Transport // of our own client
 	max     int
 	hooks   hooks
 	wrapped bool // the host's own RoundTripper makes the requests
 
 	accept    accept
+	streams   atomic.Bool // there was a response that is an event stream, which ends after the answer in it
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
@@ -156,10 +168,10 @@ const (
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	x := c.exchanges.begin(ctx)
+	x := c.exchanges.begin(ctx, c.streams.Load())
 	defer x.end()
 	if m.opensSession {
-		m.header = http.Header{sessionHeader: nil} // not that of an earlier one
+		m.header = fields{{sessionHeader, nil}} // not that of an earlier one
 	}
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
@@ -170,6 +182,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 		session = c.begin(resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
+		c.streams.Store(true)
 		s := &eventStream{conn: c, header: m.header, session: session}
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
@@ -179,7 +192,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	x := c.exchanges.begin(ctx)
+	x := c.exchanges.begin(ctx, false)
 	defer x.end()
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {
@@ -218,7 +231,7 @@ func (c *httpConn) Close() error {
 }
 
 // endSession implements [exchanger].
-func (c *httpConn) endSession(ctx context.Context, header http.Header) {
+func (c *httpConn) endSession(ctx context.Context, header fields) {
 	c.cancel()
 	c.exchanges.close()
 	if c.session.Load() != nil {
@@ -228,7 +241,7 @@ func (c *httpConn) endSession(ctx context.Context, header http.Header) {
 
 // forget tells the server that a session has ended. Whether it listens is its
 // own affair.
-func (c *httpConn) forget(ctx context.Context, header http.Header) {
+func (c *httpConn) forget(ctx context.Context, header fields) {
 	if resp, err := c.do(ctx, http.MethodDelete, header, nil); err == nil {
 		_ = resp.Body.Close()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,12 +138,8 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if err := c.renew(ctx, id); err != nil {
 		return fmt.Errorf("set bearer token: new session: %w", err)
 	}
-	header := c.current().header(nil).Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header[sessionHeader] = []string{id}
-	header["Authorization"] = conn.credentials(before)
+	header := c.current().header(nil).with(
+		field{sessionHeader, []string{id}}, field{"Authorization", conn.credentials(before)})
 	c.start(&c.own, func() {
 		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 		defer cancel()

@@ -14,7 +14,7 @@ import (
 type exchange struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	detach func() bool // from the caller; nil when that never ends
+	detach func() bool // from the caller; nil for none
 	drain  *time.Timer // ends the drain that has taken it over; nil for none
 
 	all        *exchanges
@@ -32,9 +32,10 @@ type exchanges struct {
 }
 
 // begin begins an exchange, which is over at once when the connection is closed.
-func (e *exchanges) begin(ctx context.Context) *exchange {
+// What is left of one that outlives its caller can be drained at leisure.
+func (e *exchanges) begin(ctx context.Context, outlives bool) *exchange {
 	x := &exchange{all: e}
-	if ctx.Done() == nil {
+	if !outlives || ctx.Done() == nil {
 		x.ctx, x.cancel = context.WithCancel(ctx)
 	} else {
 		x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))

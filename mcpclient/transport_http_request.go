@@ -3,13 +3,12 @@ package mcpclient
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -48,7 +47,7 @@ func (a *accept) next(level int32) bool {
 // do makes an HTTP request. It makes it again with other words for the same when
 // the server takes another Accept, and once when the hook for 401 and 403 asks
 // for that: in either case the server has refused to look at the message.
-func (c *httpConn) do(ctx context.Context, method string, header http.Header, body []byte) (*http.Response, error) {
+func (c *httpConn) do(ctx context.Context, method string, header fields, body []byte) (*http.Response, error) {
 	x := HTTPExchange{HTTPMethod: method}
 	if c.hooks.any() && len(body) > 0 {
 		if m, err := jsonrpc.Parse(body); err == nil {
@@ -114,10 +113,10 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 
 // once makes one HTTP request. header is for this request; accept is for
 // requests that carry a message.
-func (c *httpConn) once(ctx context.Context, method string, header http.Header, body []byte, accept []string) (*http.Response, error) {
+func (c *httpConn) once(ctx context.Context, method string, header fields, body []byte, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, body)
 	req.Header = c.header(method, header, accept)
-	resp, err := c.client.Do(req)
+	resp, err := c.send(req)
 	switch {
 	case err == nil:
 		if resp.Request == nil { // as the host's RoundTripper may leave it
@@ -136,6 +135,38 @@ func (c *httpConn) once(ctx context.Context, method string, header http.Header, 
 	return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
 }
 
+// send makes an HTTP request as the client would, whose part is to follow
+// redirects where it is no more than that.
+func (c *httpConn) send(req *http.Request) (*http.Response, error) {
+	if c.direct == nil {
+		return c.client.Do(req)
+	}
+	resp, err := c.direct.RoundTrip(req)
+	if wrong, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
+		return nil, http.ErrSchemeMismatch
+	}
+	if err != nil || resp.StatusCode/100 != 3 {
+		return resp, err
+	}
+	client := c.client
+	client.Transport = &answered{resp: resp, next: c.direct}
+	return client.Do(req)
+}
+
+// answered is a round tripper whose first request has its response already.
+type answered struct {
+	resp *http.Response // nil once it was returned
+	next http.RoundTripper
+}
+
+func (a *answered) RoundTrip(req *http.Request) (*http.Response, error) {
+	if resp := a.resp; resp != nil {
+		a.resp = nil
+		return resp, nil
+	}
+	return a.next.RoundTrip(req)
+}
+
 // request makes a request without its header. It shares no memory that the
 // caller's RoundTripper may change.
 func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
@@ -147,68 +178,4 @@ func (c *httpConn) request(ctx context.Context, method string, body []byte) *htt
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	return req
-}
-
-// field is one of a header.
-type field struct {
-	key    string
-	values []string
-}
-
-// fixedFields are those that every request has. Names that differ in case only
-// are one field.
-func fixedFields(h http.Header) []field {
-	all := make(http.Header, len(h)+1)
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		key := http.CanonicalHeaderKey(name)
-		all[key] = append(all[key], h[name]...)
-	}
-	if _, ok := all["User-Agent"]; !ok {
-		all["User-Agent"] = []string{userAgent()}
-	}
-	fields := make([]field, 0, len(all))
-	for key, values := range all {
-		fields = append(fields, field{key, slices.Clip(values)})
-	}
-	return fields
-}
-
-// header makes the header of a request. What is for this request wins over what
-// is for all, and what the transport demands over that.
-func (c *httpConn) header(method string, own http.Header, accept []string) http.Header {
-	h := make(http.Header, len(c.fixed)+len(own)+4)
-	for _, f := range c.fixed {
-		h[f.key] = f.values
-	}
-	if v := c.bearer.header(); v != nil {
-		h["Authorization"] = v
-	}
-	maps.Copy(h, own)
-	switch method {
-	case http.MethodPost:
-		h["Content-Type"] = contentJSON
-		h["Accept"] = accept
-	case http.MethodGet:
-		h["Accept"] = acceptStream
-	}
-	if _, without := own[sessionHeader]; !without {
-		if v := c.sessionValue(); v != nil {
-			h[sessionHeader] = v
-		}
-	}
-	return h
-}
-
-// Values of headers are shared: nobody changes them in place.
-var (
-	contentJSON  = []string{mediaJSON}
-	acceptStream = []string{mediaStream}
-)
-
-// userAgent is what the transport calls itself where its Header does not say.
-func userAgent() string {
-	if v := moduleVersion(); isToken(v) {
-		return "mcpchain/" + v
-	}
-	return "mcpchain"
 }

@@ -18,7 +18,7 @@ import (
 // several connections that it may take (2025-11-25 transports, "Resumability").
 type eventStream struct {
 	conn    *httpConn
-	header  http.Header
+	header  fields
 	session []string      // that the stream belongs to, also when another has begun: the value of its header
 	lastID  string        // of the last event that had one
 	retry   time.Duration // what the server asks to wait before a reconnect
@@ -93,7 +93,7 @@ func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
 
 // modern reports whether the request was one of the modern era, whose streams
 // cannot be resumed.
-func (s *eventStream) modern() bool { return s.header["Mcp-Method"] != nil }
+func (s *eventStream) modern() bool { return s.header.has("Mcp-Method") }
 
 // read gives the messages of one connection to deliver until it is satisfied or
 // the connection ends.
@@ -174,13 +174,9 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	s.opened++
 	s.failed++
-	header := s.header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header[sessionHeader] = s.session
+	header := s.header.with(field{sessionHeader, s.session})
 	if s.lastID != "" {
-		header["Last-Event-Id"] = []string{s.lastID}
+		header = append(header, field{"Last-Event-Id", []string{s.lastID}})
 	}
 	resp, err := s.conn.do(ctx, http.MethodGet, header, nil)
 	if err != nil {
@@ -206,8 +202,8 @@ func permanent(err error) bool {
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
-func (c *httpConn) listen(ctx context.Context, header http.Header, open func(resumed bool), deliver func([]byte)) error {
-	x := c.exchanges.begin(ctx)
+func (c *httpConn) listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error {
+	x := c.exchanges.begin(ctx, false)
 	defer x.end()
 	s := &eventStream{conn: c, header: header, session: c.sessionValue()}
 	for wasOpen := false; ; {

@@ -1,0 +1,81 @@
+package mcpclient
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// fields are some of an HTTP header, of which a request has too few for a map.
+// Their values are shared: nobody changes them in place.
+type fields []field
+
+type field struct {
+	key    string
+	values []string // nil for a field that is not sent
+}
+
+func (f fields) has(key string) bool {
+	return slices.ContainsFunc(f, func(f field) bool { return f.key == key })
+}
+
+// with returns the fields and those of more, in memory of their own.
+func (f fields) with(more ...field) fields { return slices.Concat(f, more) }
+
+// fixedFields are those that every request has. Names that differ in case only
+// are one field.
+func fixedFields(h http.Header) fields {
+	all := make(http.Header, len(h)+1)
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		key := http.CanonicalHeaderKey(name)
+		all[key] = append(all[key], h[name]...)
+	}
+	if _, ok := all["User-Agent"]; !ok {
+		all["User-Agent"] = []string{userAgent()}
+	}
+	fixed := make(fields, 0, len(all))
+	for key, values := range all {
+		fixed = append(fixed, field{key, slices.Clip(values)})
+	}
+	return fixed
+}
+
+// header makes the header of a request. What is for this request wins over what
+// is for all, the last of its fields over others of the same name, and what the
+// transport demands over that.
+func (c *httpConn) header(method string, own fields, accept []string) http.Header {
+	h := make(http.Header, len(c.fixed)+len(own)+4)
+	for _, f := range c.fixed {
+		h[f.key] = f.values
+	}
+	if v := c.bearer.header(); v != nil {
+		h["Authorization"] = v
+	}
+	for _, f := range own {
+		h[f.key] = f.values
+	}
+	switch method {
+	case http.MethodPost:
+		h["Content-Type"] = contentJSON
+		h["Accept"] = accept
+	case http.MethodGet:
+		h["Accept"] = acceptStream
+	}
+	if v := c.sessionValue(); v != nil && !own.has(sessionHeader) {
+		h[sessionHeader] = v
+	}
+	return h
+}
+
+var (
+	contentJSON  = []string{mediaJSON}
+	acceptStream = []string{mediaStream}
+)
+
+// userAgent is what the transport calls itself where its Header does not say.
+func userAgent() string {
+	if v := moduleVersion(); isToken(v) {
+		return "mcpchain/" + v
+	}
+	return "mcpchain"
+}
