@@ -552,7 +552,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 	icons := `[` + strings.Repeat(`{},`, 100_000) + `{}]`
 	for name, answer := range map[string]string{
 		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","icons":` + icons + `}}`,
-		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"s"},"x":` + icons + `}`,
+		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","icons":` + icons + `}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport, server := mcpclient.Pipe()

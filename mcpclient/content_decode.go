@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -253,6 +254,35 @@ func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
 	if err := json.Unmarshal(raw, into); err != nil {
 		d.Fail(fmt.Errorf("member %q: %v", name, err))
 	}
+}
+
+// membersOf ranges over the names of an object that may be null.
+func membersOf(d *jsonrpc.Decoder) iter.Seq[[]byte] {
+	if d.Kind() == 'n' {
+		return func(func([]byte) bool) {}
+	}
+	return d.Members
+}
+
+// stringsMember decodes a member that is a list of strings, or null.
+func stringsMember(d *jsonrpc.Decoder, name string) (all []string) {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	for range d.Elements {
+		all = append(all, stringMember(d, name, d.Raw()))
+	}
+	return all
+}
+
+// booleanMember decodes a member that may be null.
+func booleanMember(d *jsonrpc.Decoder, name string) bool {
+	raw := d.Raw()
+	b, ok := boolean(raw)
+	if !ok {
+		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, quote(raw)))
+	}
+	return b
 }
 
 // stringMember decodes a member that may be absent or null.

@@ -17,13 +17,6 @@ type legacyEra struct {
 	version  fields // the revision, in headers after the handshake
 }
 
-type initializeResult struct {
-	ProtocolVersion string             `json:"protocolVersion"`
-	Capabilities    ServerCapabilities `json:"capabilities"`
-	ServerInfo      Implementation     `json:"serverInfo"`
-	Instructions    string             `json:"instructions"`
-}
-
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	b := append([]byte(`{"protocolVersion":"`), e.revision...)
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
@@ -37,28 +30,23 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("initialize: %w", err)
 	}
-	var result initializeResult
-	if err := decodeResult(raw, &result); err != nil {
+	var g greeting
+	if err := decodeResult(raw, &g); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, l.quote(raw))
 	}
-	if !isLegacy(result.ProtocolVersion) {
-		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{result.ProtocolVersion}})
+	if !isLegacy(g.revision) {
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{g.revision}})
 	}
+	g.server.Revision = g.revision
 	c.era.Store(&eraBox{&legacyEra{
-		revision: result.ProtocolVersion,
+		revision: g.revision,
 		settled:  true,
-		version:  fields{{"Mcp-Protocol-Version", []string{result.ProtocolVersion}}},
+		version:  fields{{"Mcp-Protocol-Version", []string{g.revision}}},
 	}})
-	server := &Server{
-		Revision:     result.ProtocolVersion,
-		Info:         result.ServerInfo,
-		Capabilities: result.Capabilities,
-		Instructions: result.Instructions,
-	}
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
-	return server, nil
+	return &g.server, nil
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {

@@ -18,49 +18,44 @@ import (
 // who we are and what we can do, and a server that needs input answers with
 // input_required instead of asking by a request of its own.
 type modernEra struct {
+	client   *Client
 	revision string
-	version  field         // of every header: the revision
-	meta     []byte        // the constant entries of _meta, each with a comma after it
-	taskMeta func() []byte // the same, for requests whose result may be a task
+	version  field  // of every header: the revision
+	meta     []byte // the constant entries of _meta, each with a comma after it
+
+	tasks    sync.Once
+	taskMeta []byte // meta for requests whose result may be a task; made by metaOfTasks
 }
 
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	e := &modernEra{revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
-	meta, err := e.constantMeta(c)
+	e := &modernEra{client: c, revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
+	meta, err := e.constantMeta()
 	if err != nil {
 		return nil, err
 	}
 	e.meta = meta
-	e.taskMeta = sync.OnceValue(func() []byte {
-		meta, _ := e.constantMeta(c, tasksExtension) // no error, as before
-		return meta
-	})
 	return e, nil
 }
 
 // constantMeta makes the entries of _meta that every request has.
-func (e *modernEra) constantMeta(c *Client, extensions ...string) ([]byte, error) {
+func (e *modernEra) constantMeta(extensions ...string) ([]byte, error) {
 	var buf [1 << 10]byte
 	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision+`","`+metaPrefix+`clientInfo":`...)
-	b, err := jsonrpc.AppendValue(b, c.opts.Client)
+	b, err := jsonrpc.AppendValue(b, e.client.opts.Client)
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
-	b = append(c.offers.appendTo(b, "{}", extensions...), ',')
+	b = append(e.client.offers.appendTo(b, "{}", extensions...), ',')
 	return bytes.Clone(b), nil
 }
 
-type discoverResult struct {
-	SupportedVersions []string           `json:"supportedVersions"`
-	Capabilities      ServerCapabilities `json:"capabilities"`
-	Instructions      string             `json:"instructions"`
-	ServerInfo        Implementation     `json:"serverInfo"` // where drafts had it
-	Meta              struct {
-		ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
-	} `json:"_meta"`
+// metaOfTasks is meta for requests whose result may be a task.
+func (e *modernEra) metaOfTasks() []byte {
+	e.tasks.Do(func() { e.taskMeta, _ = e.constantMeta(tasksExtension) }) // no error, as before
+	return e.taskMeta
 }
 
 // errNotDiscovered marks a result of server/discover that is none.
@@ -74,23 +69,15 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", err)
 	}
-	var result discoverResult
-	if err := decodeResult(raw, &result); err != nil || len(result.SupportedVersions) == 0 {
+	var g greeting
+	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
-	if !slices.Contains(result.SupportedVersions, e.revision) {
-		return nil, &RevisionError{Client: revisions(), Server: result.SupportedVersions}
+	if !slices.Contains(g.revisions, e.revision) {
+		return nil, &RevisionError{Client: revisions(), Server: g.revisions}
 	}
-	server := &Server{
-		Revision:     e.revision,
-		Info:         result.Meta.ServerInfo,
-		Capabilities: result.Capabilities,
-		Instructions: result.Instructions,
-	}
-	if server.Info.Name == "" {
-		server.Info = result.ServerInfo
-	}
-	return server, nil
+	g.server.Revision = e.revision
+	return &g.server, nil
 }
 
 func (e *modernEra) started(context.Context, *Client) error { return nil }
@@ -103,7 +90,7 @@ func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
 	if r.task {
-		b = append(b, e.taskMeta()...)
+		b = append(b, e.metaOfTasks()...)
 	} else {
 		b = append(b, e.meta...)
 	}

@@ -19,7 +19,7 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	mu     sync.Mutex
-	asking map[string]*asked // server requests being answered, by id
+	asking map[string]*asked // server requests being answered, by id; nil before the first
 	err    error             // why the connection ended by itself
 	warned int               // breaches of the protocol, most of which are logged
 }
@@ -65,7 +65,7 @@ func (c *Client) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &link{conn: conn, transport: c.transport, asking: map[string]*asked{}}
+	l := &link{conn: conn, transport: c.transport}
 	l.exchange, _ = conn.(exchanger)
 	c.link.Store(l)
 	if l.exchange == nil {

@@ -56,6 +56,9 @@ func (l *link) take(id string, a *asked) bool {
 	if l.asking[id] != nil {
 		return false
 	}
+	if l.asking == nil {
+		l.asking = map[string]*asked{}
+	}
 	l.asking[id] = a
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 )
 
 // fields are some of an HTTP header, of which a request has too few for a map.
@@ -22,18 +23,24 @@ func (f fields) has(key string) bool {
 // with returns the fields and those of more, in memory of their own.
 func (f fields) with(more ...field) fields { return slices.Concat(f, more) }
 
+// defaultFields are the fixed fields of a transport without a Header.
+var defaultFields = sync.OnceValue(func() fields { return fields{{"User-Agent", []string{userAgent()}}} })
+
 // fixedFields are those that every request has. Names that differ in case only
 // are one field.
 func fixedFields(h http.Header) fields {
-	all := make(http.Header, len(h)+1)
+	if len(h) == 0 {
+		return defaultFields()
+	}
+	all := make(http.Header, len(h))
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		key := http.CanonicalHeaderKey(name)
 		all[key] = append(all[key], h[name]...)
 	}
+	fixed := make(fields, 0, len(all)+1)
 	if _, ok := all["User-Agent"]; !ok {
-		all["User-Agent"] = []string{userAgent()}
+		fixed = append(fixed, defaultFields()...)
 	}
-	fixed := make(fields, 0, len(all))
 	for key, values := range all {
 		fixed = append(fixed, field{key, slices.Clip(values)})
 	}

@@ -28,6 +28,9 @@ const minSecret = 6
 
 // secretsOf lists what a server may echo and no error may show.
 func secretsOf(u *url.URL, header http.Header) []string {
+	if u.RawQuery == "" && u.User == nil && len(header) == 0 {
+		return nil
+	}
 	name, password := u.User.Username(), ""
 	secrets := []string{u.RawQuery, name} // some hosts take a token as the name
 	if u.User != nil {

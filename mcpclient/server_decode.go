@@ -1,0 +1,127 @@
+package mcpclient
+
+import "github.com/mcpchain/mcpchain/internal/jsonrpc"
+
+// greeting is what a server says of itself: the result of initialize or of
+// server/discover.
+type greeting struct {
+	revision  string   // that it settles on, of initialize
+	revisions []string // that it takes, of server/discover
+	server    Server   // without the revision
+}
+
+// UnmarshalJSON reads what is valid JSON.
+func (g *greeting) UnmarshalJSON(raw []byte) error {
+	d := jsonrpc.NewDecoder(raw, maxElements)
+	g.decode(&d)
+	return d.Err()
+}
+
+func (g *greeting) decode(d *jsonrpc.Decoder) {
+	var inMeta Implementation
+	for key := range d.Members {
+		switch string(key) {
+		case "protocolVersion":
+			g.revision = stringMember(d, "protocolVersion", d.Raw())
+		case "supportedVersions":
+			g.revisions = stringsMember(d, "supportedVersions")
+		case "capabilities":
+			g.server.Capabilities.decode(d)
+		case "serverInfo": // of initialize, and where drafts of server/discover had it
+			g.server.Info.decode(d)
+		case "_meta":
+			for key := range membersOf(d) {
+				if string(key) == metaPrefix+"serverInfo" {
+					inMeta.decode(d)
+				}
+			}
+		case "instructions":
+			g.server.Instructions = stringMember(d, "instructions", d.Raw())
+		}
+	}
+	if inMeta.Name != "" {
+		g.server.Info = inMeta
+	}
+}
+
+func (i *Implementation) decode(d *jsonrpc.Decoder) {
+	for key := range membersOf(d) {
+		switch string(key) {
+		case "name":
+			i.Name = stringMember(d, "name", d.Raw())
+		case "title":
+			i.Title = stringMember(d, "title", d.Raw())
+		case "version":
+			i.Version = stringMember(d, "version", d.Raw())
+		case "description":
+			i.Description = stringMember(d, "description", d.Raw())
+		case "websiteUrl":
+			i.WebsiteURL = stringMember(d, "websiteUrl", d.Raw())
+		case "icons":
+			unmarshalMember(d, "icons", &i.Icons)
+		}
+	}
+}
+
+func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
+	for key := range membersOf(d) {
+		switch string(key) {
+		case "tools":
+			c.Tools = listCapability(d)
+		case "prompts":
+			c.Prompts = listCapability(d)
+		case "resources":
+			c.Resources = resourceCapability(d)
+		case "completions":
+			c.Completions = emptyObject(d)
+		case "logging":
+			c.Logging = emptyObject(d)
+		case "tasks":
+			unmarshalMember(d, "tasks", &c.Tasks)
+		case "extensions":
+			unmarshalMember(d, "extensions", &c.Extensions)
+		case "experimental":
+			unmarshalMember(d, "experimental", &c.Experimental)
+		}
+	}
+}
+
+func listCapability(d *jsonrpc.Decoder) *ListCapability {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	c := new(ListCapability)
+	for key := range d.Members {
+		if string(key) == "listChanged" {
+			c.ListChanged = booleanMember(d, "listChanged")
+		}
+	}
+	return c
+}
+
+func resourceCapability(d *jsonrpc.Decoder) *ResourceCapability {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	c := new(ResourceCapability)
+	for key := range d.Members {
+		switch string(key) {
+		case "listChanged":
+			c.ListChanged = booleanMember(d, "listChanged")
+		case "subscribe":
+			c.Subscribe = booleanMember(d, "subscribe")
+		}
+	}
+	return c
+}
+
+// emptyObject decodes an object that says all by being there.
+func emptyObject(d *jsonrpc.Decoder) *struct{} {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	for range d.Members {
+		continue
+	}
+	return &struct{}{}
+}

@@ -1,0 +1,51 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// What is read by hand is what encoding/json reads.
+func TestGreeting(t *testing.T) {
+	for _, raw := range []string{
+		`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
+		`{"supportedVersions":["2026-07-28","2025-11-25"],"capabilities":{"tools":{}},"instructions":"Ask \"twice\".\n\ud83d\ude00"}`,
+		`{"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"subscribe":true,"listChanged":true},` +
+			`"completions":{},"logging":{"levels":[1]},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}},` +
+			`"extensions":{"io.modelcontextprotocol/tasks":{"a":[1,2]}},"experimental":{"x":null}}}`,
+		`{"capabilities":{"tools":null,"resources":null,"completions":null,"logging":null,"tasks":null,"extensions":null,"experimental":null}}`,
+		`{"capabilities":null,"serverInfo":null,"instructions":null,"protocolVersion":null,"supportedVersions":null,"_meta":null}`,
+		`{"serverInfo":{"name":"s","title":"S","version":"1","description":"d","websiteUrl":"https://s.example","icons":[{"src":"a","sizes":["1x1"]}],"x":[{}]}}`,
+		`{"_meta":{"x":{},"io.modelcontextprotocol/serverInfo":{"name":"m","version":null}},"serverInfo":{"name":"s"}}`,
+		`{"_meta":{"io.modelcontextprotocol/serverInfo":{"version":"2"}},"serverInfo":{"name":"s"}}`,
+		`[]`, `"text"`, `{"capabilities":[]}`, `{"capabilities":{"tools":true}}`, `{"capabilities":{"logging":1}}`,
+		`{"capabilities":{"resources":{"subscribe":"yes"}}}`, `{"capabilities":{"tasks":[]}}`, `{"serverInfo":{"name":1}}`,
+		`{"serverInfo":{"icons":{}}}`, `{"supportedVersions":"2026-07-28"}`, `{"supportedVersions":[1]}`, `{"instructions":{}}`,
+	} {
+		var want struct {
+			ProtocolVersion   string
+			SupportedVersions []string
+			Capabilities      ServerCapabilities
+			ServerInfo        Implementation
+			Instructions      string
+			Meta              struct {
+				ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
+			} `json:"_meta"`
+		}
+		wantErr := json.Unmarshal([]byte(raw), &want)
+		if want.Meta.ServerInfo.Name != "" {
+			want.ServerInfo = want.Meta.ServerInfo
+		}
+		var got greeting
+		err := decodeResult([]byte(raw), &got)
+		switch {
+		case (err == nil) != (wantErr == nil):
+			t.Errorf("%s: got %v, want as %v", raw, err, wantErr)
+		case err != nil:
+		case got.revision != want.ProtocolVersion, !reflect.DeepEqual(got.revisions, want.SupportedVersions),
+			!reflect.DeepEqual(got.server, Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
+			t.Errorf("%s:\ngot  %+v\nwant %+v", raw, got, want)
+		}
+	}
+}
