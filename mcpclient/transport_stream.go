@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	readBuffer  = 4 << 10   // what a connection that is idle keeps for reading
+	idleBuffer  = 1 << 10   // what a connection that is idle keeps for reading
+	readBuffer  = 4 << 10   // what is read at once while there is more
 	maxChunk    = 256 << 10 // a long message is read in pieces of at most this
 	maxEmpty    = 100       // reads in a row that give neither bytes nor an error
 	closingTime = time.Second / 5
@@ -129,11 +130,13 @@ func (e *noiseError) Unwrap() error { return e.error }
 // other lines are noise and skipped.
 type lineReader struct {
 	src     io.Reader
-	max     int    // bytes of a line
-	small   []byte // the read buffer of an idle connection
-	data    []byte // read but not handed out: part of small, or of what a long line left
-	discard bool   // the line that is read next is the rest of one that is too long
-	err     error  // of src, after which it is not read again
+	max     int               // bytes of a line
+	small   []byte            // the read buffer of an idle connection
+	large   *[readBuffer]byte // that of one that is not; nil for none
+	more    bool              // the last read got all that it had room for
+	data    []byte            // read but not handed out: part of a buffer, or of what a long line left
+	discard bool              // the line that is read next is the rest of one that is too long
+	err     error             // of src, after which it is not read again
 	spread  spread
 	held    []byte // the line that interrupted a spread message
 
@@ -227,16 +230,36 @@ func (l *lineReader) line() (line []byte, owned bool, err error) {
 	}
 }
 
-// fill reads more into the small buffer, which has room.
+// fill reads more of a line that is shorter than readBuffer.
 func (l *lineReader) fill() error {
-	if l.small == nil {
-		l.small = make([]byte, readBuffer)
-	}
-	n := copy(l.small, l.data)
-	l.data = l.small[:n] // while read blocks, a large buffer is not kept
-	m, err := l.read(l.small[n:])
-	l.data = l.small[:n+m]
+	buf := l.buffer()
+	n := copy(buf, l.data)
+	l.data = buf[:n] // while read blocks, nothing else is kept
+	m, err := l.read(buf[n:])
+	l.data, l.more = buf[:n+m], n+m == len(buf)
 	return err
+}
+
+// large are the buffers of connections that are not idle.
+var large = sync.Pool{New: func() any { return new([readBuffer]byte) }}
+
+// buffer has room for what was read, and for more where more is expected.
+func (l *lineReader) buffer() []byte {
+	if l.more || len(l.data) >= idleBuffer {
+		if l.large == nil {
+			l.large = large.Get().(*[readBuffer]byte)
+		}
+		return l.large[:]
+	}
+	if l.small == nil {
+		l.small = make([]byte, idleBuffer)
+	}
+	if l.large != nil {
+		l.data = append(l.small[:0], l.data...)
+		large.Put(l.large)
+		l.large = nil
+	}
+	return l.small
 }
 
 // read reads at least one byte, or returns why there is none.

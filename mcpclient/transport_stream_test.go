@@ -193,8 +193,12 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 	if message, err := l.next(); err != nil || string(message) != "{}" {
 		t.Errorf("got %q and error %v, want {}", message, err)
 	}
-	if cap(l.data) > readBuffer {
-		t.Errorf("%d bytes are kept, want at most %d", cap(l.data), readBuffer)
+	go func() { _, _ = io.WriteString(w, "{}\n") }()
+	if message, err := l.next(); err != nil || string(message) != "{}" {
+		t.Errorf("got %q and error %v, want {}", message, err)
+	}
+	if cap(l.data) > idleBuffer || l.large != nil {
+		t.Errorf("%d bytes are kept, want at most %d", cap(l.data), idleBuffer)
 	}
 }
 
