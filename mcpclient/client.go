@@ -39,7 +39,7 @@ type Client struct {
 	session     session
 	restarts    restarts
 
-	serving chan struct{} // a slot for each server request that is being answered
+	serving slots // of server requests that are being answered
 	teller  teller
 	notices notifier
 	subs    subscriptions
@@ -53,8 +53,9 @@ type Client struct {
 	closed  bool
 	err     error
 
-	done     chan struct{}
-	left     chan struct{} // closed when all has ended that Close ends
+	gone     bool          // the connection has ended
+	done     chan struct{} // closed with that; nil before somebody waits for it
+	left     chan struct{} // closed when all has ended that Close ends; nil before Close
 	closeErr error         // of the transport, once left is closed
 
 	own      crew         // goroutines that run our code, and hooks of the transport
@@ -83,9 +84,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		transport: t,
 		roots:     o.Roots,
 		offers:    offers,
-		serving:   make(chan struct{}, o.MaxServerRequests),
-		done:      make(chan struct{}),
-		left:      make(chan struct{}),
+		serving:   slots{max: o.MaxServerRequests},
 	}
 	if err := c.installMiddleware(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -128,7 +127,25 @@ func (c *Client) reach(ctx context.Context) error {
 func (c *Client) current() era { return c.era.Load().era }
 
 // Done is closed when the connection has ended, by Close or by itself.
-func (c *Client) Done() <-chan struct{} { return c.done }
+func (c *Client) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.gone {
+			close(c.done)
+		}
+	}
+	return c.done
+}
+
+// goneLocked tells those who wait that the connection has ended.
+func (c *Client) goneLocked() {
+	c.gone = true
+	if c.done != nil {
+		close(c.done)
+	}
+}
 
 // Err says why the connection has ended: nil before that, [ErrClosed] after
 // Close, and an error that wraps ErrClosed and the cause otherwise.
@@ -144,7 +161,7 @@ func (c *Client) Err() error {
 func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.start(&c.handlers, func() {
 		c.visiting.Add(-1) // while it waits it does not visit
-		<-c.done
+		<-c.Done()
 		c.visiting.Add(1)
 		err := c.Err()
 		defer c.caught("AfterEnd", errPanicked, &err)

@@ -35,6 +35,10 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	first := !c.leaving
 	c.leaving = true
+	if first {
+		c.left = make(chan struct{})
+	}
+	left := c.left
 	c.mu.Unlock()
 	within := c.within()
 	if first {
@@ -48,7 +52,7 @@ func (c *Client) Close() error {
 	if within {
 		return nil
 	}
-	<-c.left
+	<-left
 	c.await(&c.handlers, "a handler")
 	if c.closeErr != nil {
 		return fmt.Errorf("close: %w", c.closeErr)
@@ -88,7 +92,9 @@ func (c *Client) shut() (err error) {
 	c.await(&c.own, "a hook of the transport")
 	c.cache.clear()
 	if !ended {
-		close(c.done)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.goneLocked()
 	}
 	return err
 }

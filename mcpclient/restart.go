@@ -121,7 +121,7 @@ func (c *Client) over(err error) {
 	}
 	c.closed, c.err = true, err
 	c.cancel()
-	close(c.done)
+	c.goneLocked()
 }
 
 // restarting begins a restart, unless one is under way or none is wanted. The

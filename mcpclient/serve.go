@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -29,9 +30,7 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
 		return
 	}
-	select {
-	case c.serving <- struct{}{}:
-	default:
+	if !c.serving.take() {
 		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
 		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
 		return
@@ -39,13 +38,13 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	ctx, a := c.ask(l, from)
 	if !l.take(string(m.ID), a) {
 		a.cancel()
-		<-c.serving
+		c.serving.leave()
 		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
 		return
 	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
 		a.cancel()
-		<-c.serving
+		c.serving.leave()
 	}
 }
 
@@ -65,7 +64,7 @@ func (l *link) take(id string, a *asked) bool {
 
 // answer runs the handler and sends what it says.
 func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *asked) {
-	defer func() { <-c.serving }()
+	defer c.serving.leave()
 	result, err := c.handle(ctx, m.Method, m.Params, m.ID, a.info())
 	if err == nil {
 		result = aboutTask(result, m.Params)
@@ -259,15 +258,13 @@ type servingKey struct{ c *Client }
 func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
-		select {
-		case c.serving <- struct{}{}:
-		case <-ctx.Done():
+		if !c.serving.wait(ctx) {
 			return gathering(ctx)
 		}
 	}
 	leave := func() {
 		if !nested {
-			<-c.serving
+			c.serving.leave()
 		}
 	}
 	started := c.start(&c.handlers, func() {
@@ -310,3 +307,42 @@ type rejected struct{ err error }
 
 func (r *rejected) Error() string        { return r.err.Error() }
 func (r *rejected) Is(target error) bool { return target == ErrRejected }
+
+// slots are places for what runs at the same time.
+type slots struct {
+	max   int
+	mu    sync.Mutex
+	taken chan struct{} // nil before the first
+}
+
+func (s *slots) places() chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken == nil {
+		s.taken = make(chan struct{}, s.max)
+	}
+	return s.taken
+}
+
+// take takes a place, if there is one.
+func (s *slots) take() bool {
+	select {
+	case s.places() <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait takes a place, unless ctx ends before there is one.
+func (s *slots) wait(ctx context.Context) bool {
+	select {
+	case s.places() <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leave gives a place back.
+func (s *slots) leave() { <-s.places() }

@@ -89,7 +89,6 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		c.client.CheckRedirect = sameOrigin
 	}
 	c.bearer.inherit(ctx)
-	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
 
@@ -154,9 +153,6 @@ type httpConn struct {
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
-
-	ctx    context.Context // ends when the connection is closed
-	cancel context.CancelFunc
 }
 
 const (
@@ -214,14 +210,13 @@ func (c *httpConn) Send(ctx context.Context, message []byte) error {
 // Recv has nothing to return before the end: every message arrives in the
 // response to a request, or on the standalone stream.
 func (c *httpConn) Recv() ([]byte, error) {
-	<-c.ctx.Done()
+	<-c.exchanges.ended()
 	return nil, io.EOF
 }
 
 // Close ends all exchanges. It waits for those that are being drained, unless a
 // body of the host's goes on although its context has ended.
 func (c *httpConn) Close() error {
-	c.cancel()
 	c.exchanges.close()
 	c.exchanges.drains.wait(drainTime)
 	if c.idle != nil {
@@ -232,7 +227,6 @@ func (c *httpConn) Close() error {
 
 // endSession implements [exchanger].
 func (c *httpConn) endSession(ctx context.Context, header fields) {
-	c.cancel()
 	c.exchanges.close()
 	if c.session.Load() != nil {
 		c.forget(ctx, header)

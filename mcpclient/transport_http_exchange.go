@@ -28,7 +28,8 @@ type exchanges struct {
 	first    *exchange
 	draining int
 	closed   bool
-	drains   crew // none is added once closed is set
+	end      chan struct{} // closed with them; nil before somebody waits for it
+	drains   crew          // none is added once closed is set
 }
 
 // begin begins an exchange, which is over at once when the connection is closed.
@@ -58,6 +59,9 @@ func (e *exchanges) begin(ctx context.Context, outlives bool) *exchange {
 func (e *exchanges) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.end != nil && !e.closed {
+		close(e.end)
+	}
 	e.closed = true
 	for x := e.first; x != nil; x = x.next {
 		if x.drain == nil {
@@ -66,6 +70,25 @@ func (e *exchanges) close() {
 			x.drain.Reset(drainGrace)
 		}
 	}
+}
+
+func (e *exchanges) over() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// ended is closed when the connection is.
+func (e *exchanges) ended() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.end == nil {
+		e.end = make(chan struct{})
+		if e.closed {
+			close(e.end)
+		}
+	}
+	return e.end
 }
 
 // end ends the exchange, unless it is being drained. It may be called again.

@@ -123,7 +123,7 @@ func (c *httpConn) once(ctx context.Context, method string, header fields, body 
 			resp.Request = req
 		}
 		return resp, nil
-	case c.ctx.Err() != nil:
+	case c.exchanges.over():
 		return nil, ErrClosed
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
