@@ -37,7 +37,8 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if !isLegacy(g.revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{g.revision}})
 	}
-	g.server.Revision = g.revision
+	server := g.server
+	server.Revision = g.revision
 	c.era.Store(&eraBox{&legacyEra{
 		revision: g.revision,
 		settled:  true,
@@ -46,7 +47,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
-	return &g.server, nil
+	return &server, nil
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {

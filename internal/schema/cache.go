@@ -19,8 +19,8 @@ const (
 // schema share one. The zero value is ready for use, also concurrently.
 type Cache struct {
 	mu      sync.Mutex
-	entries map[[sha256.Size]byte]*list.Element
-	recent  list.List // of *cached, the latest first
+	entries map[[sha256.Size]byte]*list.Element // nil before the first
+	recent  *list.List                          // of *cached, the latest first
 	bytes   int
 }
 
@@ -47,7 +47,7 @@ func (c *Cache) entry(raw []byte) *cached {
 		return element.Value.(*cached)
 	}
 	if c.entries == nil {
-		c.entries = map[[sha256.Size]byte]*list.Element{}
+		c.entries, c.recent = map[[sha256.Size]byte]*list.Element{}, list.New()
 	}
 	raw = bytes.Clone(raw)
 	e := &cached{key: key, size: len(raw), compile: sync.OnceValues(func() (*Schema, error) { return Compile(raw) })}
