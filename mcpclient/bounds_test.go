@@ -513,6 +513,18 @@ func TestBreachesInLog(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a handler that fails", func(t *testing.T) {
+		opts := legacy()
+		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			return nil, errors.New("no model")
+		})
+		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+			for i := range 1000 {
+				p.send(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, i)
+				p.next()
+			}
+		})
+	})
 	t.Run("a quoted id", func(t *testing.T) {
 		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {

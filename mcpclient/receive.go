@@ -86,18 +86,18 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 // maxBreachWarnings bounds the warnings about what one connection brings.
 const maxBreachWarnings = 100
 
-// tolerated warns of a breach of the protocol that does no harm, unless it has
-// warned of too many: a server must not fill the log.
-func (l *link) tolerated(c *Client, breach string, args ...any) {
+// tolerated warns of what a server brought about and the session survives,
+// unless it has warned of too much: a server must not fill the log.
+func (l *link) tolerated(c *Client, what string, args ...any) {
 	l.mu.Lock()
 	l.warned++
 	n := l.warned
 	l.mu.Unlock()
 	switch {
 	case n < maxBreachWarnings:
-		c.log.Warn(breach, append(args, "count", n)...)
+		c.log.Warn(what, append(args, "count", n)...)
 	case n == maxBreachWarnings:
-		c.log.Warn(breach+"; the connection brought many such things: later ones are not logged", append(args, "count", n)...)
+		c.log.Warn(what+"; the connection brought many such things: later ones are not logged", append(args, "count", n)...)
 	}
 }
 

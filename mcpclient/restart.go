@@ -218,10 +218,11 @@ func (c *Client) restartEvent(e RestartEvent) {
 }
 
 // reconnected waits for the next connection after a request has failed with err,
-// and reports whether to send it again.
+// and reports whether to send it again. Where the request is part of making that
+// connection there is nothing to wait for.
 func (c *Client) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
-	if !unsent && (!repeatable(r.method) || r.reborn) {
+	if ctx.Value(renewing{}) != nil || !unsent && (!repeatable(r.method) || r.reborn) {
 		return false, err
 	}
 	if err := c.session.settle(ctx); err != nil {

@@ -52,6 +52,12 @@ func (f *frail) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return transport.Dial(ctx)
 }
 
+// greetLogging is the handshake of a legacy server with logging.
+func (p *peer) greetLogging() {
+	p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+	p.next()
+}
+
 func (f *frail) dialed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,6 +96,9 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		transport := newFrail(t)
+		if o.Revision == mcpclient.Revision20251125 {
+			transport.greet = (*peer).greetLogging
+		}
 		o.Restart = &r
 		c, err := mcpclient.Connect(t.Context(), transport, &o)
 		if err != nil {
@@ -253,6 +262,36 @@ func TestRestartHandshakeFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// So is one that ends while it is told what the one before knew.
+func TestRestartEndsWhileRestoring(t *testing.T) {
+	var told events
+	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		go func() { p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, p.next().ID) }()
+		if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+			t.Fatal(err)
+		}
+		deaths := 2
+		transport.greet = func(p *peer) {
+			p.greetLogging()
+			if m := p.next(); m.Method != "logging/setLevel" {
+				t.Errorf("got %s, want the log level", m.Method)
+			} else if deaths > 0 {
+				deaths--
+				_ = p.conn.Close()
+			} else {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			}
+		}
+		_ = p.conn.Close()
+		for range 3 {
+			p = <-transport.peers
+		}
+		go p.echo()
+		callText(t, t.Context(), c, "a", "a")
+		wantEvents(t, &told, "1", "2", "3", "3+")
+	})
 }
 
 // Close does not wait for the wait.

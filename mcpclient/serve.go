@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -79,17 +78,17 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	if silent || c.ctx.Err() != nil {
 		return
 	}
-	if err != nil {
-		level := slog.LevelDebug
-		if e := wireError(err); e.Code == CodeInternalError {
-			level = slog.LevelWarn // the server learns no more than that
-		}
-		c.log.Log(ctx, level, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+	switch {
+	case err == nil:
+	case wireError(err).Code == CodeInternalError: // the server learns no more than that
+		l.tolerated(c, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+	default:
+		c.log.Debug("server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
 	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil {
-		c.log.Warn("answer to the server lost", "method", l.cut(m.Method), "error", err)
+		l.tolerated(c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
 
