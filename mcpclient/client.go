@@ -91,6 +91,9 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.open(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = c.link.Load().instead(err)
+		}
 		err = c.scrubbed(err)
 		c.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)

@@ -93,6 +93,17 @@ func (l *link) kill() {
 	}
 }
 
+// instead adds to the error of a server that gave no answer what it said instead.
+func (l *link) instead(err error) error {
+	if l == nil {
+		return err
+	}
+	if s, ok := l.conn.(*stream); ok {
+		return s.instead(err)
+	}
+	return err
+}
+
 // dead says why the connection ended by itself, nil while it has not.
 func (l *link) dead() error {
 	l.mu.Lock()

@@ -86,6 +86,7 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	s.halt = p.End
 	s.hangUp = func() error { return p.Stop(context.Background()) }
 	s.kill = p.Kill
+	s.stderr = p.StderrTail
 	return s, nil
 }
 

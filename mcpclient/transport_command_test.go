@@ -284,10 +284,10 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	}()
 	const step = time.Hour
 	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
 	server := <-pid
+	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server's last lines on stderr:\n%d", server)) {
+		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
+	}
 	if server == 0 {
 		t.Fatal("the server did not say who it is")
 	}

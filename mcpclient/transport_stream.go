@@ -31,6 +31,7 @@ type stream struct {
 	cause  func(op string, err error) error // what an error of reading or writing means
 	halt   func()                           // makes a Read that blocks return
 	hangUp func() error                     // ends what the stream runs over, and makes a Write return
+	stderr func() string                    // the end of what the server wrote there; nil for none
 	kill   func()                           // has hangUp take no time, if it may take some; nil otherwise
 
 	closing  sync.Once
@@ -112,7 +113,21 @@ func (s *stream) fail(err error) error {
 	return err
 }
 
-// noiseError is the end of a connection on which there was noise.
+// instead adds to err what the server said that is no message.
+func (s *stream) instead(err error) error {
+	if _, told := errors.AsType[*ProcessError](err); told || s.ended() != nil {
+		return err
+	}
+	if n, last := s.noise(); n > 0 {
+		err = &noiseError{err, n, last}
+	}
+	if s.stderr == nil || s.stderr() == "" {
+		return err
+	}
+	return fmt.Errorf("%w\nthe server's last lines on stderr:\n%s", err, s.stderr())
+}
+
+// noiseError is what went wrong on a connection on which there was noise.
 type noiseError struct {
 	error
 	lines int
