@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // annotated is a server with a tool that claims to change nothing and one that
@@ -54,6 +56,24 @@ func TestApprovalDenies(t *testing.T) {
 	}
 	if want := "Error: the call of write was denied: not now. Nothing was done."; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
+	}
+}
+
+// Nobody is asked about a call that cannot be made.
+func TestNoApprovalOfADeadServer(t *testing.T) {
+	p := annotated()
+	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+		t.Error("asked about a call to a dead server")
+		return Decision{}, nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	p.die()
+	<-ts.Servers()[0].Client.Done()
+	r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
+		t.Errorf("got %v, want a fatal error", r.Fatal())
+	}
+	if s := ts.Servers()[0]; !errors.Is(s.Err, mcpclient.ErrClosed) || len(s.Tools) != 2 {
+		t.Errorf("got status %+v, want one that says that the connection has ended", s)
 	}
 }
 

@@ -82,6 +82,9 @@ func (e *interceptedError) Unwrap() error { return e.err }
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
 	defer func() { s.err = err }()
 	t := s.tool
+	if err := t.server.client.Err(); err != nil { // nobody is asked about that
+		return nil, fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
+	}
 	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
 		if err := t.schema.Validate(args); err != nil {

@@ -137,8 +137,8 @@ func (t *Toolset) serverLocked(label string) int {
 // ServerStatus tells how a server of a toolset fares.
 type ServerStatus struct {
 	Name    string            // the host's label
-	Client  *mcpclient.Client // nil when Err is set
-	Err     error             // why the server is left out
+	Client  *mcpclient.Client // nil when the server is left out
+	Err     error             // why it is, or, beside a Client, how the connection ended
 	Tools   []*Tool
 	Skipped []SkippedTool
 }
@@ -164,6 +164,7 @@ func (t *Toolset) Servers() []ServerStatus {
 		out[i] = ServerStatus{
 			Name:    s.label,
 			Client:  s.client,
+			Err:     s.client.Err(),
 			Tools:   append([]*Tool(nil), s.tools...),
 			Skipped: append([]SkippedTool(nil), s.skipped...),
 		}
