@@ -36,8 +36,9 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // validated is exactly what is sent. The error is an [*ArgumentError].
 //
 // It accepts a JSON object, one inside a string or a code fence, one in the
-// __arg1 parameter of langchaingo's agents, and one that is followed by the
-// lines that ReAct models go on with. For a tool with a single parameter, or a
+// __arg1 parameter of langchaingo's agents or in the one property that a
+// [Profile] asks for, and one that is followed by the lines that ReAct models go
+// on with. For a tool with a single parameter, or a
 // single required one, its bare value will do. Nothing at all means no
 // arguments.
 //
@@ -119,8 +120,8 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 	case nil:
 		return []map[string]any{{}}
 	case map[string]any:
-		inner, wrapped := v[wrapper]
-		if !wrapped || len(v) > 1 || depth == 0 || t.shape.has(wrapper) {
+		inner, wrapped := t.unwrap(v)
+		if !wrapped || depth == 0 {
 			return []map[string]any{v}
 		}
 		values := []any{inner}
@@ -143,6 +144,20 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 		return []map[string]any{{only: v}}
 	}
 	return nil
+}
+
+// unwrap returns what is in a wrapper, langchaingo's or that of a profile, which
+// is alone and no parameter of the tool.
+func (t *Tool) unwrap(v map[string]any) (inner any, ok bool) {
+	if len(v) != 1 {
+		return nil, false
+	}
+	for _, name := range []string{wrapper, t.wrapper} {
+		if inner, ok := v[name]; ok && name != "" && !t.shape.has(name) {
+			return inner, true
+		}
+	}
+	return nil, false
 }
 
 // saysNothing recognizes the input that ReAct models, who cannot leave it out,

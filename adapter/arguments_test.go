@@ -37,6 +37,8 @@ const (
 	number  = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	several = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`
 	nothing = `{"type":"object"}`
+	choice  = `{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`
+	free    = `{"properties":{"o":{"type":"object"},"n":{"type":"object","additionalProperties":{"type":"integer"}},"l":{"type":["array","object"]}}}`
 )
 
 func TestArguments(t *testing.T) {
@@ -63,6 +65,21 @@ func TestArguments(t *testing.T) {
 		{"wrapped text with a tail", search, `{"__arg1":"a\nThought: b"}`, `{"query":"a\nThought: b"}`},
 		{"a parameter of that name", `{"properties":{"__arg1":{"type":"string"}}}`, `{"__arg1":"{}"}`, `{"__arg1":"{}"}`},
 		{"JSON that is meant as text", search, `{"__arg1":"{\"a\":1}"}`, `{"query":"{\"a\":1}"}`},
+
+		{"one property for all", choice, `{"input":{"a":"3"}}`, `{"a":3}`},
+		{"one property for all, as JSON", choice, `{"input":"{\"b\":\"x\"}"}`, `{"b":"x"}`},
+		{"without the one property", choice, `{"b":"x"}`, `{"b":"x"}`},
+		{"beside the one property", choice, `{"input":{"a":1},"b":"x"}`, `{"b":"x","input":{"a":1}}`},
+		{"the one property has another name", `{"properties":{"input":{}},"anyOf":[{"required":["input"]}]}`, `{"input2":{"input":{"a":1}}}`, `{"input":{"a":1}}`},
+		{"a parameter that is called input", `{"properties":{"input":{}},"anyOf":[{"required":["input"]}]}`, `{"input":{"input":1}}`, `{"input":{"input":1}}`},
+		{"no property for all", nothing, `{"input":{"a":1}}`, `{"input":{"a":1}}`},
+
+		{"names and values", free, `{"o":[{"key":"a","value":"x"},{"key":"b","json":"[1]"},{"key":"c"},{"key":"d","value":null}]}`, `{"o":{"a":"x","b":[1],"c":null,"d":null}}`},
+		{"names and values of a type", free, `{"n":[{"key":"a","value":"1"},{"key":"b","value":2},{"key":"a","value":3}]}`, `{"n":{"a":3,"b":2}}`},
+		{"no names and values", free, `{"o":[]}`, `{"o":{}}`},
+		{"values that are no JSON", free, `{"o":[{"key":"a","json":"{"}]}`, `{"o":{"a":"{"}}`},
+		{"an object where names and values may be", free, `{"o":{"key":"a"}}`, `{"o":{"key":"a"}}`},
+		{"names and values where a list may be", free, `{"l":[{"key":"a"}]}`, `{"l":[{"key":"a"}]}`},
 
 		{"fence", search, "```json\n{\"query\":\"x\"}\n```", `{"query":"x"}`},
 		{"fence without language", search, "```\n{\"query\":\"x\"}\n```", `{"query":"x"}`},

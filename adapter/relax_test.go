@@ -59,6 +59,10 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 		if key == "allOf" || key == "$ref" {
 			return out
 		}
+		// An alternative is written with what stands beside it.
+		if rest := segments[min(2, len(segments)):]; (key == "anyOf" || key == "oneOf") && (len(rest) > 0 || keyword != "") {
+			return asMap(r.at(out, rest, keyword, hops-1))
+		}
 	}
 	if parts := list(out["allOf"]); parts != nil {
 		inside := make([]any, len(parts))

@@ -47,6 +47,10 @@ func (r *repair) convert(types []string, v any) any {
 		if slices.Contains(types, "string") {
 			return strconv.FormatBool(v)
 		}
+	case []any:
+		if object, ok := entries(v); ok && slices.Contains(types, "object") {
+			return object
+		}
 	case nil:
 		return v
 	}

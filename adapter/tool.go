@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -26,7 +27,8 @@ type Tool struct {
 	parameters json.RawMessage
 	schema     *schema.Schema
 	shape      shape
-	odd        bool // some property has a name that not all providers take
+	odd        bool   // some property has a name that not all providers take
+	wrapper    string // the property in which some profiles ask for all arguments, "" when none does
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -65,6 +67,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		schema:      compiled,
 		shape:       shapeOf(root),
 		odd:         isOdd(root),
+		wrapper:     rewrite.Wrapper(root),
 		fingerprint: Fingerprint(def),
 	}
 	if rename := s.recipe.Rename; rename != nil {

@@ -49,7 +49,7 @@ func said(s map[string]any, key string) string {
 		return key
 	}
 	for _, other := range map[string][]string{
-		"enum": {"const", "anyOf", "oneOf"}, "minimum": {"exclusiveMinimum"}, "maximum": {"exclusiveMaximum"},
+		"enum": {"const", "anyOf", "oneOf"}, "minItems": {"minProperties"}, "maxItems": {"maxProperties"},
 	}[key] {
 		if _, ok := s[other]; ok {
 			return other

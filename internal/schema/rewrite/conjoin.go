@@ -87,8 +87,11 @@ func together(key string, a, b any) (any, bool) {
 }
 
 func allOf(a, b any) any {
-	if reflect.DeepEqual(a, b) {
+	switch {
+	case reflect.DeepEqual(a, b), a == false, b == true:
 		return a
+	case b == false, a == true:
+		return b
 	}
 	return map[string]any{"allOf": []any{a, b}}
 }
@@ -193,4 +196,33 @@ func rest(s map[string]any) (v any, keyword string) {
 		}
 	}
 	return nil, ""
+}
+
+// nothing is a subschema that no value fits.
+var nothing = map[string]any{"not": map[string]any{}}
+
+// never reports whether a subschema is one that no value fits, on its face.
+func never(v any) bool {
+	if v == false {
+		return true
+	}
+	not, ok := object(v)["not"]
+	m, isObject := not.(map[string]any)
+	return ok && (not == true || isObject && len(m) == 0)
+}
+
+// beside conjoins an alternative with the subschema that has it. What that says
+// of properties that are not evaluated is of those of the alternative, too.
+func beside(branch, base map[string]any) (out map[string]any, lost []string) {
+	others, closing := base["unevaluatedProperties"]
+	if !closing {
+		return conjoin(branch, base)
+	}
+	base = maps.Clone(base)
+	delete(base, "unevaluatedProperties")
+	out, lost = conjoin(branch, base)
+	if _, closed := out["additionalProperties"]; !closed {
+		out["unevaluatedProperties"] = others
+	}
+	return out, lost
 }

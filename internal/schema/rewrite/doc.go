@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Target is a dialect of JSON Schema.
@@ -110,26 +111,69 @@ type writer struct {
 	left     int            // subschemas that are still allowed
 	writes   steps          // of merging and writing values
 	compares steps          // of telling alternatives apart
+	lossy    bool           // something was lost when the root was merged
 	changes  []Change
 }
 
 // For rewrites a schema whose root is an object. It must have been compiled, so
 // that its keywords have the right shapes.
+//
+// A root that a provider refuses is merged into a plain object. Where that would
+// lose something which the provider's dialect can say elsewhere, the schema
+// becomes that of the property that [Wrapper] names, the only one. GoogleAI is
+// told of one alternative only wherever it stands, so there the root is merged.
 func For(target Target, root map[string]any) Result {
+	merged, lossy := write(target, root)
+	name := Wrapper(root)
+	if !lossy || name == "" || target == GoogleAI {
+		return merged
+	}
+	outer := wrap(root, name)
+	if target == Gemini { // which has no such keyword
+		delete(outer, "additionalProperties")
+	}
+	wrapped, _ := write(target, outer)
+	if wrapped.lost() >= max(merged.lost(), 1) {
+		return merged
+	}
+	for i, c := range wrapped.Changes {
+		wrapped.Changes[i].Path = unwrapped(c.Path, name)
+	}
+	wrapped.Changes = append([]Change{{
+		Effect: Same, Note: "asked for as the property " + strconv.Quote(name) + ", because the root must be an object without alternatives",
+	}}, wrapped.Changes...)
+	return wrapped
+}
+
+// lost counts the keywords to which the model is not held. That a value is JSON
+// text is no matter of the root.
+func (r *Result) lost() int {
+	lost := map[string]bool{}
+	for _, c := range r.Changes {
+		if c.Effect == Wider && c.Keyword != "" {
+			lost[c.Keyword] = true
+		}
+	}
+	return len(lost)
+}
+
+// write rewrites a schema with its root merged, and reports whether that lost
+// something.
+func write(target Target, root map[string]any) (r Result, lossy bool) {
 	w := &writer{target: target, root: root, left: maxNodes, writes: maxSteps, compares: maxSteps}
 	switch target {
 	case Gemini, GoogleAI:
-		return Result{Root: w.gemini(), Changes: w.changes}
+		return Result{Root: w.gemini(), Changes: w.changes}, w.lossy
 	case OpenAIStrict:
 		if out, ok := w.strict(); ok {
-			return Result{Root: out, Changes: w.changes, Strict: true}
+			return Result{Root: out, Changes: w.changes, Strict: true}, w.lossy
 		}
 		why := w.changes[len(w.changes)-1]
-		result := For(OpenAI, root)
-		result.Changes = append([]Change{why}, result.Changes...)
-		return result
+		r, lossy = write(OpenAI, root)
+		r.Changes = append([]Change{why}, r.Changes...)
+		return r, lossy
 	}
-	return Result{Root: w.standard(), Changes: w.changes}
+	return Result{Root: w.standard(), Changes: w.changes}, w.lossy
 }
 
 // note records a change.

@@ -14,7 +14,9 @@ const maxRootParts = 200
 // flatten makes an object without alternatives of a root.
 func (w *writer) flatten(root map[string]any) map[string]any {
 	f := flattener{writer: w, left: maxRootParts, followed: map[string]bool{}}
+	before := len(w.changes)
 	out := f.part(root, "")
+	w.lossy = slices.ContainsFunc(w.changes[before:], func(c Change) bool { return c.Effect == Wider })
 	out["type"] = "object"
 	if names := types(root); len(names) > 1 {
 		w.note("", "type", Same, "arguments are an object always")

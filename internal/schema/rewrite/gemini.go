@@ -14,21 +14,47 @@ const Placeholder = "no_parameters"
 // maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
 const maxGeminiDepth = 32
 
+// unrolled are the levels to which what refers to itself is written, the first
+// of which with at most maxUnrolled subschemas is taken. At none, what refers to
+// itself is JSON text.
+var unrolled = []int{3, 2, 1, 0}
+
+const maxUnrolled = 500
+
 // gemini writes the root in Gemini's subset of OpenAPI.
 func (w *writer) gemini() map[string]any {
 	root := w.flatten(object(w.modern(w.root, "")))
-	g := &geminiWriter{writer: w}
-	out := g.typed("object", root, "", nil)
+	left, before := w.left, len(w.changes)
+	var out map[string]any
+	for _, levels := range unrolled {
+		g := &geminiWriter{writer: w, levels: levels}
+		w.changes, w.left, w.writes = w.changes[:before:before], left, maxSteps
+		if levels > 0 {
+			w.left = min(left, maxUnrolled)
+		}
+		out = g.typed("object", root, "", nil)
+		if out != nil && w.left >= 0 {
+			break
+		}
+	}
+	w.lossy = w.lossy || slices.ContainsFunc(w.changes, func(c Change) bool { return c.Path == "" && c.Effect == Wider })
 	if len(object(out["properties"])) == 0 {
 		placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
-		g.setNullable(placeholder)
+		if w.target != GoogleAI {
+			placeholder["nullable"] = true
+		}
 		out["properties"] = map[string]any{Placeholder: placeholder}
 		w.note("", "properties", Same, "a placeholder, because an object without properties is refused")
 	}
 	return out
 }
 
-type geminiWriter struct{ *writer }
+// geminiWriter writes subschemas. Where no value fits one, or none that can be
+// written, there is nil instead.
+type geminiWriter struct {
+	*writer
+	levels int // to which what refers to itself is written
+}
 
 // route is how a subschema was reached: the references that led to it.
 type route []string
@@ -46,6 +72,10 @@ func (g *geminiWriter) asText(at, what, about string, effect Effect) map[string]
 
 // schema writes one subschema.
 func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
+	if never(v) {
+		g.note(at, "", Same, "left out, because no value fits it")
+		return nil
+	}
 	s, ok := v.(map[string]any)
 	if !ok {
 		return g.asText(at, "any value", "", Narrower)
@@ -55,8 +85,11 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 		return g.asText(at, "the value", about, Wider)
 	}
 	s, r, ok = g.whole(s, at, r)
-	if !ok {
+	switch {
+	case !ok:
 		return g.asText(at, "the value", about, Wider)
+	case never(s):
+		return nil
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if branches := list(s[key]); branches != nil {
@@ -66,6 +99,11 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 	if _, ok := s["const"]; ok || list(s["enum"]) != nil {
 		return g.enum(s, at)
 	}
+	return g.kind(s, at, r)
+}
+
+// kind writes a subschema by its types.
+func (g *geminiWriter) kind(s map[string]any, at string, r route) map[string]any {
 	all := types(s)
 	nullable := slices.Contains(all, "null")
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
@@ -78,14 +116,21 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 		out = g.typed(all[0], s, at, r)
 	case len(all) > 1:
 		out = g.each(all, s, at, r)
-	case nullable:
-		out = map[string]any{"type": "string", "description": "Leave it out."}
-	default:
+	case !nullable:
 		out = g.untyped(s, at, r)
 	}
 	if nullable {
-		g.setNullable(out)
+		return g.orNull(out)
 	}
+	return out
+}
+
+// orNull lets a value be null, which may be all that it can be.
+func (g *geminiWriter) orNull(out map[string]any) map[string]any {
+	if out == nil {
+		out = map[string]any{"type": "string", "description": "Leave it out."}
+	}
+	g.setNullable(out)
 	return out
 }
 
@@ -98,9 +143,28 @@ func (g *geminiWriter) each(all []string, s map[string]any, at string, r route) 
 	g.note(at, "type", Same, "the types are written as alternatives")
 	var out []any
 	for _, name := range all {
-		out = append(out, g.typed(name, s, at, r))
+		written := g.typed(name, s, at, r)
+		if name == "object" && written["type"] == "array" && slices.Contains(all, "array") {
+			g.note(at, "type", Narrower, "objects are not offered beside lists")
+			continue // a list would stay one
+		}
+		if written != nil {
+			out = append(out, written)
+		}
 	}
-	return map[string]any{"anyOf": out}
+	return alternatives(out)
+}
+
+// alternatives is a subschema of what was written for each of several, nil for
+// none.
+func alternatives(written []any) map[string]any {
+	switch len(written) {
+	case 0:
+		return nil
+	case 1:
+		return object(written[0])
+	}
+	return map[string]any{"anyOf": written}
 }
 
 // anyOf notes that oneOf is written as anyOf.
@@ -124,8 +188,20 @@ func (g *geminiWriter) setNullable(s map[string]any) {
 	}
 }
 
-// whole replaces references and merges allOf. It returns false for a reference
-// that leads back to where it came from, or nowhere.
+// count counts how often a reference led to where a route has come.
+func count(r route, ref string) int {
+	n := 0
+	for _, old := range r {
+		if old == ref {
+			n++
+		}
+	}
+	return n
+}
+
+// whole replaces references and merges allOf. What leads back to where it came
+// from once too often is nothing; with no levels to be written, and for a
+// reference that leads nowhere, it returns false.
 func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]any, route, bool) {
 	for {
 		ref, ok := s["$ref"].(string)
@@ -133,8 +209,12 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 			break
 		}
 		target, found := g.resolve(ref)
-		if !found || slices.Contains(r, ref) || !g.writes.spend(breadth(s)+breadth(object(target))) {
+		if !found || g.levels == 0 && slices.Contains(r, ref) || !g.spend(breadth(s)+breadth(object(target))) {
 			return nil, r, false
+		}
+		if g.levels > 0 && count(r, ref) >= g.levels {
+			g.note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
+			return nothing, r, true
 		}
 		r = append(slices.Clone(r), ref)
 		g.note(at, "$ref", Same, "the reference is replaced by what it refers to")
@@ -147,18 +227,36 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		parts := list(s["allOf"])
 		rest := maps.Clone(s)
 		delete(rest, "allOf")
+		others, closing := rest["unevaluatedProperties"] // sees the properties of all parts
+		delete(rest, "unevaluatedProperties")
 		for i, p := range parts {
 			part, inner, ok := g.whole(object(p), join(at, "allOf", strconv.Itoa(i)), r)
-			if !ok || !g.writes.spend(breadth(rest)+breadth(part)) {
+			if !ok || !g.spend(breadth(rest)+breadth(part)) {
 				return nil, r, false
 			}
 			r = inner
+			if never(part) {
+				return nothing, r, true
+			}
 			rest = g.both(rest, part, join(at, "allOf", strconv.Itoa(i)))
+		}
+		if closing {
+			rest["unevaluatedProperties"] = others
 		}
 		g.note(at, "allOf", Same, "the parts are merged")
 		s = rest
 	}
 	return s, r, true
+}
+
+// spend takes steps from what is allowed for what is written. Where there are not
+// enough, what is written is too large.
+func (g *geminiWriter) spend(n int) bool {
+	if g.writes.spend(n) {
+		return true
+	}
+	g.left = -1
+	return false
 }
 
 // breadth is what a subschema costs to be merged, in steps.

@@ -19,7 +19,7 @@ func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r
 			continue
 		}
 		part, inner, ok := g.whole(object(b), path, r)
-		if _, lost := conjoin(part, base); ok && slices.Contains(lost, "type") {
+		if _, lost := conjoin(part, base); ok && (never(part) || slices.Contains(lost, "type")) {
 			continue // nothing fits it
 		}
 		parts = append(parts, alternative{part, object(b), path, inner, ok})
@@ -30,9 +30,9 @@ func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r
 	if key == "oneOf" && len(parts) > 1 {
 		g.anyOf(branches, at)
 	}
-	written := g.alternatives(parts, s, base, key, at)
+	written := g.branches(parts, s, base, key, at)
 	if nullable {
-		g.setNullable(written)
+		return g.orNull(written)
 	}
 	return written
 }
@@ -47,9 +47,9 @@ type alternative struct {
 
 func (a *alternative) enumerates() bool { return a.whole && constants(a.s) != nil }
 
-// alternatives writes the branches of a union that are not null. Those that only
+// branches writes the branches of a union that are not null. Those that only
 // enumerate are one enumeration.
-func (g *geminiWriter) alternatives(parts []alternative, s, base map[string]any, key, at string) map[string]any {
+func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key, at string) map[string]any {
 	if len(parts) > 0 && !slices.ContainsFunc(parts, func(a alternative) bool { return !a.enumerates() }) {
 		var values []any
 		for _, a := range parts {
@@ -61,23 +61,30 @@ func (g *geminiWriter) alternatives(parts []alternative, s, base map[string]any,
 	}
 	if g.target == GoogleAI && len(parts) > 1 {
 		g.note(at, key, Narrower, "only the first alternative is offered")
-		parts = parts[:1]
 	}
 	var out []any
 	for _, a := range parts {
+		if g.target == GoogleAI && len(out) > 0 {
+			break
+		}
 		if !a.whole {
 			out = append(out, g.asText(a.at, "the value", text(a.original["description"]), Wider))
 			continue
 		}
-		out = append(out, g.schema(g.both(a.s, base, at), a.at, a.r))
+		if written := g.schema(g.beside(a.s, base, at), a.at, a.r); written != nil {
+			out = append(out, written)
+		}
 	}
-	switch len(out) {
-	case 0:
-		return map[string]any{"type": "string", "description": "Leave it out."}
-	case 1:
-		return object(out[0])
+	return alternatives(out)
+}
+
+// beside merges an alternative with what stands beside it.
+func (g *geminiWriter) beside(branch, base map[string]any, at string) map[string]any {
+	out, lost := beside(branch, base)
+	for _, key := range lost {
+		g.note(at, key, Wider, "one of two demands is left to validation")
 	}
-	return map[string]any{"anyOf": out}
+	return out
 }
 
 // enum writes enumerated values, or a constant.
@@ -95,7 +102,7 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 
 // enumeration writes values as strings, which is what can be enumerated.
 func (g *geminiWriter) enumeration(values []any, s map[string]any, at string) map[string]any {
-	if !g.writes.spend(weight(values)) {
+	if !g.spend(weight(values)) {
 		return g.asText(at, "the value", text(s["description"]), Wider)
 	}
 	out := map[string]any{"type": "string", "format": "enum"}

@@ -23,7 +23,7 @@ type strictness struct {
 // strict writes the strict subset. When it cannot, the last change says why.
 func (w *writer) strict() (map[string]any, bool) {
 	root := w.flatten(object(w.modern(w.root, "")))
-	if slices.ContainsFunc(w.changes, func(c Change) bool { return c.Effect == Wider }) {
+	if w.lossy {
 		return nil, w.fail("", "", "the root has alternatives")
 	}
 	s := &strictness{writer: w}
