@@ -167,9 +167,7 @@ func show(v any) string {
 // It counts those that fit.
 func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, changes []SchemaChange, n int) (fit int) {
 	t.Helper()
-	if p == Gemini { // the only one whose dialect knows nullable
-		root = withNull(root).(map[string]any)
-	}
+	root = dialect(p, root)
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), root: root}
 	rewritten, err := schema.Compile([]byte(show(root)))
 	if err != nil {
@@ -202,25 +200,38 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 	return fit
 }
 
-// withNull writes the nullable of Gemini's schemas as JSON Schema does.
-func withNull(v any) any {
+// dialect is what a root written for a profile says, as JSON Schema.
+func dialect(p Profile, root map[string]any) map[string]any {
+	if p == Gemini { // the only one whose dialect is not JSON Schema
+		return fromGemini(root).(map[string]any)
+	}
+	return root
+}
+
+// fromGemini writes what differs in Gemini's dialect as JSON Schema does: nullable,
+// and objects, which have the properties that are described and no others.
+func fromGemini(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, member := range v {
-			out[key] = withNull(member)
+			out[key] = fromGemini(member)
 		}
-		if kind, ok := v["type"].(string); ok && v["nullable"] == true {
+		kind, typed := v["type"].(string)
+		if typed && v["nullable"] == true {
 			out["type"] = []any{kind, "null"}
 			if values := list(v["enum"]); values != nil {
 				out["enum"] = append(slices.Clone(values), nil)
 			}
 		}
+		if kind == "object" {
+			out["additionalProperties"] = false
+		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = withNull(item)
+			out[i] = fromGemini(item)
 		}
 		return out
 	}

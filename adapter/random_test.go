@@ -24,7 +24,7 @@ func (g *generator) schemaOf() map[string]any {
 		map[string]any{"$ref": "#/$defs/d2"}, map[string]any{"$ref": "#/$defs/d3"},
 	}})
 	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive, "d2": endless("d2"), "d3": endless("d3")}
-	switch g.IntN(8) {
+	switch g.IntN(12) {
 	case 0:
 		delete(root, "additionalProperties")
 		root["allOf"] = []any{g.part("q", 2), g.part("r", 1)}
@@ -37,6 +37,14 @@ func (g *generator) schemaOf() map[string]any {
 		root["if"], root["then"] = map[string]any{"required": []any{"p0"}}, map[string]any{"required": []any{"p1"}}
 	case 4:
 		root["dependentRequired"] = map[string]any{"p0": []any{"p1"}}
+	case 5:
+		root["not"] = map[string]any{"required": []any{"p0", "p1"}}
+	case 6:
+		root["oneOf"] = []any{map[string]any{"required": []any{"p0"}}, map[string]any{"required": []any{"p1"}}}
+	case 7:
+		root["allOf"] = []any{g.condition("p0", "p1"), g.condition("p1", "p2")}
+	case 8:
+		root["patternProperties"] = map[string]any{"^p": map[string]any{"maxLength": count(3)}}
 	}
 	return root
 }
@@ -46,6 +54,13 @@ func (g *generator) may(n int, s map[string]any, key string, value any) {
 	if g.IntN(n) == 0 {
 		s[key] = value
 	}
+}
+
+// condition is about a property that is given, or has a value.
+func (g *generator) condition(name, needs string) map[string]any {
+	condition := map[string]any{"required": []any{name}}
+	g.may(2, condition, "properties", map[string]any{name: map[string]any{"enum": []any{"a", true, count(1)}}})
+	return map[string]any{"if": condition, "then": map[string]any{"required": []any{needs}}}
 }
 
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
@@ -129,6 +144,8 @@ func (g *generator) objectOf(prefix string, depth int) map[string]any {
 		s["additionalProperties"] = true
 	}
 	g.may(20, s, "minProperties", count(1))
+	g.may(20, s, "maxProperties", count(2))
+	g.may(20, s, "dependentRequired", map[string]any{prefix + "1": []any{prefix + "0"}})
 	g.may(20, s, "propertyNames", map[string]any{"maxLength": count(30)})
 	return s
 }
@@ -142,6 +159,8 @@ func (g *generator) arraySchema(depth int) map[string]any {
 		s["prefixItems"], s["items"] = []any{g.scalar(), g.scalar()}, false
 	case 2:
 		s["prefixItems"] = []any{map[string]any{"type": "number"}, map[string]any{"type": "number"}}
+		g.may(4, s, "unevaluatedItems", false)
+		g.may(4, s, "allOf", []any{map[string]any{"items": map[string]any{"minimum": count(1)}}})
 	default:
 		s["items"] = g.subschema(depth)
 	}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,10 +60,15 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 		if key == "allOf" || key == "$ref" {
 			return out
 		}
-		// An alternative is written with what stands beside it.
-		if rest := segments[min(2, len(segments)):]; (key == "anyOf" || key == "oneOf") && (len(rest) > 0 || keyword != "") {
-			return asMap(r.at(out, rest, keyword, hops-1))
+		// A property is written with what patterns say of it.
+		if patterns := asMap(out["patternProperties"]); key == "properties" && patterns != nil {
+			out["patternProperties"] = r.patterns(patterns, unescape.Replace(segments[1]), segments[2:], keyword, hops)
 		}
+	}
+	// An alternative is written with what stands beside it.
+	isAlternative := len(segments) > 1 && (segments[0] == "anyOf" || segments[0] == "oneOf")
+	if isAlternative && out["$ref"] == nil && (len(segments) > 2 || keyword != "") {
+		out = asMap(r.at(out, segments[2:], keyword, hops-1))
 	}
 	if parts := list(out["allOf"]); parts != nil {
 		inside := make([]any, len(parts))
@@ -82,6 +88,17 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	return out
 }
 
+// patterns takes a keyword out of what patterns say of a property.
+func (r relaxer) patterns(all map[string]any, name string, segments []string, keyword string, hops int) map[string]any {
+	out := maps.Clone(all)
+	for pattern, says := range all {
+		if regexp.MustCompile(pattern).MatchString(name) {
+			out[pattern] = r.at(says, segments, keyword, hops-1)
+		}
+	}
+	return out
+}
+
 // demands lists what a keyword is in s, whose draft may call it otherwise.
 func demands(s map[string]any, keyword string) []string {
 	_, draft4Low := s["exclusiveMinimum"].(bool)
@@ -92,7 +109,9 @@ func demands(s map[string]any, keyword string) []string {
 	case keyword == "prefixItems": // the others go by the place, too
 		return []string{"prefixItems", "items", "additionalItems"}
 	case keyword == "items" && list(s["items"]) != nil:
-		return []string{"additionalItems"}
+		return []string{"additionalItems", "unevaluatedItems"}
+	case keyword == "items":
+		return []string{"items", "unevaluatedItems"}
 	case draft4Low && strings.HasSuffix(keyword, "inimum"):
 		return []string{"minimum", "exclusiveMinimum"}
 	case draft4High && strings.HasSuffix(keyword, "aximum"):

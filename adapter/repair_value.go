@@ -18,6 +18,10 @@ func enumerated(values []any, text string) any {
 	}
 	for _, v := range values {
 		switch v := v.(type) {
+		case nil:
+			if text == "null" {
+				return nil
+			}
 		case json.Number:
 			if string(v) == text {
 				return v

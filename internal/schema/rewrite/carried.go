@@ -23,6 +23,11 @@ func (g *geminiWriter) carried(out, s map[string]any, at string) map[string]any 
 		case key == "title" || key == "nullable" || key == "format" && out[key] == "enum":
 		case key == "enum":
 			facts = append(facts, "one of: "+strings.Join(names(out[key]), ", "))
+			for _, other := range demands {
+				if _, ok := s[other]; ok && other != said(s, key) {
+					g.note(at, other, Wider, "told by the values that are left")
+				}
+			}
 		default:
 			facts = append(facts, key+": "+show(out[key]))
 		}

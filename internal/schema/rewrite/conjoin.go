@@ -14,10 +14,16 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 	if out == nil {
 		out = map[string]any{}
 	}
+	inOrder := slices.ContainsFunc([]map[string]any{a, b}, func(s map[string]any) bool {
+		return s["prefixItems"] != nil || s["unevaluatedItems"] != nil
+	})
+	if inOrder {
+		sequence(out, a, b)
+	}
 	for _, key := range keys(b) {
 		old, both := a[key]
 		switch {
-		case closes(key), conditional(key):
+		case closes(key), conditional(key), inOrder && (key == "prefixItems" || key == "items" || key == "unevaluatedItems"):
 		case !both:
 			out[key] = b[key]
 		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key):
@@ -71,6 +77,8 @@ func together(key string, a, b any) (any, bool) {
 		return allOf(a, b), true
 	case "not":
 		return map[string]any{"anyOf": []any{a, b}}, true
+	case "anyOf", "oneOf":
+		return pairs(list(a), list(b))
 	case "allOf":
 		return append(slices.Clone(list(a)), list(b)...), true
 	case "enum":
@@ -84,6 +92,23 @@ func together(key string, a, b any) (any, bool) {
 		return anys(common), len(common) > 0
 	}
 	return nil, false
+}
+
+// maxPairs bounds the alternatives of two sets of them that hold together.
+const maxPairs = 16
+
+// pairs lists the alternatives of two sets that hold together: one of each.
+func pairs(a, b []any) (any, bool) {
+	if len(a)*len(b) > maxPairs {
+		return nil, false
+	}
+	var out []any
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, allOf(x, y))
+		}
+	}
+	return out, true
 }
 
 func allOf(a, b any) any {
@@ -187,6 +212,34 @@ func closed(out, a, b map[string]any) (lost []string) {
 	return nil
 }
 
+// sequence writes what a and b say of items by their place.
+func sequence(out, a, b map[string]any) {
+	first, second := list(a["prefixItems"]), list(b["prefixItems"])
+	others := func(s map[string]any) any {
+		if _, ok := s["items"]; !ok {
+			return orTrue(s, "unevaluatedItems")
+		}
+		return s["items"]
+	}
+	at := func(s map[string]any, prefix []any, i int) any {
+		if i < len(prefix) {
+			return prefix[i]
+		}
+		return others(s)
+	}
+	prefix := make([]any, max(len(first), len(second)))
+	for i := range prefix {
+		prefix[i] = allOf(at(a, first, i), at(b, second, i))
+	}
+	if len(prefix) > 0 {
+		out["prefixItems"] = prefix
+	}
+	delete(out, "unevaluatedItems")
+	if out["items"] = allOf(others(a), others(b)); out["items"] == true {
+		delete(out, "items")
+	}
+}
+
 // rest is what a subschema without parts says of the properties that it does not
 // describe, and the keyword that says so.
 func rest(s map[string]any) (v any, keyword string) {
@@ -211,18 +264,22 @@ func never(v any) bool {
 	return ok && (not == true || isObject && len(m) == 0)
 }
 
-// beside conjoins an alternative with the subschema that has it. What that says
-// of properties that are not evaluated is of those of the alternative, too.
+// unevaluated takes out of s what it says of what is not evaluated, which sees
+// what alternatives and parts evaluate.
+func unevaluated(s map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, key := range []string{"unevaluatedProperties", "unevaluatedItems"} {
+		copyKeys(out, s, key)
+		delete(s, key)
+	}
+	return out
+}
+
+// beside conjoins an alternative with the subschema that has it.
 func beside(branch, base map[string]any) (out map[string]any, lost []string) {
-	others, closing := base["unevaluatedProperties"]
-	if !closing {
-		return conjoin(branch, base)
-	}
 	base = maps.Clone(base)
-	delete(base, "unevaluatedProperties")
+	seen := unevaluated(base)
 	out, lost = conjoin(branch, base)
-	if _, closed := out["additionalProperties"]; !closed {
-		out["unevaluatedProperties"] = others
-	}
+	maps.Copy(out, seen)
 	return out, lost
 }

@@ -10,6 +10,7 @@ package rewrite
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 )
@@ -111,7 +112,8 @@ type writer struct {
 	left     int            // subschemas that are still allowed
 	writes   steps          // of merging and writing values
 	compares steps          // of telling alternatives apart
-	lossy    bool           // something was lost when the root was merged
+	patterns map[string]*regexp.Regexp
+	lossy    bool // something was lost when the root was merged
 	changes  []Change
 }
 

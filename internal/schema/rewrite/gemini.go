@@ -30,7 +30,7 @@ func (w *writer) gemini() map[string]any {
 		g := &geminiWriter{writer: w, levels: levels}
 		w.changes, w.left, w.writes = w.changes[:before:before], left, maxSteps
 		if levels > 0 {
-			w.left = min(left, maxUnrolled)
+			w.left, w.writes = min(left, maxUnrolled), maxSteps/16
 		}
 		out = g.typed("object", root, "", nil)
 		if out != nil && w.left >= 0 {
@@ -45,6 +45,10 @@ func (w *writer) gemini() map[string]any {
 		}
 		out["properties"] = map[string]any{Placeholder: placeholder}
 		w.note("", "properties", Same, "a placeholder, because an object without properties is refused")
+		if _, ok := out["minProperties"]; ok {
+			delete(out, "minProperties")
+			w.note("", "minProperties", Wider, "left to validation, because no properties are described")
+		}
 	}
 	return out
 }
@@ -99,6 +103,10 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 	if _, ok := s["const"]; ok || list(s["enum"]) != nil {
 		return g.enum(s, at)
 	}
+	if rest, branches, ok := g.cases(s); ok {
+		g.note(at, "anyOf", Same, "a condition is written as alternatives")
+		return g.union(rest, branches, "", at, r)
+	}
 	return g.kind(s, at, r)
 }
 
@@ -127,8 +135,12 @@ func (g *geminiWriter) kind(s map[string]any, at string, r route) map[string]any
 
 // orNull lets a value be null, which may be all that it can be.
 func (g *geminiWriter) orNull(out map[string]any) map[string]any {
-	if out == nil {
-		out = map[string]any{"type": "string", "description": "Leave it out."}
+	switch {
+	case out != nil:
+	case g.target == GoogleAI: // to which null cannot be told
+		return nil
+	default:
+		out = map[string]any{"type": "string", "format": "enum", "enum": []any{"null"}, "description": "Leave it out."}
 	}
 	g.setNullable(out)
 	return out
@@ -158,22 +170,21 @@ func (g *geminiWriter) each(all []string, s map[string]any, at string, r route) 
 // alternatives is a subschema of what was written for each of several, nil for
 // none.
 func alternatives(written []any) map[string]any {
-	switch len(written) {
+	var out []any
+	for _, one := range written {
+		if inner := list(object(one)["anyOf"]); inner != nil {
+			out = append(out, inner...)
+			continue
+		}
+		out = append(out, one)
+	}
+	switch len(out) {
 	case 0:
 		return nil
 	case 1:
-		return object(written[0])
+		return object(out[0])
 	}
-	return map[string]any{"anyOf": written}
-}
-
-// anyOf notes that oneOf is written as anyOf.
-func (w *writer) anyOf(branches []any, at string) {
-	effect := Wider
-	if w.disjoint(branches) {
-		effect = Same
-	}
-	w.note(at, "oneOf", effect, "written as anyOf")
+	return map[string]any{"anyOf": out}
 }
 
 func (g *geminiWriter) setNullable(s map[string]any) {
@@ -227,8 +238,7 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		parts := list(s["allOf"])
 		rest := maps.Clone(s)
 		delete(rest, "allOf")
-		others, closing := rest["unevaluatedProperties"] // sees the properties of all parts
-		delete(rest, "unevaluatedProperties")
+		seen := unevaluated(rest)
 		for i, p := range parts {
 			part, inner, ok := g.whole(object(p), join(at, "allOf", strconv.Itoa(i)), r)
 			if !ok || !g.spend(breadth(rest)+breadth(part)) {
@@ -240,9 +250,7 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 			}
 			rest = g.both(rest, part, join(at, "allOf", strconv.Itoa(i)))
 		}
-		if closing {
-			rest["unevaluatedProperties"] = others
-		}
+		maps.Copy(rest, seen)
 		g.note(at, "allOf", Same, "the parts are merged")
 		s = rest
 	}
@@ -262,15 +270,6 @@ func (g *geminiWriter) spend(n int) bool {
 // breadth is what a subschema costs to be merged, in steps.
 func breadth(s map[string]any) int {
 	return 1 + len(s) + len(object(s["properties"])) + len(list(s["required"])) + len(list(s["enum"])) + len(list(s["allOf"]))
-}
-
-// both merges two subschemas that hold together, the second of which stands at.
-func (g *geminiWriter) both(a, b map[string]any, at string) map[string]any {
-	out, lost := conjoin(a, b)
-	for _, key := range lost {
-		g.note(at, key, Wider, "one of two demands is left to validation")
-	}
-	return out
 }
 
 // untyped writes a subschema that does not say its type, by what it does say.

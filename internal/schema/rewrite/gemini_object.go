@@ -3,7 +3,6 @@ package rewrite
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 )
@@ -14,6 +13,7 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 	copyKeys(out, s, "minProperties", "maxProperties")
 	required := names(s["required"])
 	properties := map[string]any{}
+	cut := false
 	described := append(keys(object(s["properties"])), required...)
 	slices.Sort(described)
 	for _, name := range slices.Compact(described) {
@@ -29,6 +29,7 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 		case written != nil:
 			properties[name] = written
 		case !slices.Contains(required, name):
+			cut = cut || !never(says)
 		case at == "" && g.levels == 0: // there must be a root
 			properties[name] = g.asText(path, "the value", "", Wider)
 		default:
@@ -36,7 +37,7 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 		}
 	}
 	if len(properties) == 0 {
-		return len(object(s["properties"])) == 0 || at == ""
+		return !cut || at == ""
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
 		if rest, ok := s[key]; ok && rest != false {
@@ -55,8 +56,10 @@ func (g *geminiWriter) saidOf(s map[string]any, name, at string) (says any, path
 	says, described := object(s["properties"])[name]
 	path = join(at, "properties", name)
 	for _, pattern := range keys(object(s["patternProperties"])) {
-		// A pattern of another language is left to the server, by validation too.
-		if matches, err := regexp.MatchString(pattern, name); err != nil || !matches {
+		if matches, _ := g.matches(pattern, name); !matches {
+			if g.compares == 0 {
+				g.left = -1 // too large to be written
+			}
 			continue
 		}
 		own := object(s["patternProperties"])[pattern]
@@ -85,6 +88,9 @@ func (g *geminiWriter) entries(s map[string]any, at string, r route) map[string]
 	about := text(s["description"])
 	value, path := rest(s)
 	path = join(at, path)
+	if len(object(s["properties"])) > 0 { // none of which may be given
+		return g.empty(s, at)
+	}
 	name := any(map[string]any{"type": "string"})
 	if patterns := object(s["patternProperties"]); len(patterns) > 0 {
 		if len(patterns) > 1 || object(s["propertyNames"]) != nil {
@@ -160,9 +166,13 @@ func (g *geminiWriter) empty(s map[string]any, at string) map[string]any {
 	if g.target == GoogleAI {
 		return g.asText(at, "the object", text(s["description"]), Wider)
 	}
+	effect := Same
+	if others, _ := rest(s); others != false {
+		effect = Narrower
+	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{show(map[string]any{})}}
 	copyKeys(out, s, "title", "description")
-	g.note(at, "", Same, "the empty object is asked for as JSON text")
+	g.note(at, "", effect, "the empty object is asked for as JSON text")
 	return out
 }
 

@@ -70,7 +70,7 @@ func (g *geminiWriter) wholes(out, s map[string]any, at string) map[string]any {
 // concerns are the types that keywords speak of which Gemini does not know; none
 // for all.
 var concerns = map[string][]string{
-	"not": nil, "if": nil, "dependentRequired": {"object"}, "dependentSchemas": {"object"}, "dependencies": {"object"},
+	"not": nil, "if": nil, "dependentRequired": {"object"}, "dependentSchemas": {"object"},
 	"contains": {"array"}, "multipleOf": {"number", "integer"},
 }
 

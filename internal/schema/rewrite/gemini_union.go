@@ -6,14 +6,21 @@ import (
 	"strconv"
 )
 
-// union writes alternatives, beside which nothing else may stand.
+// union writes alternatives, beside which nothing else may stand. Those that no
+// keyword of s holds have the key "".
 func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r route) map[string]any {
 	base := maps.Clone(s)
 	delete(base, key)
 	nullable := false
 	var parts []alternative
 	for i, b := range branches {
-		path := join(at, key, strconv.Itoa(i))
+		path := at
+		if key != "" {
+			path = join(at, key, strconv.Itoa(i))
+		}
+		if never(b) {
+			continue
+		}
 		if names := types(object(b)); len(names) == 1 && names[0] == "null" {
 			nullable = true
 			continue
@@ -28,13 +35,56 @@ func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r
 		g.note(at, key, Same, "null is written as nullable")
 	}
 	if key == "oneOf" && len(parts) > 1 {
-		g.anyOf(branches, at)
+		parts = g.apartOf(parts, branches, base, at)
 	}
 	written := g.branches(parts, s, base, key, at)
 	if nullable {
 		return g.orNull(written)
 	}
 	return written
+}
+
+// apartOf makes alternatives of a oneOf, written as anyOf, such that a value fits
+// one of them only, where that can be said.
+func (g *geminiWriter) apartOf(parts []alternative, branches []any, base map[string]any, at string) []alternative {
+	if g.enumerate(parts) {
+		g.note(at, "oneOf", Same, "written as an enumeration")
+		return parts
+	}
+	if g.disjoint(branches) {
+		g.note(at, "oneOf", Same, "written as anyOf")
+		return parts
+	}
+	merged := make([]map[string]any, 0, len(branches))
+	for _, a := range parts {
+		whole, _ := beside(a.s, base)
+		merged = append(merged, whole)
+	}
+	splits, effect, ok := g.separate(merged)
+	for _, b := range branches {
+		ok = ok && (len(parts) == len(branches) || !slices.Contains(types(object(b)), "null") || len(types(object(b))) == 1)
+	}
+	if !ok {
+		g.note(at, "oneOf", Wider, "written as anyOf")
+		return parts
+	}
+	g.note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
+	var out []alternative
+	for i, a := range parts {
+		if splits[i].drop {
+			continue
+		}
+		for _, name := range splits[i].without {
+			a.s, _ = conjoin(a.s, without(name))
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// enumerate reports whether all alternatives only enumerate values.
+func (g *geminiWriter) enumerate(parts []alternative) bool {
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(a alternative) bool { return !a.enumerates() })
 }
 
 // alternative is one branch of a union.
@@ -50,14 +100,24 @@ func (a *alternative) enumerates() bool { return a.whole && constants(a.s) != ni
 // branches writes the branches of a union that are not null. Those that only
 // enumerate are one enumeration.
 func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key, at string) map[string]any {
-	if len(parts) > 0 && !slices.ContainsFunc(parts, func(a alternative) bool { return !a.enumerates() }) {
-		var values []any
+	if g.enumerate(parts) {
+		var lists [][]any
 		for _, a := range parts {
-			values = append(values, constants(a.s)...)
+			if !g.spend(weight(constants(a.s))) {
+				return g.asText(at, "the value", text(s["description"]), Wider)
+			}
+			lists = append(lists, demandsOn(a.s).among(constants(a.s)))
+		}
+		values := union(slices.Concat(lists...), nil)
+		if key == "oneOf" {
+			values = once(lists)
+		}
+		if values = demandsOn(base).among(values); len(values) == 0 {
+			return nil
 		}
 		about := maps.Clone(s)
 		copyKeys(about, parts[0].s, "title", "description")
-		return g.enumeration(union(values, nil), about, at)
+		return g.enumeration(values, about, at)
 	}
 	if g.target == GoogleAI && len(parts) > 1 {
 		g.note(at, key, Narrower, "only the first alternative is offered")
@@ -81,7 +141,32 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 // beside merges an alternative with what stands beside it.
 func (g *geminiWriter) beside(branch, base map[string]any, at string) map[string]any {
 	out, lost := beside(branch, base)
+	return g.merged(out, base, lost, at)
+}
+
+// both merges two subschemas that hold together, the second of which stands at.
+func (g *geminiWriter) both(a, b map[string]any, at string) map[string]any {
+	out, lost := conjoin(a, b)
+	return g.merged(out, b, lost, at)
+}
+
+// merged completes out by what was lost of b. Other values and other types are
+// nothing together; a second condition becomes alternatives.
+func (g *geminiWriter) merged(out, b map[string]any, lost []string, at string) map[string]any {
 	for _, key := range lost {
+		if key == "const" || key == "enum" || key == "type" {
+			return nothing
+		}
+		if key == "if" && g.target != GoogleAI {
+			var also []string
+			out, also = conjoin(out, map[string]any{"anyOf": []any{
+				allOf(b["if"], orTrue(b, "then")), allOf(map[string]any{"not": b["if"]}, orTrue(b, "else")),
+			}})
+			if len(also) == 0 {
+				g.note(at, "if", Same, "a second condition is written as alternatives")
+				continue
+			}
+		}
 		g.note(at, key, Wider, "one of two demands is left to validation")
 	}
 	return out
@@ -92,10 +177,18 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
 		g.note(at, "const", Same, "the constant is written as an enumeration")
 	}
-	said := demandsOn(s)
-	values := slices.DeleteFunc(slices.Clone(constants(s)), func(v any) bool { return !said.meet(v) })
+	if !g.spend(weight(constants(s))) {
+		return g.asText(at, "the value", text(s["description"]), Wider)
+	}
+	values := demandsOn(s).among(constants(s))
+	for _, key := range []string{"not", "if"} {
+		if says, ok := s[key]; ok && (key == "if" || constants(object(says)) == nil) {
+			g.note(at, key, Wider, "left to validation")
+		}
+	}
 	if len(values) == 0 {
-		values = constants(s) // none will do
+		g.note(at, "", Same, "left out, because no value fits it")
+		return nil
 	}
 	return g.enumeration(values, s, at)
 }
@@ -134,9 +227,18 @@ func (g *geminiWriter) enumeration(values []any, s map[string]any, at string) ma
 	if empty && len(spelled) > 0 {
 		g.note(at, "enum", Narrower, "the empty value is not offered")
 	}
+	if len(spelled) == 0 && !empty {
+		return g.orNull(nil)
+	}
 	if len(spelled) == 0 {
-		g.note(at, "enum", Wider, "the empty value cannot be asked for")
 		delete(out, "format")
+		if g.target == GoogleAI {
+			g.note(at, said(s, "enum"), Wider, "told in the description")
+			describe(out, "(the empty text)")
+			return out
+		}
+		g.note(at, "enum", Same, "the empty text is asked for by its length")
+		out["maxLength"] = number(0)
 		return out
 	}
 	out["enum"] = spelled

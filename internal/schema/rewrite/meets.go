@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -12,6 +13,7 @@ type scalars struct {
 	s       map[string]any
 	types   []string
 	enum    set            // nil: any
+	not     set            // nil: any
 	pattern *regexp.Regexp // nil: any
 }
 
@@ -21,10 +23,18 @@ func demandsOn(s map[string]any) *scalars {
 	if _, ok := s["const"]; ok && s["enum"] != nil {
 		d.enum = setOf(list(s["enum"]))
 	}
+	if not := constants(object(s["not"])); not != nil && len(object(s["not"])) == 1 {
+		d.not = setOf(not)
+	}
 	if pattern, ok := s["pattern"].(string); ok {
 		d.pattern, _ = regexp.Compile(pattern) // one of another language is left to validation
 	}
 	return d
+}
+
+// among lists the values that meet them.
+func (d *scalars) among(values []any) []any {
+	return slices.DeleteFunc(slices.Clone(values), func(v any) bool { return !d.meet(v) })
 }
 
 // meet reports whether an enumerated value meets them.
@@ -32,7 +42,7 @@ func (d *scalars) meet(v any) bool {
 	if len(d.types) > 0 && len(commonTypes([]string{typeOf(v)}, d.types)) == 0 {
 		return false
 	}
-	if d.enum != nil && !d.enum.has(v) {
+	if d.enum != nil && !d.enum.has(v) || d.not != nil && d.not.has(v) {
 		return false
 	}
 	switch v := v.(type) {
@@ -48,6 +58,9 @@ func (d *scalars) meet(v any) bool {
 			if limit, ok := rational(d.s[key]); ok && limit.Cmp(n) == 0 {
 				return false
 			}
+		}
+		if step, ok := rational(d.s["multipleOf"]); ok && step.Sign() > 0 && !new(big.Rat).Quo(n, step).IsInt() {
+			return false
 		}
 		return within(n, d.s["minimum"], d.s["maximum"]) && within(n, d.s["exclusiveMinimum"], d.s["exclusiveMaximum"])
 	}

@@ -40,17 +40,17 @@ func (w *writer) modern(v any, at string) any {
 	out := maps.Clone(s)
 	w.tuple(out, at)
 	w.bounds(out, at)
+	w.dependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
 			w.note(at, key, Same, "null was removed")
 		}
 	}
-	if _, ok := out["items"]; !ok && w.target != Anthropic && slices.Contains(types(out), "array") {
-		out["items"] = map[string]any{}
-		w.note(at, "items", Same, "items of any kind are spelled out")
-	}
 	w.below(out, at)
+	if _, ok := out["items"]; !ok && (w.target == OpenAI || w.target == OpenAIStrict) && slices.Contains(types(out), "array") {
+		out = w.anyItems(out, at)
+	}
 	w.plainNames(out, at)
 	return out
 }
@@ -107,10 +107,58 @@ func (w *writer) tuple(out map[string]any, at string) {
 	delete(out, "items")
 	if rest, ok := out["additionalItems"]; ok {
 		out["items"] = rest
-	} else if w.target != Anthropic {
-		out["items"] = map[string]any{}
 	}
 	delete(out, "additionalItems")
+}
+
+// applies are the keywords that evaluate items, beside those of an array's own.
+var applies = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
+
+// anyItems spells out the items of a list that says nothing of them. What it says
+// of unevaluated ones must not see that.
+func (w *writer) anyItems(s map[string]any, at string) map[string]any {
+	says, ok := s["unevaluatedItems"]
+	switch {
+	case !ok:
+		s["items"] = map[string]any{}
+		w.note(at, "items", Same, "items of any kind are spelled out")
+	case !slices.ContainsFunc(applies, func(key string) bool { return s[key] != nil }):
+		s["items"] = says
+		delete(s, "unevaluatedItems")
+		w.note(at, "unevaluatedItems", Same, "written as items")
+	default:
+		outer := map[string]any{"items": map[string]any{}, "allOf": []any{s}}
+		for _, key := range []string{"type", "title", "description"} {
+			copyKeys(outer, s, key)
+			delete(s, key)
+		}
+		w.note(at, "items", Same, "items of any kind are spelled out")
+		return outer
+	}
+	return s
+}
+
+// dependencies writes the one keyword, up to draft-07, as the two that followed it.
+func (w *writer) dependencies(out map[string]any, at string) {
+	all, ok := out["dependencies"].(map[string]any)
+	if !ok {
+		return
+	}
+	delete(out, "dependencies")
+	split := map[string]map[string]any{"dependentRequired": {}, "dependentSchemas": {}}
+	for name, says := range all {
+		key := "dependentSchemas"
+		if _, ok := says.([]any); ok {
+			key = "dependentRequired"
+		}
+		split[key][name] = says
+	}
+	for key, says := range split {
+		if _, taken := out[key]; !taken && len(says) > 0 {
+			out[key] = says
+		}
+	}
+	w.note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
 }
 
 // bounds writes the booleans of draft-04 as the numbers that followed them.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,20 +214,66 @@ func (s *strictness) union(in, out map[string]any, at string, depth int) bool {
 		if len(types(in)) > 0 || object(in["properties"]) != nil || out["anyOf"] != nil {
 			return s.fail(at, key, "the alternatives have other keywords beside them")
 		}
-		all := make([]any, len(branches))
+		splits := make([]split, len(branches))
+		if key == "oneOf" {
+			splits = s.oneOf(branches, at)
+		}
+		var all []any
 		for i, b := range branches {
-			branch, ok := s.schema(object(b), join(at, key, strconv.Itoa(i)), depth)
+			if splits[i].drop {
+				continue
+			}
+			branch, ok := s.schema(lacking(object(b), splits[i].without), join(at, key, strconv.Itoa(i)), depth)
 			if !ok {
 				return false
 			}
-			all[i] = branch
+			all = append(all, branch)
+		}
+		if len(all) == 0 {
+			return s.fail(at, key, "no value fits it")
 		}
 		out["anyOf"] = all
-		if key == "oneOf" {
-			s.anyOf(branches, at)
-		}
 	}
 	return true
+}
+
+// oneOf notes that oneOf is written as anyOf, and says how so that a value fits
+// one alternative only.
+func (s *strictness) oneOf(branches []any, at string) []split {
+	none := make([]split, len(branches))
+	if s.disjoint(branches) {
+		s.note(at, "oneOf", Same, "written as anyOf")
+		return none
+	}
+	objects := make([]map[string]any, len(branches))
+	for i, b := range branches {
+		objects[i] = s.plain(b)
+		if objects[i]["$defs"] != nil || object(b)["$ref"] != nil {
+			s.note(at, "oneOf", Wider, "written as anyOf")
+			return none // what is referred to cannot be written in two ways
+		}
+	}
+	splits, effect, ok := s.separate(objects)
+	if !ok {
+		s.note(at, "oneOf", Wider, "written as anyOf")
+		return none
+	}
+	s.note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
+	return splits
+}
+
+// lacking is an object without properties that it does not require.
+func lacking(s map[string]any, without []string) map[string]any {
+	if len(without) == 0 {
+		return s
+	}
+	s = maps.Clone(s)
+	properties := maps.Clone(object(s["properties"]))
+	for _, name := range without {
+		delete(properties, name)
+	}
+	s["properties"] = properties
+	return s
 }
 
 // kind writes the type and what belongs to it.

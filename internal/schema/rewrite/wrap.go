@@ -9,7 +9,9 @@ import (
 
 // rootWords are the keywords that a provider's root has no room for, one of which
 // a root has that is wrapped.
-var rootWords = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"}
+var rootWords = []string{
+	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
+}
 
 // Wrapper names the one property in which arguments are asked for where a
 // provider refuses the root of their schema and merging it would lose something.
