@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,9 +196,21 @@ func (g *generator) limit(s map[string]any, key string, otherwise int) int {
 // samples are texts for the patterns in testdata.
 var samples = map[string]string{"^[a-c]{2}$": "ab", "^(?!x)": "abc", "^[a-z]+$": "abc"}
 
+// written matches the patterns that lengths are written as.
+var written = regexp.MustCompile(`^\^\[\\s\\S\](?:\+|\{(\d+),(\d*)\})\$$`)
+
 func (g *generator) text(s map[string]any) any {
 	if pattern, ok := s["pattern"].(string); ok {
-		return samples[pattern]
+		limits := written.FindStringSubmatch(pattern)
+		if limits == nil {
+			return samples[pattern]
+		}
+		s = map[string]any{"minLength": json.Number("1")}
+		for i, key := range []string{"minLength", "maxLength"} {
+			if limits[i+1] != "" {
+				s[key] = json.Number(limits[i+1])
+			}
+		}
 	}
 	n := g.limit(s, "minLength", 0)
 	if most := g.limit(s, "maxLength", n+10); most > n {

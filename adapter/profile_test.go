@@ -187,6 +187,7 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 		if err != nil {
 			if lenient == nil {
 				lenient = toolWith(t, show(relaxed(tool.schema.Root().(map[string]any), changes)))
+				lenient.wrapper = tool.wrapper
 			}
 			if _, err := lenient.Arguments(string(args)); err != nil {
 				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.schema.Root()), changes)
@@ -202,10 +203,38 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 
 // dialect is what a root written for a profile says, as JSON Schema.
 func dialect(p Profile, root map[string]any) map[string]any {
-	if p == Gemini { // the only one whose dialect is not JSON Schema
+	switch p {
+	case Gemini:
 		return fromGemini(root).(map[string]any)
+	case OpenAIStrict:
+		if strict := root["additionalProperties"] == false; strict {
+			return fromStrict(root).(map[string]any)
+		}
 	}
 	return root
+}
+
+// fromStrict says what the strict subset holds models to: formats, none of which
+// has an empty text.
+func fromStrict(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, member := range v {
+			out[key] = fromStrict(member)
+		}
+		if _, ok := v["format"].(string); ok {
+			out["minLength"] = count(1)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = fromStrict(item)
+		}
+		return out
+	}
+	return v
 }
 
 // fromGemini writes what differs in Gemini's dialect as JSON Schema does: nullable,

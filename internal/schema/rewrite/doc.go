@@ -135,8 +135,8 @@ func For(target Target, root map[string]any) Result {
 		delete(outer, "additionalProperties")
 	}
 	wrapped, _ := write(target, outer)
-	if wrapped.lost() >= max(merged.lost(), 1) {
-		return merged
+	if target == Gemini && wrapped.lost() >= max(merged.lost(), 1) {
+		return merged // which says as much
 	}
 	for i, c := range wrapped.Changes {
 		wrapped.Changes[i].Path = unwrapped(c.Path, name)

@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+)
 
 // split is what makes an alternative of a oneOf fit values only that no other
 // one fits.
@@ -31,7 +34,7 @@ func (w *writer) separate(branches []map[string]any) (splits []split, effect Eff
 				} else {
 					splits[pair[0]].without = append(splits[pair[0]].without, more[0])
 				}
-				if len(more) > 1 || !onlyRequires(other) {
+				if len(more) > 1 || !w.onlyRequires(other, own) {
 					effect = Narrower
 				}
 			}
@@ -46,10 +49,14 @@ func requires(a, b map[string]any) bool {
 		len(difference(names(a["required"]), names(b["required"]))) > 0
 }
 
-// onlyRequires reports whether s demands properties only.
-func onlyRequires(s map[string]any) bool {
-	for key := range s {
-		if key != "type" && key != "required" && !slices.Contains(remarks, key) {
+// onlyRequires reports whether s demands nothing but properties beside what other
+// demands, too.
+func (w *writer) onlyRequires(s, other map[string]any) bool {
+	if !w.compares.spend(breadth(s)) {
+		return false
+	}
+	for key, v := range s {
+		if key != "type" && key != "required" && !slices.Contains(remarks, key) && !reflect.DeepEqual(v, other[key]) {
 			return false
 		}
 	}

@@ -48,7 +48,13 @@ var (
 		"title", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly", "writeOnly",
 		"contentEncoding", "contentMediaType", "contentSchema", "nullable", "$anchor",
 	}
-	// Assertions that are left to validation.
+	// What cannot stand beside alternatives.
+	strictDemands = []string{
+		"type", "properties", "required", "additionalProperties", "unevaluatedProperties", "items", "anyOf", "oneOf", "enum", "const",
+		"pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems", "uniqueItems",
+		"minLength", "maxLength", "minProperties", "maxProperties",
+	}
+	// Assertions that there are no keywords for.
 	looseKeywords = []string{"minLength", "maxLength", "minProperties", "maxProperties"}
 )
 
@@ -56,6 +62,10 @@ var (
 func (s *strictness) schema(in map[string]any, at string, depth int) (map[string]any, bool) {
 	if depth > maxStrictDepth {
 		return nil, s.fail(at, "", "nested more than "+strconv.Itoa(maxStrictDepth)+" levels deep")
+	}
+	in, ok := s.distributed(in, at)
+	if !ok {
+		return nil, false
 	}
 	out := map[string]any{}
 	for _, key := range keys(in) {
@@ -72,8 +82,9 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 			s.note(at, key, Same, "the format is told in the description")
 		case key == "uniqueItems":
 			s.note(at, key, uniqueness(in), "told in the description")
+		case key == "minProperties" || key == "maxProperties":
+			s.note(at, key, sized(in, key), "told in the description")
 		case slices.Contains(looseKeywords, key):
-			s.note(at, key, Wider, "told in the description")
 		case !slices.Contains([]string{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "$ref", "$defs", "definitions",
 		}, key) && !strings.HasPrefix(key, "x-"):
@@ -81,11 +92,65 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 		}
 	}
 	tell(out, in, append([]string{"default", "format", "uniqueItems"}, looseKeywords...), out)
+	if !s.lengths(in, out, at) {
+		return nil, false
+	}
 	for _, step := range []func(in, out map[string]any, at string, depth int) bool{s.definitions, s.reference, s.values, s.union, s.kind} {
 		if !step(in, out, at, depth) {
 			return nil, false
 		}
 	}
+	return out, true
+}
+
+// sized is the effect of leaving out how many properties an object has: some or
+// all of them are required, and there are no others.
+func sized(in map[string]any, key string) Effect {
+	limit, ok := rational(in[key])
+	switch {
+	case ok && key == "minProperties" && limit.Cmp(rat(len(names(in["required"])))) <= 0,
+		ok && key == "maxProperties" && limit.Cmp(rat(len(object(in["properties"])))) >= 0:
+		return Same
+	}
+	return Wider
+}
+
+// distributed puts into alternatives what stands beside them, which the strict
+// subset has no room for.
+func (s *strictness) distributed(in map[string]any, at string) (map[string]any, bool) {
+	key := "anyOf"
+	if in[key] == nil {
+		key = "oneOf"
+	}
+	branches := list(in[key])
+	out, base := maps.Clone(in), map[string]any{}
+	for _, beside := range strictDemands {
+		if beside != key {
+			copyKeys(base, in, beside)
+			delete(out, beside)
+		}
+	}
+	if branches == nil || len(base) == 0 || in["$ref"] != nil {
+		return in, true
+	}
+	all := make([]any, len(branches))
+	for i, b := range branches {
+		if kind := types(s.plain(b)); object(b)["$ref"] != nil && len(base) == 1 && len(kind) > 0 && slices.Equal(kind, types(base)) {
+			all[i] = b
+			continue
+		}
+		merged, lost := beside(object(b), base)
+		if len(lost) > 0 {
+			return nil, s.fail(at, key, "the alternatives have other keywords beside them")
+		}
+		if says, ok := merged["unevaluatedProperties"]; ok && merged["anyOf"] == nil && merged["oneOf"] == nil {
+			merged["additionalProperties"] = says
+			delete(merged, "unevaluatedProperties")
+		}
+		all[i] = merged
+	}
+	out[key] = all
+	s.note(at, key, Same, "what stands beside the alternatives is written in each")
 	return out, true
 }
 
@@ -153,6 +218,11 @@ func (s *strictness) reference(in, out map[string]any, at string, _ int) bool {
 		return true
 	}
 	about, described := out["description"]
+	for _, key := range keys(out) {
+		if key != "description" {
+			return s.fail(at, "$ref", "the reference has "+key+" beside it")
+		}
+	}
 	clear(out)
 	if described {
 		out["description"] = about
@@ -171,6 +241,9 @@ func (s *strictness) values(in, out map[string]any, at string, _ int) bool {
 	}
 	if values == nil {
 		return true
+	}
+	if values = demandsOn(in).among(values); len(values) == 0 {
+		return s.fail(at, "enum", "no value fits it")
 	}
 	s.enum += len(values)
 	for _, v := range values {
@@ -211,7 +284,7 @@ func (s *strictness) union(in, out map[string]any, at string, depth int) bool {
 		if branches == nil {
 			continue
 		}
-		if len(types(in)) > 0 || object(in["properties"]) != nil || out["anyOf"] != nil {
+		if out["enum"] != nil {
 			return s.fail(at, key, "the alternatives have other keywords beside them")
 		}
 		splits := make([]split, len(branches))
