@@ -34,18 +34,21 @@ func (g *geminiWriter) cases(s map[string]any) (rest map[string]any, branches []
 		copyKeys(rest, s, "if", "then", "else")
 	}
 	for _, key := range []string{"dependentRequired", "dependentSchemas"} {
-		for _, name := range keys(object(s[key])) {
-			others := maps.Clone(object(s[key]))
-			says := others[name]
-			delete(others, name)
-			if rest[key] = others; len(others) == 0 {
-				delete(rest, key)
-			}
-			if required, ok := says.([]any); ok {
-				says = map[string]any{"required": required}
-			}
-			return rest, []any{without(name), allOf(map[string]any{"required": []any{name}}, says)}, true
+		all := object(s[key])
+		if len(all) == 0 {
+			continue
 		}
+		name := keys(all)[0]
+		others := maps.Clone(all)
+		delete(others, name)
+		if rest[key] = others; len(others) == 0 {
+			delete(rest, key)
+		}
+		says := all[name]
+		if required, ok := says.([]any); ok {
+			says = map[string]any{"required": required}
+		}
+		return rest, []any{without(name), allOf(map[string]any{"required": []any{name}}, says)}, true
 	}
 	return nil, nil, false
 }

@@ -14,10 +14,11 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 	required := names(s["required"])
 	properties := map[string]any{}
 	cut := false
+	patterns := keys(object(s["patternProperties"]))
 	described := append(keys(object(s["properties"])), required...)
 	slices.Sort(described)
 	for _, name := range slices.Compact(described) {
-		says, path := g.saidOf(s, name, at)
+		says, path := g.saidOf(s, name, patterns, at)
 		var written map[string]any
 		if says != nil {
 			written = g.schema(says, path, r)
@@ -52,14 +53,17 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 }
 
 // saidOf is what s says of the property of a name, and where; nil when nothing.
-func (g *geminiWriter) saidOf(s map[string]any, name, at string) (says any, path string) {
+func (g *geminiWriter) saidOf(s map[string]any, name string, patterns []string, at string) (says any, path string) {
 	says, described := object(s["properties"])[name]
 	path = join(at, "properties", name)
-	for _, pattern := range keys(object(s["patternProperties"])) {
-		if matches, _ := g.matches(pattern, name); !matches {
-			if g.compares == 0 {
-				g.left = -1 // too large to be written
-			}
+	for _, pattern := range patterns {
+		// A pattern of another language is left to the server, by validation too.
+		matches, _ := g.matches(pattern, name)
+		if g.compares == 0 {
+			g.left = -1 // too large to be written
+			break
+		}
+		if !matches {
 			continue
 		}
 		own := object(s["patternProperties"])[pattern]

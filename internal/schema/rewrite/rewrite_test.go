@@ -145,11 +145,19 @@ func TestForOfHostileSchemas(t *testing.T) {
 		})+`]}`, ""),
 		"alternatives of many required properties": fmt.Sprintf(object,
 			`{"oneOf":[{"type":"object","required":`+words("p", 40_000)+`},{"type":"object","required":`+words("p", 40_000)+`}]}`, ""),
-		"two long enumerations":           fmt.Sprintf(object, `{"allOf":[{"enum":`+words("p", 50_000)+`},{"enum":`+words("q", 50_000)+`}]}`, ""),
-		"a long enumeration":              fmt.Sprintf(object, `{"type":"string","pattern":"^p","enum":`+words("p", 80_000)+`}`, ""),
-		"many references to many values":  fmt.Sprintf(object, `{"type":"object","properties":{`+repeat(5000, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/e"}`, i) })+`}}`, `"e":{"enum":`+words("p", 50_000)+`}`),
-		"many alternatives of one value":  fmt.Sprintf(object, `{"oneOf":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"const":"p%d"}`, i) })+`]}`, ""),
-		"a tuple of many kinds":           fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
+		"two long enumerations":          fmt.Sprintf(object, `{"allOf":[{"enum":`+words("p", 50_000)+`},{"enum":`+words("q", 50_000)+`}]}`, ""),
+		"a long enumeration":             fmt.Sprintf(object, `{"type":"string","pattern":"^p","enum":`+words("p", 80_000)+`}`, ""),
+		"many references to many values": fmt.Sprintf(object, `{"type":"object","properties":{`+repeat(5000, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/e"}`, i) })+`}}`, `"e":{"enum":`+words("p", 50_000)+`}`),
+		"many alternatives of one value": fmt.Sprintf(object, `{"oneOf":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"const":"p%d"}`, i) })+`]}`, ""),
+		"a tuple of many kinds":          fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
+		"many patterns of names": `{"type":"object","properties":{"v":{"type":"object","properties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) +
+			`},"patternProperties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"^(p|q)+%d$":{"maxLength":%d}`, i, i) }) + `}}}}`,
+		"a root of many conditions": `{"type":"object","allOf":[` + repeat(150, func(i int) string {
+			return fmt.Sprintf(`{"if":{"properties":{"p%[1]d":{"enum":[1]}}},"then":{"required":["q%[1]d"]},"not":{"required":["r%[1]d"]},"anyOf":[{"required":["a%[1]d"]},{"required":["b%[1]d"]}]}`, i)
+		}) + `],"properties":{` + repeat(150, func(i int) string { return fmt.Sprintf(`"p%d":{"enum":[1,2]}`, i) }) + `}}`,
+		"a root of many references to itself": `{"type":"object","anyOf":[` + repeat(100, func(i int) string {
+			return fmt.Sprintf(`{"required":["p%[1]d"],"properties":{"p%[1]d":{"$ref":"#"},"input%[1]d":{"type":"array","items":{"$ref":"#"}}}}`, i)
+		}) + `]}`,
 		"many parts with many properties": fmt.Sprintf(object, `{"allOf":[`+repeat(4500, func(i int) string { return fmt.Sprintf(`{"properties":{"p%d":{}}}`, i) })+`]}`, ""),
 	} {
 		s, err := schema.Compile([]byte(in))
