@@ -72,7 +72,7 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
 		t.Errorf("got %v, want a fatal error", r.Fatal())
 	}
-	if s := ts.Servers()[0]; !errors.Is(s.Err, mcpclient.ErrClosed) || len(s.Tools) != 2 {
+	if s := ts.Servers()[0]; !errors.Is(s.Ended, mcpclient.ErrClosed) || len(s.Tools) != 2 {
 		t.Errorf("got status %+v, want one that says that the connection has ended", s)
 	}
 }

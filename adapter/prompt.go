@@ -177,7 +177,7 @@ func (v promptValue) String() string {
 func (t *Toolset) Prompts(ctx context.Context) iter.Seq2[*PromptTemplate, error] {
 	return func(yield func(*PromptTemplate, error) bool) {
 		for _, s := range t.Servers() {
-			if s.Client == nil || s.Client.Server().Capabilities.Prompts == nil {
+			if s.Err != nil || s.Client.Server().Capabilities.Prompts == nil {
 				continue
 			}
 			for prompt, err := range s.Client.Prompts(ctx) {

@@ -137,8 +137,9 @@ func (t *Toolset) serverLocked(label string) int {
 // ServerStatus tells how a server of a toolset fares.
 type ServerStatus struct {
 	Name    string            // the host's label
-	Client  *mcpclient.Client // nil when the server is left out
-	Err     error             // why it is, or, beside a Client, how the connection ended
+	Client  *mcpclient.Client // nil when Err is set
+	Err     error             // why the server is left out
+	Ended   error             // how its connection ended; nil while that lasts
 	Tools   []*Tool
 	Skipped []SkippedTool
 }
@@ -164,7 +165,7 @@ func (t *Toolset) Servers() []ServerStatus {
 		out[i] = ServerStatus{
 			Name:    s.label,
 			Client:  s.client,
-			Err:     s.client.Err(),
+			Ended:   s.client.Err(),
 			Tools:   append([]*Tool(nil), s.tools...),
 			Skipped: append([]SkippedTool(nil), s.skipped...),
 		}

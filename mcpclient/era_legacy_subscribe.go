@@ -57,7 +57,7 @@ func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error
 			return err
 		}
 		err := c.watchInTurn(ctx, uris, o)
-		if err == nil || ctx.Value(renewing{}) != nil {
+		if err == nil || ctx.Value(renewing{&c.session}) != nil {
 			return err
 		}
 		if again, err := c.anew(ctx, r, err); !again {

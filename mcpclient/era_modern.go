@@ -18,7 +18,8 @@ import (
 // who we are and what we can do, and a server that needs input answers with
 // input_required instead of asking by a request of its own.
 type modernEra struct {
-	client   *Client
+	info     *Implementation // of this client
+	offers   *offers
 	revision string
 	version  field  // of every header: the revision
 	meta     []byte // the constant entries of _meta, each with a comma after it
@@ -30,7 +31,7 @@ type modernEra struct {
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	e := &modernEra{client: c, revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
+	e := &modernEra{info: &c.opts.Client, offers: &c.offers, revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
 	meta, err := e.constantMeta()
 	if err != nil {
 		return nil, err
@@ -43,12 +44,12 @@ func newModernEra(revision string, c *Client) (*modernEra, error) {
 func (e *modernEra) constantMeta(extensions ...string) ([]byte, error) {
 	var buf [1 << 10]byte
 	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision+`","`+metaPrefix+`clientInfo":`...)
-	b, err := jsonrpc.AppendValue(b, e.client.opts.Client)
+	b, err := jsonrpc.AppendValue(b, *e.info)
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
-	b = append(e.client.offers.appendTo(b, "{}", extensions...), ',')
+	b = append(e.offers.appendTo(b, "{}", extensions...), ',')
 	return bytes.Clone(b), nil
 }
 
@@ -69,7 +70,7 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", err)
 	}
-	var g greeting
+	g := greeting{modern: true}
 	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
@@ -109,10 +110,9 @@ func (e *modernEra) header(r *request) fields {
 	if r == nil {
 		return fields{e.version}
 	}
-	words := []string{r.method, headerValue(r.target)}
-	h := append(make(fields, 0, 3+len(r.header)), e.version, field{"Mcp-Method", words[:1:1]})
+	h := append(make(fields, 0, 3+len(r.header)), e.version, field{"Mcp-Method", []string{r.method}})
 	if targetMember(r.method) != "" {
-		h = append(h, field{"Mcp-Name", words[1:]})
+		h = append(h, field{"Mcp-Name", []string{headerValue(r.target)}})
 	}
 	return append(h, r.header...)
 }

@@ -156,10 +156,14 @@ type ProcessError struct {
 func (e *ProcessError) Error() string {
 	s := fmt.Sprintf("server %q: %s", e.Command, e.Status)
 	if e.Stderr != "" {
-		s += "; its last lines on stderr:\n" + e.Stderr
+		s += "; its" + onStderr(e.Stderr)
 	}
 	return s
 }
+
+// onStderr is how errors show what a process said there, as it was written: people
+// read it.
+func onStderr(tail string) string { return " last lines on stderr:\n" + tail }
 
 // CapabilityError says that the server did not declare what a call needs. The
 // call was not sent; [Options.AllowUndeclared] lets it be.

@@ -95,10 +95,12 @@ func FuzzDecodeResult(f *testing.F) {
 		var prompt GetPromptResult
 		err = decodeResult(raw, &prompt)
 		check("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
-		var g greeting
-		err = decodeResult(raw, &g)
-		check("greeting", g, err, g.revision == text(want["protocolVersion"]) && len(g.revisions) == len(array(want["supportedVersions"])) &&
-			g.server.Instructions == text(want["instructions"]))
+		var legacy greeting
+		err = decodeResult(raw, &legacy)
+		check("initialize", legacy, err, legacy.revision == text(want["protocolVersion"]) && legacy.server.Instructions == text(want["instructions"]))
+		modern := greeting{modern: true}
+		err = decodeResult(raw, &modern)
+		check("server/discover", modern, err, len(modern.revisions) == len(array(want["supportedVersions"])) && modern.server.Instructions == text(want["instructions"]))
 		var read ReadResourceResult
 		err = decodeResult(raw, &read)
 		parts := array(want["contents"])

@@ -21,7 +21,8 @@ type link struct {
 	mu     sync.Mutex
 	asking map[string]*asked // server requests being answered, by id; nil before the first
 	err    error             // why the connection ended by itself
-	warned int               // what a server brought about, most of which is logged
+
+	breaches, failures int // of the protocol, and of answering the server
 }
 
 // exchanger is a Conn on which every request has a response channel of its own:

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,21 +84,34 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 	}
 }
 
-// maxBreachWarnings bounds the warnings about what one connection brings.
-const maxBreachWarnings = 100
+// maxWarnings bounds the warnings about what one connection brings.
+const maxWarnings = 100
 
-// tolerated warns of what a server brought about and the session survives,
-// unless it has warned of too much: a server must not fill the log.
-func (l *link) tolerated(c *Client, what string, args ...any) {
+// tolerated warns of a breach of the protocol that does no harm.
+func (l *link) tolerated(c *Client, breach string, args ...any) {
+	l.warn(c.ctx, c, &l.breaches, breach, args)
+}
+
+// failed warns of what could not be done for the server.
+func (l *link) failed(ctx context.Context, c *Client, what string, args ...any) {
+	l.warn(ctx, c, &l.failures, what, args)
+}
+
+// warn warns of what a server brought about, unless it has warned of too much: a
+// server must not fill the log.
+func (l *link) warn(ctx context.Context, c *Client, count *int, what string, args []any) {
 	l.mu.Lock()
-	l.warned++
-	n := l.warned
+	*count++
+	n := *count
 	l.mu.Unlock()
+	args = append(args, "count", n)
 	switch {
-	case n < maxBreachWarnings:
-		c.log.Warn(what, append(args, "count", n)...)
-	case n == maxBreachWarnings:
-		c.log.Warn(what+"; the connection brought many such things: later ones are not logged", append(args, "count", n)...)
+	case n < maxWarnings:
+		c.log.WarnContext(ctx, what, args...)
+	case n == maxWarnings:
+		c.log.WarnContext(ctx, what+"; the connection brought many such things: later ones are not logged", args...)
+	default:
+		c.log.DebugContext(ctx, what, args...)
 	}
 }
 

@@ -191,7 +191,11 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 			err = ctx.Err() // Close may not have seen the new connection
 		}
 		if err != nil {
-			_ = c.link.Load().end()
+			l := c.link.Load()
+			if ctx.Err() != nil {
+				err = l.instead(err)
+			}
+			_ = l.end()
 		}
 	}()
 	modern := c.isModern()
@@ -222,7 +226,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 // connection there is nothing to wait for.
 func (c *Client) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
-	if ctx.Value(renewing{}) != nil || !unsent && (!repeatable(r.method) || r.reborn) {
+	if ctx.Value(renewing{&c.session}) != nil || !unsent && (!repeatable(r.method) || r.reborn) {
 		return false, err
 	}
 	if err := c.session.settle(ctx); err != nil {

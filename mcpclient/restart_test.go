@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -262,6 +263,53 @@ func TestRestartHandshakeFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// wordy is a transport whose second connection is one to a server that is not for
+// this: it prints a line and waits.
+type wordy struct{ *frail }
+
+func (m wordy) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	if m.dialed() == 0 {
+		return m.frail.Dial(ctx)
+	}
+	return listens(m.t).Dial(ctx)
+}
+
+func listens(t *testing.T) *mcpclient.IO {
+	fromServer, said := io.Pipe()
+	t.Cleanup(func() { _ = said.Close() })
+	go func() { _, _ = io.WriteString(said, "Listening on port 8080\n") }()
+	return &mcpclient.IO{Reader: fromServer, Writer: io.Discard}
+}
+
+// A server that prints a line and waits is told apart from one that does nothing,
+// at first and when it comes back.
+func TestMuteServer(t *testing.T) {
+	said := `the last: "Listening on port 8080"`
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := mcpclient.Connect(ctx, listens(t), nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) {
+			t.Errorf("got %v, want a deadline, and %s", err, said)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		o := modern()
+		o.Restart = &mcpclient.Restart{Attempts: 1}
+		transport := newFrail(t)
+		c, err := mcpclient.Connect(t.Context(), wordy{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_ = (<-transport.peers).conn.Close()
+		<-c.Done()
+		if err := c.Err(); !strings.Contains(err.Error(), said) {
+			t.Errorf("got %v, want %s", err, said)
+		}
+	})
 }
 
 // So is one that ends while it is told what the one before knew.

@@ -81,14 +81,14 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	switch {
 	case err == nil:
 	case wireError(err).Code == CodeInternalError: // the server learns no more than that
-		l.tolerated(c, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+		l.failed(ctx, c, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	default:
-		c.log.Debug("server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+		c.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
 	defer cancel()
 	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil {
-		l.tolerated(c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
+		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
 

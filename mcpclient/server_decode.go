@@ -5,12 +5,14 @@ import "github.com/mcpchain/mcpchain/internal/jsonrpc"
 // greeting is what a server says of itself: the result of initialize or of
 // server/discover.
 type greeting struct {
-	revision  string   // that it settles on, of initialize
-	revisions []string // that it takes, of server/discover
+	modern    bool     // it is the latter; set before it is read
+	revision  string   // that the server settles on
+	revisions []string // that a modern server takes
 	server    Server   // without the revision
 }
 
-// UnmarshalJSON reads what is valid JSON.
+// UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
+// members with the same name the last.
 func (g *greeting) UnmarshalJSON(raw []byte) error {
 	d := jsonrpc.NewDecoder(raw, maxElements)
 	g.decode(&d)
@@ -20,22 +22,22 @@ func (g *greeting) UnmarshalJSON(raw []byte) error {
 func (g *greeting) decode(d *jsonrpc.Decoder) {
 	var inMeta Implementation
 	for key := range d.Members {
-		switch string(key) {
-		case "protocolVersion":
+		switch name := string(key); {
+		case name == "protocolVersion" && !g.modern:
 			g.revision = stringMember(d, "protocolVersion", d.Raw())
-		case "supportedVersions":
+		case name == "supportedVersions" && g.modern:
 			g.revisions = stringsMember(d, "supportedVersions")
-		case "capabilities":
+		case name == "capabilities":
 			g.server.Capabilities.decode(d)
-		case "serverInfo": // of initialize, and where drafts of server/discover had it
+		case name == "serverInfo": // of initialize, and where drafts of server/discover had it
 			g.server.Info.decode(d)
-		case "_meta":
+		case name == "_meta" && g.modern:
 			for key := range membersOf(d) {
 				if string(key) == metaPrefix+"serverInfo" {
 					inMeta.decode(d)
 				}
 			}
-		case "instructions":
+		case name == "instructions":
 			g.server.Instructions = stringMember(d, "instructions", d.Raw())
 		}
 	}
@@ -45,6 +47,7 @@ func (g *greeting) decode(d *jsonrpc.Decoder) {
 }
 
 func (i *Implementation) decode(d *jsonrpc.Decoder) {
+	*i = Implementation{}
 	for key := range membersOf(d) {
 		switch string(key) {
 		case "name":
@@ -64,6 +67,7 @@ func (i *Implementation) decode(d *jsonrpc.Decoder) {
 }
 
 func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
+	*c = ServerCapabilities{}
 	for key := range membersOf(d) {
 		switch string(key) {
 		case "tools":

@@ -2,11 +2,13 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 )
 
-// What is read by hand is what encoding/json reads.
+// What is read by hand is what encoding/json reads of the members that the era
+// has.
 func TestGreeting(t *testing.T) {
 	for _, raw := range []string{
 		`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
@@ -21,31 +23,41 @@ func TestGreeting(t *testing.T) {
 		`{"_meta":{"io.modelcontextprotocol/serverInfo":{"version":"2"}},"serverInfo":{"name":"s"}}`,
 		`[]`, `"text"`, `{"capabilities":[]}`, `{"capabilities":{"tools":true}}`, `{"capabilities":{"logging":1}}`,
 		`{"capabilities":{"resources":{"subscribe":"yes"}}}`, `{"capabilities":{"tasks":[]}}`, `{"serverInfo":{"name":1}}`,
-		`{"serverInfo":{"icons":{}}}`, `{"supportedVersions":"2026-07-28"}`, `{"supportedVersions":[1]}`, `{"instructions":{}}`,
+		`{"serverInfo":{"icons":{}}}`, `{"supportedVersions":"2026-07-28"}`, `{"supportedVersions":[1]}`, `{"_meta":[]}`, `{"_meta":{"io.modelcontextprotocol/serverInfo":"x"}}`,
+		`{"protocolVersion":1}`, `{"capabilities":{"tools":{"listChanged":null}}}`, `{"instructions":{}}`,
 	} {
-		var want struct {
-			ProtocolVersion   string
-			SupportedVersions []string
-			Capabilities      ServerCapabilities
-			ServerInfo        Implementation
-			Instructions      string
-			Meta              struct {
-				ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
-			} `json:"_meta"`
-		}
-		wantErr := json.Unmarshal([]byte(raw), &want)
-		if want.Meta.ServerInfo.Name != "" {
-			want.ServerInfo = want.Meta.ServerInfo
-		}
-		var got greeting
-		err := decodeResult([]byte(raw), &got)
-		switch {
-		case (err == nil) != (wantErr == nil):
-			t.Errorf("%s: got %v, want as %v", raw, err, wantErr)
-		case err != nil:
-		case got.revision != want.ProtocolVersion, !reflect.DeepEqual(got.revisions, want.SupportedVersions),
-			!reflect.DeepEqual(got.server, Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
-			t.Errorf("%s:\ngot  %+v\nwant %+v", raw, got, want)
+		for _, modern := range []bool{false, true} {
+			var want struct {
+				Capabilities ServerCapabilities
+				ServerInfo   Implementation
+				Instructions string
+			}
+			var legacyOnly struct{ ProtocolVersion string }
+			var modernOnly struct {
+				SupportedVersions []string
+				Meta              struct {
+					ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
+				} `json:"_meta"`
+			}
+			wantErr := json.Unmarshal([]byte(raw), &want)
+			if modern {
+				wantErr = errors.Join(wantErr, json.Unmarshal([]byte(raw), &modernOnly))
+			} else {
+				wantErr = errors.Join(wantErr, json.Unmarshal([]byte(raw), &legacyOnly))
+			}
+			if modernOnly.Meta.ServerInfo.Name != "" {
+				want.ServerInfo = modernOnly.Meta.ServerInfo
+			}
+			got := greeting{modern: modern}
+			err := decodeResult([]byte(raw), &got)
+			switch {
+			case (err == nil) != (wantErr == nil):
+				t.Errorf("modern %t: %s: got %v, want as %v", modern, raw, err, wantErr)
+			case err != nil:
+			case got.revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.revisions, modernOnly.SupportedVersions),
+				!reflect.DeepEqual(got.server, Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
+				t.Errorf("modern %t: %s:\ngot  %+v\nwant %+v", modern, raw, got, want)
+			}
 		}
 	}
 }

@@ -41,12 +41,12 @@ type renewal struct {
 }
 
 // renewing marks the context of the calls that belong to a renewal.
-type renewing struct{}
+type renewing struct{ s *session }
 
 // settle waits while a new session or connection begins.
 func (s *session) settle(ctx context.Context) error {
 	r := s.renewal.Load()
-	if r == nil || ctx.Value(renewing{}) != nil {
+	if r == nil || ctx.Value(renewing{s}) != nil {
 		return nil
 	}
 	select {
@@ -67,7 +67,7 @@ func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
 	c.session.renewal.Store(r)
 	started := c.start(&c.own, func() {
 		defer close(r.done)
-		ctx := context.WithValue(c.ctx, renewing{}, true)
+		ctx := context.WithValue(c.ctx, renewing{&c.session}, true)
 		for {
 			r.err = begin(ctx)
 			if c.begun(r) {
@@ -107,7 +107,7 @@ func lostSession(err error) (id string, ok bool) {
 // renew begins a new session in the place of the one with this id, once for all
 // who ask.
 func (c *Client) renew(ctx context.Context, id string) error {
-	if ctx.Value(renewing{}) != nil {
+	if ctx.Value(renewing{&c.session}) != nil {
 		return errors.New("the new session was lost too")
 	}
 	s := &c.session

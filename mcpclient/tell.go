@@ -56,7 +56,7 @@ func (c *Client) sendTold() {
 		err := m.link.post(ctx, c, m.body)
 		cancel()
 		if err != nil && c.ctx.Err() == nil {
-			m.link.tolerated(c, "message to the server lost", "message", m.what, "error", err)
+			m.link.failed(c.ctx, c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
 }

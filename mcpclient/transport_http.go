@@ -84,13 +84,19 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
 		return nil, errors.New("HTTP.RoundTripper returned nil")
 	}
-	c.look()
+	plain := c.transport() != nil
+	c.wrapped = !plain && c.client.Transport != nil
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = sameOrigin
 	}
 	c.bearer.inherit(ctx)
 	return c, nil
 }
+
+// streams says that the server answers with event streams, whose ends come after
+// the answers. Until the first of them has come, one whose caller leaves at once
+// costs its connection.
+type streams struct{ atomic.Bool }
 
 // wrap puts a round tripper around that of the connection's client.
 func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
@@ -102,17 +108,24 @@ func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
 	return c.client.Transport != nil
 }
 
-// look finds out what the client is besides its transport.
-func (c *httpConn) look() {
-	transport := c.client.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
+// transport is that of the client, nil where the host's own round tripper makes
+// the requests.
+func (c *httpConn) transport() *http.Transport {
+	next := c.client.Transport
+	if next == nil {
+		next = http.DefaultTransport
 	}
-	plain, ok := transport.(*http.Transport)
-	c.wrapped = !ok && c.client.Transport != nil
-	if c.client.Jar == nil && c.client.Timeout == 0 && c.url.User == nil {
-		c.direct = plain
+	t, _ := next.(*http.Transport)
+	return t
+}
+
+// direct is the transport when the client adds no more to it than redirects, else
+// nil.
+func (c *httpConn) direct() *http.Transport {
+	if c.client.Jar != nil || c.client.Timeout != 0 || c.url.User != nil {
+		return nil
 	}
+	return c.transport()
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -142,14 +155,13 @@ type httpConn struct {
 	secrets []string
 	fixed   fields // of the header of every request
 	client  http.Client
-	direct  *http.Transport // of the client, when that adds no more to it than redirects; else nil
 	idle    *http.Transport // of our own client
 	max     int
 	hooks   hooks
 	wrapped bool // the host's own RoundTripper makes the requests
 
 	accept    accept
-	streams   atomic.Bool // there was a response that is an event stream, which ends after the answer in it
+	streams   streams
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
@@ -164,7 +176,11 @@ const (
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	x := c.exchanges.begin(ctx, c.streams.Load())
+	begin := c.exchanges.begin
+	if c.streams.Load() {
+		begin = c.exchanges.beginDetachable
+	}
+	x := begin(ctx)
 	defer x.end()
 	if m.opensSession {
 		m.header = fields{{sessionHeader, nil}} // not that of an earlier one
@@ -188,7 +204,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	x := c.exchanges.begin(ctx, false)
+	x := c.exchanges.beginDetachable(ctx)
 	defer x.end()
 	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
 	if err != nil {

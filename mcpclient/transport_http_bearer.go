@@ -124,8 +124,8 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if before == token {
 		return nil
 	}
-	c.cache.clear()                   // what was kept may be for the eyes of the other token only
-	if ctx.Value(renewing{}) != nil { // a session is just being begun
+	c.cache.clear()                             // what was kept may be for the eyes of the other token only
+	if ctx.Value(renewing{&c.session}) != nil { // a session is just being begun
 		return nil
 	}
 	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before

@@ -9,12 +9,12 @@ import (
 )
 
 // exchange is the life of one HTTP request and its response. It ends with the
-// context of the caller, unless a drain has taken it over, and with the
-// connection.
+// connection, and with the context of the caller, unless it can be detached from
+// that and a drain has taken it over.
 type exchange struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	detach func() bool // from the caller; nil for none
+	detach func() bool // from the caller; nil where that cannot be
 	drain  *time.Timer // ends the drain that has taken it over; nil for none
 
 	all        *exchanges
@@ -32,16 +32,29 @@ type exchanges struct {
 	drains   crew          // none is added once closed is set
 }
 
-// begin begins an exchange, which is over at once when the connection is closed.
-// What is left of one that outlives its caller can be drained at leisure.
-func (e *exchanges) begin(ctx context.Context, outlives bool) *exchange {
+// begin begins an exchange that ends with its caller in any case. Like all it is
+// over at once when the connection is closed.
+func (e *exchanges) begin(ctx context.Context) *exchange {
 	x := &exchange{all: e}
-	if !outlives || ctx.Done() == nil {
-		x.ctx, x.cancel = context.WithCancel(ctx)
-	} else {
-		x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		x.detach = context.AfterFunc(ctx, x.cancel)
+	x.ctx, x.cancel = context.WithCancel(ctx)
+	e.enter(x)
+	return x
+}
+
+// beginDetachable begins an exchange that can outlive its caller, which costs
+// more.
+func (e *exchanges) beginDetachable(ctx context.Context) *exchange {
+	if ctx.Done() == nil {
+		return e.begin(ctx)
 	}
+	x := &exchange{all: e}
+	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	x.detach = context.AfterFunc(ctx, x.cancel)
+	e.enter(x)
+	return x
+}
+
+func (e *exchanges) enter(x *exchange) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -51,7 +64,6 @@ func (e *exchanges) begin(ctx context.Context, outlives bool) *exchange {
 		x.next.prev = x
 	}
 	e.first = x
-	return x
 }
 
 // close ends all exchanges, and every later one. What is being drained has
@@ -118,8 +130,8 @@ func (x *exchange) leaveLocked() {
 	}
 }
 
-// outlive has the exchange go on when the caller's context ends. It reports
-// false when that has happened.
+// outlive has the exchange go on when the caller's context ends, if it can. It
+// reports false when that has happened.
 func (x *exchange) outlive() bool { return x.detach == nil || x.detach() }
 
 const (

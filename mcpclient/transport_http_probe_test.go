@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -306,15 +305,4 @@ func TestShortSecretsStay(t *testing.T) {
 			t.Errorf("got %q with %s, want it as the server sent it", e.Message, e.Data)
 		}
 	})
-}
-
-// What net/http says of a server without TLS is not lost.
-func TestHTTPSToAPlainServer(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	defer s.Close()
-	url := strings.Replace(s.URL, "http://", "https://", 1)
-	_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: url}, nil)
-	if !errors.Is(err, http.ErrSchemeMismatch) {
-		t.Errorf("got %v, want %v", err, http.ErrSchemeMismatch)
-	}
 }

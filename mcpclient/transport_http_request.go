@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -126,9 +125,6 @@ func (c *httpConn) once(ctx context.Context, method string, header fields, body 
 	case c.exchanges.over():
 		return nil, ErrClosed
 	}
-	if wrapped, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
-		err = wrapped.Err
-	}
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
 		err = &scrubbedError{cut(text), err}
 	}
@@ -138,31 +134,45 @@ func (c *httpConn) once(ctx context.Context, method string, header fields, body 
 // send makes an HTTP request as the client would, whose part is to follow
 // redirects where it is no more than that.
 func (c *httpConn) send(req *http.Request) (*http.Response, error) {
-	if c.direct == nil {
-		return c.client.Do(req)
+	direct := c.direct()
+	if direct == nil {
+		return do(&c.client, req)
 	}
-	resp, err := c.direct.RoundTrip(req)
-	if wrong, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
+	resp, err := direct.RoundTrip(req)
+	if wrong, ok := err.(tls.RecordHeaderError); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
 		return nil, http.ErrSchemeMismatch
 	}
-	if err != nil || resp.StatusCode/100 != 3 {
-		return resp, err
+	switch {
+	case err != nil:
+		return nil, err
+	case resp != nil && resp.Body != nil && resp.StatusCode/100 != 3:
+		return resp, nil
 	}
-	client := c.client
-	client.Transport = &answered{resp: resp, next: c.direct}
-	return client.Do(req)
+	client := c.client // which also knows what to do with half a response
+	client.Transport = &answered{resp: resp, next: direct}
+	return do(&client, req)
+}
+
+// do has a client make a request. Its own error has the whole URL in its text.
+func do(client *http.Client, req *http.Request) (*http.Response, error) {
+	resp, err := client.Do(req)
+	if wrapped, ok := err.(*url.Error); ok {
+		err = wrapped.Err
+	}
+	return resp, err
 }
 
 // answered is a round tripper whose first request has its response already.
 type answered struct {
-	resp *http.Response // nil once it was returned
+	resp *http.Response
+	over bool // it was returned
 	next http.RoundTripper
 }
 
 func (a *answered) RoundTrip(req *http.Request) (*http.Response, error) {
-	if resp := a.resp; resp != nil {
-		a.resp = nil
-		return resp, nil
+	if !a.over {
+		a.over = true
+		return a.resp, nil
 	}
 	return a.next.RoundTrip(req)
 }

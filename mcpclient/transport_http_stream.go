@@ -203,7 +203,7 @@ func permanent(err error) bool {
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
 func (c *httpConn) listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error {
-	x := c.exchanges.begin(ctx, false)
+	x := c.exchanges.begin(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header, session: c.sessionValue()}
 	for wasOpen := false; ; {

@@ -70,7 +70,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	}()
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
-	c.life = c.stream.exchanges.begin(wait, true)
+	c.life = c.stream.exchanges.beginDetachable(wait)
 	resp, err := c.stream.do(c.life.ctx, http.MethodGet, nil, nil)
 	if err == nil {
 		c.body = resp.Body

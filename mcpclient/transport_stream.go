@@ -121,10 +121,13 @@ func (s *stream) instead(err error) error {
 	if n, last := s.noise(); n > 0 {
 		err = &noiseError{err, n, last}
 	}
-	if s.stderr == nil || s.stderr() == "" {
+	if s.stderr == nil {
 		return err
 	}
-	return fmt.Errorf("%w\nthe server's last lines on stderr:\n%s", err, s.stderr())
+	if tail := s.stderr(); tail != "" {
+		err = fmt.Errorf("%w; the server's%s", err, onStderr(tail))
+	}
+	return err
 }
 
 // noiseError is what went wrong on a connection on which there was noise.
@@ -249,32 +252,37 @@ func (l *lineReader) line() (line []byte, owned bool, err error) {
 func (l *lineReader) fill() error {
 	buf := l.buffer()
 	n := copy(buf, l.data)
-	l.data = buf[:n] // while read blocks, nothing else is kept
+	l.data = buf[:n] // while read blocks, no more is kept
 	m, err := l.read(buf[n:])
 	l.data, l.more = buf[:n+m], n+m == len(buf)
 	return err
 }
 
-// large are the buffers of connections that are not idle.
-var large = sync.Pool{New: func() any { return new([readBuffer]byte) }}
+// largeBuffers are those of connections that are not idle.
+var largeBuffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
 
 // buffer has room for what was read, and for more where more is expected.
 func (l *lineReader) buffer() []byte {
 	if l.more || len(l.data) >= idleBuffer {
 		if l.large == nil {
-			l.large = large.Get().(*[readBuffer]byte)
+			l.large = largeBuffers.Get().(*[readBuffer]byte)
 		}
 		return l.large[:]
 	}
 	if l.small == nil {
 		l.small = make([]byte, idleBuffer)
 	}
+	l.data = append(l.small[:0], l.data...)
+	l.giveBack()
+	return l.small
+}
+
+// giveBack gives the large buffer back, of which nothing is in use.
+func (l *lineReader) giveBack() {
 	if l.large != nil {
-		l.data = append(l.small[:0], l.data...)
-		large.Put(l.large)
+		largeBuffers.Put(l.large)
 		l.large = nil
 	}
-	return l.small
 }
 
 // read reads at least one byte, or returns why there is none.
@@ -298,7 +306,8 @@ func (l *lineReader) read(b []byte) (int, error) {
 func (l *lineReader) longLine() ([]byte, error) {
 	chunks := [][]byte{bytes.Clone(l.data)}
 	total := len(l.data)
-	l.data = nil
+	l.data, l.more = nil, false
+	l.giveBack()
 	for size := 2 * readBuffer; total <= l.max; size = min(2*size, maxChunk) {
 		chunk := make([]byte, min(size, l.max+1-total))
 		for n := 0; n < len(chunk); {
@@ -307,7 +316,7 @@ func (l *lineReader) longLine() ([]byte, error) {
 				return l.lastLine(bytes.Join(append(chunks, chunk[:n]), nil), err)
 			}
 			if i := bytes.IndexByte(chunk[n:n+m], '\n'); i >= 0 {
-				l.data = chunk[n+i+1 : n+m]
+				l.data, l.more = chunk[n+i+1:n+m], n+m == len(chunk)
 				return bytes.Join(append(chunks, chunk[:n+i]), nil), nil
 			}
 			n += m

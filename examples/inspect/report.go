@@ -118,6 +118,9 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Error = status.Err.Error()
 		return
 	}
+	if status.Ended != nil {
+		s.Trouble = append(s.Trouble, status.Ended.Error())
+	}
 	server := status.Client.Server()
 	s.Revision, s.Info, s.Capabilities, s.Instructions = server.Revision, &server.Info, &server.Capabilities, server.Instructions
 	for _, t := range status.Tools {

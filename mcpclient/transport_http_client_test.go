@@ -1,0 +1,203 @@
+package mcpclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// connectBy connects with a client of the host's.
+func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) (*mcpclient.Client, error) {
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: url, Client: client}, &o)
+	if err == nil {
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	return c, err
+}
+
+// The host's client keeps its cookies.
+func TestCookies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			got = append(got, r.Header.Get("Cookie"))
+			http.SetCookie(w, &http.Cookie{Name: "replica", Value: "7"})
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		client := s.Client()
+		client.Jar, _ = cookiejar.New(nil)
+		c, err := connectBy(t, s.URL(), client, modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		callText(t, t.Context(), c, "a", "a")
+		callText(t, t.Context(), c, "b", "b")
+		if len(got) != 2 || got[0] != "" || got[1] != "replica=7" {
+			t.Errorf("got cookies %q, want that of the first answer in the second request", got)
+		}
+	})
+}
+
+// The host's client keeps its timeout.
+func TestClientTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
+		client := s.Client()
+		client.Timeout = 3 * time.Second
+		c, err := connectBy(t, s.URL(), client, modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		_, err = c.CallTool(t.Context(), "a", nil)
+		var timeout net.Error
+		if !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("got %v, want a timeout", err)
+		}
+		within(t, "the call", start, 3*time.Second)
+	})
+}
+
+// tunnelError is an error of the host's, with a cause.
+type tunnelError struct{ cause error }
+
+func (e *tunnelError) Error() string { return "tunnel: " + e.cause.Error() }
+func (e *tunnelError) Unwrap() error { return e.cause }
+
+// What the host's transport says of a failure is found in that of a call.
+func TestErrorsOfTheTransport(t *testing.T) {
+	for name, timeout := range map[string]time.Duration{"direct": 0, "by the client": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			client := &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return nil, &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("503")}}
+			}}}
+			_, err := connectBy(t, "http://a.test/mcp?key=secret-query", client, legacy())
+			if _, ok := errors.AsType[*tunnelError](err); !ok || !strings.Contains(err.Error(), "tunnel: ") || strings.Contains(err.Error(), "secret-query") {
+				t.Errorf("got %v, want what the transport said", err)
+			}
+		})
+	}
+}
+
+// Round trippers of a protocol may return less than a whole response.
+func TestHalfResponses(t *testing.T) {
+	for name, test := range map[string]struct {
+		resp *http.Response
+		want string
+	}{
+		"none":            {nil, "nil *Response"},
+		"without a body":  {&http.Response{StatusCode: http.StatusAccepted}, "without a body"},
+		"a failure":       {&http.Response{StatusCode: http.StatusTeapot}, "418"},
+		"of some length":  {&http.Response{StatusCode: http.StatusOK, ContentLength: 5}, "nil Body"},
+		"a half redirect": {&http.Response{StatusCode: http.StatusFound}, "302"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport := &http.Transport{}
+			transport.RegisterProtocol("http", roundTripper(func(r *http.Request) (*http.Response, error) {
+				_ = r.Body.Close()
+				return test.resp, nil
+			}))
+			_, err := connectBy(t, "http://a.test", &http.Client{Transport: transport}, modern())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// What net/http says of a server without TLS is not lost, and is not said of a
+// proxy.
+func TestHTTPSToAPlainServer(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	address := strings.Replace(s.URL, "http://", "https://", 1)
+	_, err := connectBy(t, address, nil, legacy())
+	if !errors.Is(err, http.ErrSchemeMismatch) {
+		t.Errorf("got %v, want %v", err, http.ErrSchemeMismatch)
+	}
+	proxy, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
+	_, err = connectBy(t, "http://a.test", client, legacy())
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); !ok || errors.Is(err, http.ErrSchemeMismatch) {
+		t.Errorf("got %v, want the error of the proxy", err)
+	}
+}
+
+// A transport that replaces the default one is used.
+func TestDefaultTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		before := http.DefaultTransport
+		defer func() { http.DefaultTransport = before }()
+		http.DefaultTransport = s.Transport()
+		c, err := connectBy(t, s.URL(), &http.Client{}, modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := false
+		http.DefaultTransport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			called = true
+			return s.Transport().RoundTrip(r)
+		})
+		callText(t, t.Context(), c, "a", "a")
+		if !called {
+			t.Error("the new default transport was not used")
+		}
+	})
+}
+
+// Messages that have no answer do not cost a connection each, whatever the server
+// says to them and however soon their senders leave.
+func TestNotificationsShareConnections(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"empty":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) },
+		"chunks": func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); w.(http.Flusher).Flush() },
+		"null":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); _, _ = io.WriteString(w, "null") },
+		"words": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = io.WriteString(w, "Accepted\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
+				client := s.Client()
+				dialed := dials(client, 1024)
+				defer client.CloseIdleConnections()
+				c, err := connectBy(t, s.URL(), client, modern())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range 100 {
+					ctx, cancel := context.WithCancel(t.Context())
+					if err := c.Notify(ctx, fmt.Sprintf("x/%d", i), nil); err != nil {
+						t.Fatal(err)
+					}
+					cancel()
+					synctest.Wait()
+				}
+				if n := dialed.Load(); n != 1 {
+					t.Errorf("got %d connections for 100 notifications, want 1", n)
+				}
+			})
+		})
+	}
+}
