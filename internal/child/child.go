@@ -86,16 +86,16 @@ func Start(s Spec) (p *Process, err error) {
 			closeAll(files)
 		}
 	}()
-	pipe := func() (r, w *os.File) {
+	open := func(stays end) (r, w *os.File) {
 		if err == nil {
-			r, w, err = os.Pipe()
+			r, w, err = pipe(stays)
 			files = append(files, r, w)
 		}
 		return r, w
 	}
-	inR, inW := pipe()
-	outR, outW := pipe()
-	errR, errW := pipe()
+	inR, inW := open(writeEnd)
+	outR, outW := open(readEnd)
+	errR, errW := open(readEnd)
 	if err != nil {
 		return nil, fmt.Errorf("start %q: %w", s.Path, err)
 	}
@@ -218,6 +218,14 @@ func (p *Process) wait() {
 	}
 	close(p.done)
 }
+
+// end is one of the two of a pipe, as an index of what the system returns.
+type end int
+
+const (
+	readEnd end = iota
+	writeEnd
+)
 
 // startError explains why a program did not start.
 func startError(s Spec, err error) error {
