@@ -50,7 +50,7 @@ type Spec struct {
 // methods may be called from any goroutine. The owner must call
 // [Process.Stop], also after the process has exited.
 type Process struct {
-	cmd         *exec.Cmd
+	process     *os.Process
 	group       *group
 	stopTimeout time.Duration
 
@@ -59,10 +59,9 @@ type Process struct {
 	stderr *output
 	tail   tail
 
-	exited  chan struct{} // closed when the process was reaped and status is set
-	status  string
-	drained chan struct{} // closed when stderr was read to its end
-	done    chan struct{}
+	exited chan struct{} // closed when the process was reaped and status is set
+	status string
+	done   chan struct{}
 
 	descent sync.Once     // starts descend
 	discard sync.Once     // starts to throw away stdout
@@ -106,28 +105,25 @@ func Start(s Spec) (p *Process, err error) {
 		return nil, startError(s, err)
 	}
 	closeAll([]*os.File{inR, outW, errW})
-	cmd.Env = nil // which is as large as that of this process
 
 	p = &Process{
-		cmd:         cmd,
+		process:     cmd.Process, // cmd is dropped: it keeps the environment
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
 		stdin:       inW,
 		stdout:      newOutput(outR),
 		stderr:      newOutput(errR),
 		exited:      make(chan struct{}),
-		drained:     make(chan struct{}),
 		done:        make(chan struct{}),
 		hurry:       make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.wg.Go(func() { p.drain(s.Stderr) })
-	p.wg.Go(p.wait)
+	p.watch(s.Stderr)
 	return p, nil
 }
 
 // Pid returns the number of the process, which is also that of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.process.Pid }
 
 // Stdin returns the standard input of the process. Writing blocks while the
 // process does not read; a deadline or Close ends that.
@@ -194,29 +190,6 @@ func (p *Process) Stop(ctx context.Context) error {
 func (p *Process) Kill() {
 	p.rush.Do(func() { close(p.hurry) })
 	p.End()
-}
-
-// wait reaps the process, and then has the rest of its group ended.
-func (p *Process) wait() {
-	awaitExit(p.cmd.Process)
-	err := p.cmd.Wait()
-	if p.cmd.ProcessState != nil {
-		p.status = p.cmd.ProcessState.String()
-	} else {
-		p.status = err.Error()
-	}
-	close(p.exited)
-	p.stdout.expire()
-	p.stderr.expire()
-	p.End()
-
-	late := time.NewTimer(2 * drainTimeout)
-	defer late.Stop()
-	select {
-	case <-p.drained:
-	case <-late.C:
-	}
-	close(p.done)
 }
 
 // end is one of the two of a pipe, as an index of what the system returns.
