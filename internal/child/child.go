@@ -25,6 +25,10 @@ const (
 	// a descendant of it holds its output open.
 	drainTimeout = 200 * time.Millisecond
 
+	// discardDelay is how long a process that is being stopped gets before its
+	// output is thrown away: few need that to end.
+	discardDelay = 10 * time.Millisecond
+
 	// killTimeout bounds the wait for the end of what was killed.
 	killTimeout = 5 * time.Second
 )
@@ -64,7 +68,6 @@ type Process struct {
 	done   chan struct{}
 
 	descent sync.Once     // starts descend
-	discard sync.Once     // starts to throw away stdout
 	hurry   chan struct{} // closed when no step of the descent may take time
 	rush    sync.Once     // closes hurry
 	stopped chan struct{} // closed when descend has ended
@@ -155,7 +158,7 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 
 // Stop ends the process and everything in its group: it closes the standard
 // input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and
-// reaps. Meanwhile the output is read and thrown away, so that a process that
+// reaps. After 10 ms the output is read and thrown away, so that a process that
 // has much to say can end. A descendant that outlives the process gets 200 ms
 // and then the same signals. On Windows there is no SIGTERM: the second step
 // terminates the job that all descendants belong to.
@@ -165,10 +168,16 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 // or that the process or a descendant survived, as one can that waits inside
 // the operating system.
 func (p *Process) Stop(ctx context.Context) error {
-	p.discard.Do(func() {
-		p.wg.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
-	})
 	p.End()
+	var reading sync.WaitGroup
+	early := time.NewTimer(discardDelay)
+	defer early.Stop()
+	select {
+	case <-p.stopped:
+	case <-ctx.Done():
+	case <-early.C:
+		reading.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
+	}
 	select {
 	case <-p.stopped:
 	case <-ctx.Done():
@@ -181,6 +190,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.stdout.file.Close()
 	p.stderr.file.Close()
 	if p.stopErr == nil {
+		reading.Wait()
 		p.wg.Wait()
 	}
 	return p.stopErr
