@@ -25,6 +25,10 @@ const (
 	// a descendant of it holds its output open.
 	drainTimeout = 200 * time.Millisecond
 
+	// discardDelay is how long a process that is being stopped gets before its
+	// output is thrown away: few need that to end.
+	discardDelay = 10 * time.Millisecond
+
 	// killTimeout bounds the wait for the end of what was killed.
 	killTimeout = 5 * time.Second
 )
@@ -50,7 +54,7 @@ type Spec struct {
 // methods may be called from any goroutine. The owner must call
 // [Process.Stop], also after the process has exited.
 type Process struct {
-	cmd         *exec.Cmd
+	process     *os.Process
 	group       *group
 	stopTimeout time.Duration
 
@@ -59,13 +63,11 @@ type Process struct {
 	stderr *output
 	tail   tail
 
-	exited  chan struct{} // closed when the process was reaped and status is set
-	status  string
-	drained chan struct{} // closed when stderr was read to its end
-	done    chan struct{}
+	exited chan struct{} // closed when the process was reaped and status is set
+	status string
+	done   chan struct{}
 
 	descent sync.Once     // starts descend
-	discard sync.Once     // starts to throw away stdout
 	hurry   chan struct{} // closed when no step of the descent may take time
 	rush    sync.Once     // closes hurry
 	stopped chan struct{} // closed when descend has ended
@@ -86,16 +88,16 @@ func Start(s Spec) (p *Process, err error) {
 			closeAll(files)
 		}
 	}()
-	pipe := func() (r, w *os.File) {
+	open := func(stays end) (r, w *os.File) {
 		if err == nil {
-			r, w, err = os.Pipe()
+			r, w, err = pipe(stays)
 			files = append(files, r, w)
 		}
 		return r, w
 	}
-	inR, inW := pipe()
-	outR, outW := pipe()
-	errR, errW := pipe()
+	inR, inW := open(writeEnd)
+	outR, outW := open(readEnd)
+	errR, errW := open(readEnd)
 	if err != nil {
 		return nil, fmt.Errorf("start %q: %w", s.Path, err)
 	}
@@ -106,28 +108,25 @@ func Start(s Spec) (p *Process, err error) {
 		return nil, startError(s, err)
 	}
 	closeAll([]*os.File{inR, outW, errW})
-	cmd.Env = nil // which is as large as that of this process
 
 	p = &Process{
-		cmd:         cmd,
+		process:     cmd.Process, // cmd is dropped: it keeps the environment
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
 		stdin:       inW,
 		stdout:      newOutput(outR),
 		stderr:      newOutput(errR),
 		exited:      make(chan struct{}),
-		drained:     make(chan struct{}),
 		done:        make(chan struct{}),
 		hurry:       make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
-	p.wg.Go(func() { p.drain(s.Stderr) })
-	p.wg.Go(p.wait)
+	p.watch(s.Stderr)
 	return p, nil
 }
 
 // Pid returns the number of the process, which is also that of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.process.Pid }
 
 // Stdin returns the standard input of the process. Writing blocks while the
 // process does not read; a deadline or Close ends that.
@@ -159,7 +158,7 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 
 // Stop ends the process and everything in its group: it closes the standard
 // input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and
-// reaps. Meanwhile the output is read and thrown away, so that a process that
+// reaps. After 10 ms the output is read and thrown away, so that a process that
 // has much to say can end. A descendant that outlives the process gets 200 ms
 // and then the same signals. On Windows there is no SIGTERM: the second step
 // terminates the job that all descendants belong to.
@@ -169,10 +168,16 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 // or that the process or a descendant survived, as one can that waits inside
 // the operating system.
 func (p *Process) Stop(ctx context.Context) error {
-	p.discard.Do(func() {
-		p.wg.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
-	})
 	p.End()
+	var reading sync.WaitGroup
+	early := time.NewTimer(discardDelay)
+	defer early.Stop()
+	select {
+	case <-p.stopped:
+	case <-ctx.Done():
+	case <-early.C:
+		reading.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
+	}
 	select {
 	case <-p.stopped:
 	case <-ctx.Done():
@@ -185,6 +190,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.stdout.file.Close()
 	p.stderr.file.Close()
 	if p.stopErr == nil {
+		reading.Wait()
 		p.wg.Wait()
 	}
 	return p.stopErr
@@ -196,28 +202,13 @@ func (p *Process) Kill() {
 	p.End()
 }
 
-// wait reaps the process, and then has the rest of its group ended.
-func (p *Process) wait() {
-	awaitExit(p.cmd.Process)
-	err := p.cmd.Wait()
-	if p.cmd.ProcessState != nil {
-		p.status = p.cmd.ProcessState.String()
-	} else {
-		p.status = err.Error()
-	}
-	close(p.exited)
-	p.stdout.expire()
-	p.stderr.expire()
-	p.End()
+// end is one of the two of a pipe, as an index of what the system returns.
+type end int
 
-	late := time.NewTimer(2 * drainTimeout)
-	defer late.Stop()
-	select {
-	case <-p.drained:
-	case <-late.C:
-	}
-	close(p.done)
-}
+const (
+	readEnd end = iota
+	writeEnd
+)
 
 // startError explains why a program did not start.
 func startError(s Spec, err error) error {

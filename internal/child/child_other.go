@@ -2,18 +2,21 @@
 
 package child
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+)
 
 // group is the process alone, where the system knows no groups.
 type group struct {
-	cmd *exec.Cmd
+	process *os.Process
 }
 
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &group{cmd: cmd}, nil
+	return &group{process: cmd.Process}, nil
 }
 
 func (g *group) alive() bool { return false }
@@ -22,6 +25,6 @@ func (g *group) runs() bool { return g.alive() }
 
 func (g *group) terminate() { g.kill() }
 
-func (g *group) kill() { _ = g.cmd.Process.Kill() }
+func (g *group) kill() { _ = g.process.Kill() }
 
 func (g *group) release() {}

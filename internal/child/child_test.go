@@ -69,6 +69,16 @@ var roles = map[string]func() int{
 		}
 		return 0
 	},
+	"greet": func() int {
+		fmt.Fprintln(os.Stderr, "hello")
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
+	"mute": func() int { // closes its stderr long before it ends
+		_ = os.Stderr.Close()
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 4
+	},
 	"environment": func() int {
 		dir, _ := os.Getwd()
 		fmt.Printf("%s %s %s", os.Getenv("A"), filepath.Base(dir), os.Args[1:])

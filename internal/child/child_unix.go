@@ -34,13 +34,13 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 // Orphans that were handed to this process, as they are to the first process of
 // a container, are reaped here.
 func (g *group) alive() bool {
-	for {
+	for syscall.Kill(-g.id, 0) != syscall.ESRCH {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
-		if err == syscall.EINTR || err == nil && pid > 0 {
-			continue
+		if err != syscall.EINTR && (err != nil || pid <= 0) {
+			return true
 		}
-		return syscall.Kill(-g.id, 0) != syscall.ESRCH
 	}
+	return false
 }
 
 // runs reports whether the group has members that have not ended. A zombie has:

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -12,7 +13,7 @@ import (
 // group is a job object: all descendants of the process belong to it, and end
 // with it, also when this process is killed.
 type group struct {
-	cmd *exec.Cmd
+	process *os.Process
 
 	mu  sync.Mutex
 	job windows.Handle // zero when the process could not be put into one, or it has ended
@@ -29,7 +30,7 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	// A process that has exited already cannot join a job: its end is reported
 	// by Wait, so this is no reason to fail.
 	job, _ := newJob(cmd.Process.Pid)
-	return &group{cmd: cmd, job: job}, nil
+	return &group{process: cmd.Process, job: job}, nil
 }
 
 // newJob makes a job that the process belongs to. What the process started
@@ -74,7 +75,7 @@ func (g *group) runs() bool { return g.alive() }
 func (g *group) terminate() { g.kill() }
 
 func (g *group) kill() {
-	_ = g.cmd.Process.Kill()
+	_ = g.process.Kill()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.job != 0 {

@@ -1,27 +1,99 @@
 package child
 
 import (
+	"cmp"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit returns once the process has exited and is not yet reaped, or at
-// once where that cannot be watched. Unlike Wait it holds no thread meanwhile.
-func awaitExit(p *os.Process) {
-	fd, err := unix.PidfdOpen(p.Pid, unix.PIDFD_NONBLOCK)
+// What an exitWatch tells of.
+const (
+	hasExited int32 = iota
+	hasOutput
+)
+
+// exitWatch is an epoll instance, which tells one goroutine of the exit of a
+// process and of output. Unlike Wait it holds no thread meanwhile.
+type exitWatch struct {
+	epoll  int
+	file   *os.File // the same, polled by the runtime
+	output syscall.RawConn
+}
+
+// newExitWatch makes a watch for a process that has not been waited for, and
+// for output unless that is nil. It ends with await.
+func newExitWatch(p *os.Process, output *os.File) (w *exitWatch, err error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return
+		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "pidfd") // which the runtime polls
-	defer func() { _ = f.Close() }()
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return
+	defer func() {
+		if err != nil {
+			_ = unix.Close(fd)
+		}
+	}()
+	w = &exitWatch{epoll: fd}
+	if err := w.control(unix.EPOLL_CTL_ADD, hasExited, p.WithHandle); err != nil {
+		return nil, err
 	}
-	_ = conn.Read(func(fd uintptr) (exited bool) {
-		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(events, 0)
-		return n > 0 || err != nil && err != unix.EINTR
+	if output != nil {
+		if w.output, err = output.SyscallConn(); err != nil {
+			return nil, err
+		}
+		if err := w.control(unix.EPOLL_CTL_ADD, hasOutput, w.output.Control); err != nil {
+			return nil, err
+		}
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, err
+	}
+	w.file = os.NewFile(uintptr(fd), "epoll") // last: adding to a polled one costs more
+	return w, nil
+}
+
+// control adds or deletes the file whose number access gives.
+func (w *exitWatch) control(op int, event int32, access func(func(fd uintptr)) error) (err error) {
+	denied := access(func(fd uintptr) {
+		err = unix.EpollCtl(w.epoll, op, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN, Fd: event})
 	})
+	return cmp.Or(denied, err)
+}
+
+// await returns once the process has exited and is not yet reaped. Until then it
+// calls read whenever there is something in the output, unless read has returned
+// false. It reports whether it did, or the output has ended.
+func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
+	defer w.file.Close()
+	for {
+		event, err := w.next()
+		switch {
+		case err != nil || event.Fd == hasExited:
+			return ended, err
+		case event.Events&unix.EPOLLIN == 0 || !read():
+			ended = true
+			if err := w.control(unix.EPOLL_CTL_DEL, hasOutput, w.output.Control); err != nil {
+				return ended, err
+			}
+		}
+	}
+}
+
+// next waits for something to happen, or tells again of what lasts.
+func (w *exitWatch) next() (event unix.EpollEvent, err error) {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return event, err
+	}
+	var events [1]unix.EpollEvent
+	unusable := conn.Read(func(fd uintptr) (done bool) {
+		var n int
+		n, err = unix.EpollWait(int(fd), events[:], 0)
+		for err == unix.EINTR {
+			n, err = unix.EpollWait(int(fd), events[:], 0)
+		}
+		return n > 0 || err != nil
+	})
+	return events[0], cmp.Or(unusable, err)
 }

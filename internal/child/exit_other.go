@@ -2,8 +2,15 @@
 
 package child
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
-// awaitExit leaves the wait for the end of the process to Wait, which holds a
-// thread meanwhile.
-func awaitExit(*os.Process) {}
+// exitWatch tells one goroutine of the exit of a process and of output. Here
+// there is none: Wait holds a thread until the process has exited.
+type exitWatch struct{}
+
+func newExitWatch(*os.Process, *os.File) (*exitWatch, error) { return nil, errors.ErrUnsupported }
+
+func (*exitWatch) await(func() bool) (bool, error) { return false, errors.ErrUnsupported }

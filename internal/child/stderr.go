@@ -20,9 +20,18 @@ const (
 	stallTimeout = time.Second
 )
 
+// sip reads the standard error once, for the tail, and reports whether there may
+// be more. Its buffer is on the stack, which is small while nothing is read.
+func (p *Process) sip() (more bool) {
+	var buf [stderrBuffer]byte
+	n, err := p.stderr.Read(buf[:])
+	p.tail.write(buf[:n])
+	return err == nil
+}
+
 // drain reads the standard error until it ends, keeps the tail, and forwards
-// to w unless that is nil.
-func (p *Process) drain(w io.Writer) {
+// to w unless that is nil. It closes drained when all was read.
+func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	var f *forwarder
 	if w != nil {
 		f = newForwarder(w)
@@ -30,7 +39,7 @@ func (p *Process) drain(w io.Writer) {
 		// not return by then is left to itself.
 		defer f.close(p.stopTimeout)
 	}
-	defer close(p.drained)
+	defer close(drained)
 	buf := make([]byte, stderrBuffer)
 	for {
 		n, err := p.stderr.Read(buf)

@@ -71,11 +71,9 @@ func (p *Process) gone(head, rest time.Duration, hurry <-chan struct{}) bool {
 	}
 
 	timer.Reset(rest)
-	poll := time.NewTicker(groupPoll)
-	defer poll.Stop()
 	for p.group.alive() {
 		select {
-		case <-poll.C:
+		case <-time.After(groupPoll):
 		case <-timer.C:
 			return false
 		case <-hurry:

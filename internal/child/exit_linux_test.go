@@ -1,0 +1,35 @@
+package child
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A process that has nothing to say costs one goroutine that waits, also when it
+// has said something, and when it can say nothing more.
+func TestIdleGoroutines(t *testing.T) {
+	for role, stderr := range map[string]string{"echo": "", "greet": "hello", "mute": ""} {
+		t.Run(role, func(t *testing.T) {
+			p := start(t, role)
+			echo(t, p)
+			endOfStderr(t, p, stderr)
+			eventually(t, "one goroutine waits", func() bool {
+				all := goroutines()
+				return len(all) == 1 && strings.Contains(all[0], "[IO wait")
+			})
+		})
+	}
+}
+
+func TestExitWatchOfReapedProcess(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newExitWatch(cmd.Process, nil); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("got error %v, want %v", err, os.ErrProcessDone)
+	}
+}
