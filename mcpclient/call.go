@@ -28,9 +28,10 @@ type request struct {
 
 	heard func() // called when the response says something, over HTTP
 
-	header    fields // that repeat arguments of a tool call
-	corrected bool   // header was made anew after the server had refused it
-	reborn    bool   // it was sent again in a new session
+	words     [2]string // method and target, as the values of headers; "" before they are
+	header    fields    // that repeat arguments of a tool call
+	corrected bool      // header was made anew after the server had refused it
+	reborn    bool      // it was sent again in a new session
 }
 
 // inFlight is a request that awaits its response, and the value of its call.

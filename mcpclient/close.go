@@ -72,7 +72,7 @@ func (c *Client) farewell(within time.Duration) {
 	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.sessionID() != "" {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), within)
 		defer cancel()
-		l.exchange.endSession(ctx, c.current().header(nil))
+		l.exchange.endSession(ctx, c.current().header(nil, nil))
 	}
 }
 

@@ -50,9 +50,9 @@ type era interface {
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	room(r *request) int
 
-	// header makes the HTTP header of a request, or of a message that has no
-	// response when r is nil.
-	header(r *request) fields
+	// header appends to h what stands in the HTTP header of a request, or of a
+	// message that has no response when r is nil.
+	header(h fields, r *request) fields
 
 	// settle looks at a result. again is nil when the call is done; otherwise it
 	// is the request to go on with, which has the answers to what the server

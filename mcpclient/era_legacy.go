@@ -14,7 +14,7 @@ import (
 type legacyEra struct {
 	revision string // the one we ask for, then the negotiated one
 	settled  bool   // the handshake is done
-	version  fields // the revision, in headers after the handshake
+	version  field  // the revision, in headers after the handshake
 }
 
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
@@ -42,7 +42,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	c.era.Store(&eraBox{&legacyEra{
 		revision: g.revision,
 		settled:  true,
-		version:  fields{{"Mcp-Protocol-Version", []string{g.revision}}},
+		version:  field{"Mcp-Protocol-Version", []string{g.revision}},
 	}})
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
@@ -91,12 +91,12 @@ func (e *legacyEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.round)
 }
 
-func (e *legacyEra) header(r *request) fields {
+func (e *legacyEra) header(h fields, r *request) fields {
 	first := r != nil && r.method == "initialize"
 	if !e.settled || first || e.revision < Revision20250618 {
-		return nil
+		return h
 	}
-	return e.version
+	return append(h, e.version)
 }
 
 func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) (*request, error) {

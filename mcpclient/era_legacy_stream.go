@@ -51,7 +51,7 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 			}
 			wasOpen = true
 		}
-		err := l.exchange.listen(heard, e.header(nil), open, func(data []byte) { l.receive(c, data, nil) })
+		err := l.exchange.listen(heard, e.header(nil, nil), open, func(data []byte) { l.receive(c, data, nil) })
 		settle()
 		if err != nil && heard.Err() == nil {
 			c.streamEnded(err)

@@ -106,13 +106,17 @@ func (e *modernEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.meta)
 }
 
-func (e *modernEra) header(r *request) fields {
+func (e *modernEra) header(h fields, r *request) fields {
+	h = append(h, e.version)
 	if r == nil {
-		return fields{e.version}
+		return h
 	}
-	h := append(make(fields, 0, 3+len(r.header)), e.version, field{"Mcp-Method", []string{r.method}})
+	if r.words[0] == "" { // headers that have them may still be read
+		r.words = [...]string{r.method, headerValue(r.target)}
+	}
+	h = append(h, field{"Mcp-Method", r.words[:1:1]})
 	if targetMember(r.method) != "" {
-		h = append(h, field{"Mcp-Name", []string{headerValue(r.target)}})
+		h = append(h, field{"Mcp-Name", r.words[1:]})
 	}
 	return append(h, r.header...)
 }

@@ -56,8 +56,9 @@ type exchanger interface {
 type outgoing struct {
 	body         []byte
 	header       fields
-	opensSession bool   // the response may name a session
-	heard        func() // called when something of the response comes, if set
+	room         [3]field // for header, which seldom has more
+	opensSession bool     // the response may name a session
+	heard        func()   // called when something of the response comes, if set
 }
 
 // dial opens the connection and starts to read it.
@@ -218,7 +219,9 @@ const keptBody = 16 << 10
 func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
 	if l.exchange != nil {
 		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
-		return l.converse(ctx, c, call, &outgoing{body: body, header: e.header(r), opensSession: r.method == "initialize", heard: r.heard}, o)
+		m := &outgoing{body: body, opensSession: r.method == "initialize", heard: r.heard}
+		m.header = e.header(m.room[:0], r)
+		return l.converse(ctx, c, call, m, o)
 	}
 	body := bodies.Get().(*[]byte)
 	*body = e.encode((*body)[:0], call.ID, r, o)
@@ -299,5 +302,5 @@ func (l *link) post(ctx context.Context, c *Client, body []byte) error {
 	if l.exchange == nil {
 		return l.conn.Send(ctx, body)
 	}
-	return l.exchange.post(ctx, &outgoing{body: body, header: c.current().header(nil)})
+	return l.exchange.post(ctx, &outgoing{body: body, header: c.current().header(nil, nil)})
 }

@@ -138,7 +138,7 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if err := c.renew(ctx, id); err != nil {
 		return fmt.Errorf("set bearer token: new session: %w", err)
 	}
-	header := c.current().header(nil).with(
+	header := c.current().header(nil, nil).with(
 		field{sessionHeader, []string{id}}, field{"Authorization", conn.credentials(before)})
 	c.start(&c.own, func() {
 		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
