@@ -51,7 +51,8 @@ func (o *Options) offered() (offers, error) {
 			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
 		)
 	}
-	out.exact = bytes.Clone(exact)
+	o.Capabilities = bytes.Clone(exact)
+	out.exact = &o.Capabilities
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, out.tasks = d.Extensions[tasksExtension]
 	if out.sampling != nil && d.Sampling != nil {
@@ -81,7 +82,7 @@ func agree(capability string, declared bool, handler string, installed bool) err
 // have no settings.
 func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
-		return append(b, f.exact...)
+		return append(b, *f.exact...)
 	}
 	b = append(b, '{')
 	if s := f.sampling; s != nil {

@@ -28,7 +28,6 @@ type Client struct {
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[Server]
-	ready  atomic.Bool // Connect has succeeded
 
 	sending   Handler // Options.Middleware; nil for none
 	answering Handler // Options.ServerMiddleware; nil for none
@@ -37,18 +36,15 @@ type Client struct {
 	offers      offers
 	toolHeaders toolHeaders
 	session     session
-	restarts    restarts
+	restarts    *restarts // nil without Options.Restart
 
 	serving slots // of server requests that are being answered
-	teller  teller
-	notices notifier
+	lazy    atomic.Pointer[unasked]
 	subs    subscriptions
 	cache   cache
-	visits  visits
 	schemas schema.Cache
 
 	mu      sync.Mutex
-	roots   []Root
 	leaving bool // Close has been called
 	closed  bool
 	err     error
@@ -61,9 +57,25 @@ type Client struct {
 	own      crew         // goroutines that run our code, and hooks of the transport
 	handlers crew         // goroutines that run handlers and callbacks
 	visiting atomic.Int32 // how many of those there are
+	ready    atomic.Bool  // Connect has succeeded
 }
 
 type eraBox struct{ era }
+
+// unasked is what it takes when a server says something that nobody asked for.
+type unasked struct {
+	teller  teller
+	notices notifier
+	visits  visits
+}
+
+func (c *Client) unasked() *unasked {
+	if u := c.lazy.Load(); u != nil {
+		return u
+	}
+	c.lazy.CompareAndSwap(nil, new(unasked))
+	return c.lazy.Load()
+}
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only. Connect returns within half
@@ -82,14 +94,20 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		opts:      o,
 		log:       o.Logger,
 		transport: t,
-		roots:     o.Roots,
 		offers:    offers,
 		serving:   slots{max: o.MaxServerRequests},
 	}
 	if err := c.installMiddleware(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if o.Restart != nil {
+		c.restarts = &restarts{}
+	}
+	values := ctx
+	if ctx.Done() != nil {
+		values = context.WithoutCancel(ctx)
+	}
+	c.ctx, c.cancel = context.WithCancel(values)
 	if err := c.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = c.link.Load().instead(err)
@@ -106,7 +124,9 @@ func (c *Client) open(ctx context.Context) error {
 	if err := c.reach(ctx); err != nil {
 		return err
 	}
-	c.restarts.up = time.Now()
+	if c.restarts != nil {
+		c.restarts.up = time.Now()
+	}
 	c.ready.Store(true)
 	return c.link.Load().dead()
 }

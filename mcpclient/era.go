@@ -31,6 +31,18 @@ func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:],
 // revisions lists all revisions that we speak, the newest first.
 func revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
+// versionFields say the revision in the header of a request.
+var versionFields = func() (all fields) {
+	for _, r := range revisions() {
+		all = append(all, field{"Mcp-Protocol-Version", []string{r}})
+	}
+	return all
+}()
+
+func versionField(revision string) field {
+	return versionFields[slices.Index(revisions(), revision)]
+}
+
 // era is all that differs between the legacy era (a handshake, then requests in
 // both directions) and the modern one (every request stands alone, and what the
 // server asks comes as the result of a request).
@@ -118,7 +130,7 @@ type offers struct {
 	quietRoots  bool // that they change is not notified
 	tasks       bool // the extension of the modern era
 
-	exact json.RawMessage // declared instead of all that; nil for none
+	exact *json.RawMessage // declared instead of all that; nil for none
 }
 
 func (o *Options) offers() offers {

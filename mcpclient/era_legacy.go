@@ -42,7 +42,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	c.era.Store(&eraBox{&legacyEra{
 		revision: g.revision,
 		settled:  true,
-		version:  field{"Mcp-Protocol-Version", []string{g.revision}},
+		version:  versionField(g.revision),
 	}})
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)

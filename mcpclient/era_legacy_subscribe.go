@@ -190,7 +190,7 @@ func (l *subscriptions) untell(uri string) {
 // noticed brings a notification to what waits for it.
 func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
 	if m.Method == "notifications/elicitation/complete" {
-		c.visits.complete(m.Params)
+		c.unasked().visits.complete(m.Params)
 	} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
 		c.subs.spread(change)
 	}

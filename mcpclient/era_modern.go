@@ -18,11 +18,10 @@ import (
 // who we are and what we can do, and a server that needs input answers with
 // input_required instead of asking by a request of its own.
 type modernEra struct {
-	info     *Implementation // of this client
-	offers   *offers
-	revision string
-	version  field  // of every header: the revision
-	meta     []byte // the constant entries of _meta, each with a comma after it
+	info    *Implementation // of this client
+	offers  *offers
+	version field  // of every header: the revision
+	meta    []byte // the constant entries of _meta, each with a comma after it
 
 	tasks    sync.Once
 	taskMeta []byte // meta for requests whose result may be a task; made by metaOfTasks
@@ -31,7 +30,7 @@ type modernEra struct {
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, c *Client) (*modernEra, error) {
-	e := &modernEra{info: &c.opts.Client, offers: &c.offers, revision: revision, version: field{"Mcp-Protocol-Version", []string{revision}}}
+	e := &modernEra{info: &c.opts.Client, offers: &c.offers, version: versionField(revision)}
 	meta, err := e.constantMeta()
 	if err != nil {
 		return nil, err
@@ -40,10 +39,12 @@ func newModernEra(revision string, c *Client) (*modernEra, error) {
 	return e, nil
 }
 
+func (e *modernEra) revision() string { return e.version.values[0] }
+
 // constantMeta makes the entries of _meta that every request has.
 func (e *modernEra) constantMeta(extensions ...string) ([]byte, error) {
 	var buf [1 << 10]byte
-	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision+`","`+metaPrefix+`clientInfo":`...)
+	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision()+`","`+metaPrefix+`clientInfo":`...)
 	b, err := jsonrpc.AppendValue(b, *e.info)
 	if err != nil {
 		return nil, err
@@ -74,11 +75,11 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
-	if !slices.Contains(g.revisions, e.revision) {
+	if !slices.Contains(g.revisions, e.revision()) {
 		return nil, &RevisionError{Client: revisions(), Server: g.revisions}
 	}
 	server := g.server
-	server.Revision = e.revision
+	server.Revision = e.revision()
 	return &server, nil
 }
 

@@ -151,7 +151,7 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		c.cache.invalidate(change)
 	}
 	c.current().noticed(c, l, m, from)
-	c.notices.add(c, m)
+	c.unasked().notices.add(c, m)
 }
 
 // rpcError reads the error of a response, without what scrub takes out. The URLs

@@ -142,7 +142,7 @@ func (c *Client) restarting(l *link, lost error) bool {
 
 // restart makes a new connection in the place of one that ended.
 func (c *Client) restart(ctx context.Context) error {
-	o, state, old := c.opts.Restart, &c.restarts, c.link.Load()
+	o, state, old := c.opts.Restart, c.restarts, c.link.Load()
 	reason := old.dead()
 	_ = old.end()
 	if time.Since(state.up) >= o.Reset {
@@ -217,7 +217,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
 	if notify := c.opts.Restart.Notify; notify != nil {
-		c.notices.queued(c, notice{tell: func() { notify(e) }})
+		c.unasked().notices.queued(c, notice{tell: func() { notify(e) }})
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 		}
 	}
 	c.mu.Lock()
-	c.roots = slices.Clone(roots)
+	c.opts.Roots = slices.Clone(roots)
 	c.mu.Unlock()
 	if !c.current().answers() || c.offers.quietRoots {
 		return nil
@@ -55,7 +55,7 @@ func (c *Client) listRoots() (json.RawMessage, error) {
 		return nil, refuse(CodeMethodNotFound, "roots are not available")
 	}
 	c.mu.Lock()
-	roots := slices.Clone(c.roots)
+	roots := slices.Clone(c.opts.Roots)
 	c.mu.Unlock()
 	if roots == nil {
 		roots = []Root{}

@@ -29,7 +29,7 @@ type told struct {
 
 // tell queues a message; beyond the bound it is dropped.
 func (c *Client) tell(l *link, what string, body []byte) {
-	t := &c.teller
+	t := &c.unasked().teller
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) >= maxTold {
@@ -45,7 +45,7 @@ func (c *Client) tell(l *link, what string, body []byte) {
 // sendTold sends what is queued until nothing is.
 func (c *Client) sendTold() {
 	for {
-		m, dropped, ok := c.teller.next(c)
+		m, dropped, ok := c.unasked().teller.next(c)
 		if dropped > 0 {
 			c.log.Warn("dropped messages to the server: too many were waiting to be sent", "count", dropped)
 		}

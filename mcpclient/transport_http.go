@@ -63,9 +63,13 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
 	}
+	shown := redactURL(t.URL)
+	if shown == t.URL {
+		shown = t.URL // which is kept anyway
+	}
 	c := &httpConn{
 		url:     u,
-		shown:   redactURL(t.URL),
+		shown:   shown,
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
 		max:     t.MaxMessage,
