@@ -97,10 +97,9 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	return c, nil
 }
 
-// streams says that the server answers with event streams, whose ends come after
-// the answers. Until the first of them has come, one whose caller leaves at once
-// costs its connection.
-type streams struct{ atomic.Bool }
+// lingering says that there were event streams whose ends came after the answers.
+// The first of them, if its caller leaves at once, costs its connection.
+type lingering struct{ atomic.Bool }
 
 // wrap puts a round tripper around that of the connection's client.
 func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
@@ -165,7 +164,7 @@ type httpConn struct {
 	wrapped bool // the host's own RoundTripper makes the requests
 
 	accept    accept
-	streams   streams
+	lingering lingering
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
@@ -181,7 +180,7 @@ const (
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	begin := c.exchanges.begin
-	if c.streams.Load() {
+	if c.lingering.Load() {
 		begin = c.exchanges.beginDetachable
 	}
 	x := begin(ctx)
@@ -198,7 +197,6 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 		session = c.begin(resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
-		c.streams.Store(true)
 		s := &eventStream{conn: c, header: m.header, session: session}
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}

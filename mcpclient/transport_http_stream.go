@@ -48,6 +48,7 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 	for {
 		satisfied, atEnd, err := s.connection(body, deliver)
 		if satisfied && !atEnd {
+			s.conn.lingering.Store(true)
 			x.leave(body)
 			return nil
 		}
@@ -73,8 +74,9 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (satisfied, atEnd bool, err error) {
 	r := sse.NewReader(body, s.conn.max)
 	defer r.Release()
-	satisfied, err = s.read(r, deliver)
-	s.ended()
+	if satisfied, err = s.read(r, deliver); !satisfied {
+		s.ended()
+	}
 	return satisfied, r.AtEnd(), err
 }
 

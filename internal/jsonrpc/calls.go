@@ -23,9 +23,8 @@ type Call struct {
 	// Value is the owner's and is not touched here.
 	Value any
 
-	wake chan struct{} // holds one token when there is something to see
-
 	mu       sync.Mutex
+	wake     chan struct{} // holds one token when there is something new to see; nil before Wait
 	notes    []json.RawMessage
 	maxNotes int
 	done     bool
@@ -36,7 +35,7 @@ type Call struct {
 // Start gives a call an id that was never used before on this table. maxNotes
 // bounds the notes that wait for the call; beyond it the oldest is dropped.
 func (t *Calls) Start(c *Call, maxNotes int) error {
-	c.wake, c.maxNotes = make(chan struct{}, 1), maxNotes
+	c.maxNotes = maxNotes
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
@@ -134,43 +133,53 @@ func (t *Calls) Close(err error) {
 
 func (c *Call) finish(m Message, err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.done, c.response, c.err = true, m, err
-	c.mu.Unlock()
-	c.signal()
+	c.signalLocked()
 }
 
 // Note hands the call something to see before its response, such as progress.
 func (c *Call) Note(note json.RawMessage) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(c.notes) >= c.maxNotes && len(c.notes) > 0 {
 		c.notes = c.notes[1:]
 	}
 	if c.maxNotes > 0 {
 		c.notes = append(c.notes, note)
 	}
-	c.mu.Unlock()
-	c.signal()
+	c.signalLocked()
 }
 
-func (c *Call) signal() {
+func (c *Call) signalLocked() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
+// waker is what Wait waits for.
+func (c *Call) waker() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wake == nil {
+		c.wake = make(chan struct{}, 1)
+	}
+	return c.wake
+}
+
 // Wait returns the response, or the error that the call was failed with, or
 // the context's. Notes are given to note before that, on this goroutine.
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Message, error) {
-	for {
-		select {
-		case <-c.wake:
-		case <-ctx.Done():
-			return Message{}, ctx.Err()
-		}
+	for wake := c.waker(); ; {
 		c.Notes(note)
 		if m, err, ok := c.Response(); ok {
 			return m, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Message{}, ctx.Err()
 		}
 	}
 }
