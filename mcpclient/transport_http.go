@@ -97,9 +97,22 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	return c, nil
 }
 
-// lingering says that there were event streams whose ends came after the answers.
-// The first of them, if its caller leaves at once, costs its connection.
-type lingering struct{ atomic.Bool }
+// lateness says how many more event streams to expect whose ends come after the
+// answers. One that was not expected, if its caller leaves at once, costs its
+// connection.
+type lateness struct{ expected atomic.Int32 }
+
+// afterLate is how many streams in a row must end with their answers for none to
+// be expected any more.
+const afterLate = 100
+
+func (l *lateness) saw(late bool) {
+	if late {
+		l.expected.Store(afterLate)
+	} else if n := l.expected.Load(); n > 0 {
+		l.expected.CompareAndSwap(n, n-1)
+	}
+}
 
 // wrap puts a round tripper around that of the connection's client.
 func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
@@ -164,7 +177,7 @@ type httpConn struct {
 	wrapped bool // the host's own RoundTripper makes the requests
 
 	accept    accept
-	lingering lingering
+	lateness  lateness // of the ends of responses
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
@@ -180,7 +193,7 @@ const (
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	begin := c.exchanges.begin
-	if c.lingering.Load() {
+	if c.lateness.expected.Load() > 0 {
 		begin = c.exchanges.beginDetachable
 	}
 	x := begin(ctx)

@@ -47,8 +47,10 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	for {
 		satisfied, atEnd, err := s.connection(body, deliver)
+		if satisfied {
+			s.conn.lateness.saw(!atEnd)
+		}
 		if satisfied && !atEnd {
-			s.conn.lingering.Store(true)
 			x.leave(body)
 			return nil
 		}
