@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/tmc/langchaingo/llms"
@@ -83,7 +84,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 	defer func() { s.err = err }()
 	t := s.tool
 	if err := t.server.client.Err(); err != nil { // nobody is asked about that
-		return nil, fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
+		return nil, &unsentError{fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)}
 	}
 	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
@@ -108,6 +109,18 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 		return nil, fmt.Errorf("server %q: %w", t.server.label, err)
 	}
 	return res, nil
+}
+
+// unsentError says that the call was not sent.
+type unsentError struct{ error }
+
+func (e *unsentError) Unwrap() error { return e.error }
+
+// unsent reports whether err shows that the server did not get the call.
+func unsent(err error) bool {
+	_, ok := errors.AsType[*unsentError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
+	return ok || isOp && op.Op == "dial"
 }
 
 // ContextHeaders is a round tripper that adds headers to requests by what their

@@ -164,6 +164,8 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the tool ran, but its result is too large to be received", false
 	case errors.Is(err, mcpclient.ErrInvalidResult):
 		return "the tool ran, but its result cannot be read", false
+	case unsent(err):
+		return "the tool's server cannot be reached. Nothing was done.", true
 	}
 	return "the connection to the tool's server is lost; the tool may or may not have run", true
 }

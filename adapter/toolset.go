@@ -139,9 +139,13 @@ type ServerStatus struct {
 	Name    string            // the host's label
 	Client  *mcpclient.Client // nil when Err is set
 	Err     error             // why the server is left out
-	Ended   error             // how its connection ended; nil while that lasts
 	Tools   []*Tool
 	Skipped []SkippedTool
+
+	// Ended says how its connection ended, nil while that lasts. Over HTTP there
+	// is no connection that could end, and one that is being restarted has not:
+	// [mcpclient.Client.Ping] asks whether the server is there.
+	Ended error
 }
 
 // SkippedTool is a tool that a server lists and that is not offered to the

@@ -138,6 +138,9 @@ func (e *HTTPError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %s", strconv.Quote(cut(e.Body)))
 	}
+	if e.Status == http.StatusUnauthorized {
+		b.WriteString(" (the server wants authorization: set a token in its header, or see package oauth)")
+	}
 	return b.String()
 }
 

@@ -26,6 +26,7 @@ type forgetful struct {
 	count   int
 	broken  int           // status of initialize, when it is not to work
 	lost    int           // sessions that are forgotten as soon as they are begun
+	vague   bool          // says that a session is forgotten by the status 400
 	streams chan struct{} // closed to end the standalone streams
 	got     []string
 }
@@ -76,6 +77,10 @@ func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
 	case strings.HasPrefix(m.Method, "notifications/"), r.Method == http.MethodDelete:
 		w.WriteHeader(http.StatusAccepted)
+	case !known && s.vague:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
 	case !known:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
@@ -164,6 +169,24 @@ func indexOf(all []string, one string) int {
 		}
 	}
 	return -1
+}
+
+// Some servers say it by another status.
+func TestSessionLostVaguely(t *testing.T) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		s.vague = true
+		s.forget()
+		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
+			t.Errorf("got %q, %v", names, err)
+		}
+		s.forget()
+		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, want a lost session", err)
+		}
+		if got := c.SessionID(); got != "s-3" {
+			t.Errorf("got session %q, want the third", got)
+		}
+	})
 }
 
 // What a tool did is not known, so that its call is not repeated.

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -55,7 +56,7 @@ func (c *Client) sendTold() {
 		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
 		err := m.link.post(ctx, c, m.body)
 		cancel()
-		if err != nil && c.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, ErrClosed) {
 			m.link.failed(c.ctx, c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}

@@ -61,7 +61,7 @@ type HTTP struct {
 func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactURL(t.URL))
+		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))
 	}
 	shown := redactURL(t.URL)
 	if shown == t.URL {
@@ -153,10 +153,11 @@ const maxRedirects = 5
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
-		return fmt.Errorf("redirect to another origin (%s://%s) refused: use that URL if you trust it", req.URL.Scheme, req.URL.Host)
+		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", shownURL(req.URL))
 	}
 	if req.Method != via[0].Method {
-		return fmt.Errorf("redirect that would turn %s into %s refused: its status should be 307 or 308", via[0].Method, req.Method)
+		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server, whose status should be 307 or 308",
+			via[0].Method, req.Method, shownURL(req.URL))
 	}
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)

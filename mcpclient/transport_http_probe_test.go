@@ -79,11 +79,11 @@ func TestProbeUnreachable(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	for location, want := range map[string]string{
-		"http://other.test/mcp":    "redirect to another origin",
+		"http://other.test/mcp":    "redirect to another origin refused: use the URL http://other.test/mcp",
 		"https://memhttp.test/mcp": "redirect to another origin",
 		"/loop":                    "more than 5 redirects",
 		"/moved":                   "",
-		"/found":                   "redirect that would turn POST into GET",
+		"/found":                   "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
 	} {
 		t.Run(location, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -45,8 +45,11 @@ func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error
 		return failure
 	}
 	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error, c.scrub))
-	if ok && rpc.Code == CodeMethodNotFound {
+	switch {
+	case ok && rpc.Code == CodeMethodNotFound:
 		failure.session = "" // the method is what was not found
+	case ok && forgets(failure.Status, rpc):
+		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
 	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden || failure.session != ""
 	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
@@ -54,6 +57,13 @@ func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error
 	}
 	failure.rpc = rpc
 	return failure
+}
+
+// forgets reports whether an answer says that the server does not know the session.
+// It should have the status 404, but servers after the examples of the TypeScript
+// SDK answer 400 with "No valid session ID provided".
+func forgets(status int, err *RPCError) bool {
+	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
 // mediaType is the type of a response without parameters, "" for none.

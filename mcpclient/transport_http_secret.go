@@ -19,7 +19,19 @@ func redactURL(raw string) string {
 	if err != nil {
 		return "(not a URL)"
 	}
+	return shownURL(u)
+}
+
+func shownURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// redactWithout is redactURL for what may lack its scheme.
+func redactWithout(raw string) string {
+	if u, err := url.Parse("//" + raw); err == nil && u.Host != "" && !strings.Contains(raw, "://") {
+		return strings.TrimPrefix(shownURL(u), "//")
+	}
+	return redactURL(raw)
 }
 
 // minSecret is the length in bytes of the shortest secret that is taken out of

@@ -33,7 +33,7 @@ func TestApprove(t *testing.T) {
 		"yes":     {[]string{"y"}, true, question},
 		"no":      {[]string{"No"}, false, question},
 		"always":  {[]string{"a"}, true, question},
-		"unclear": {[]string{"", "what?", "yes"}, true, question + strings.Repeat("Allow it? [y]es, [n]o, [a]lways: ", 2)},
+		"unclear": {[]string{"", "you must not", "yes"}, true, question + strings.Repeat("Allow it? [y]es, [n]o, [a]lways: ", 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, tt.typed...)

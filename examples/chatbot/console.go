@@ -196,15 +196,21 @@ func (c *console) askLocked(ctx context.Context, style lipgloss.Style, question 
 	}
 }
 
-// chooseLocked asks until the answer begins with one of the letters.
+// chooseLocked asks until the answer is one of the letters, or the word that
+// begins with it in the question, as in "[y]es": what is typed for another question
+// decides nothing.
 func (c *console) chooseLocked(ctx context.Context, question, letters string) (byte, error) {
 	for {
 		text, err := c.askLocked(ctx, c.style.warn, question)
 		if err != nil {
 			return 0, err
 		}
-		if text = strings.ToLower(text); text != "" && strings.IndexByte(letters, text[0]) >= 0 {
-			return text[0], nil
+		for _, letter := range []byte(letters) {
+			_, rest, _ := strings.Cut(question, "["+string(letter)+"]")
+			end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
+			if text = strings.ToLower(text); text == string(letter) || text == string(letter)+rest[:max(0, end)] {
+				return letter, nil
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -80,7 +81,9 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
 		}
 	}
-	tools, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: o.timeout})
+	tools, err := adapter.Open(ctx, servers, &adapter.Options{
+		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: answering(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +98,21 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 		}
 	}
 	return r, ctx.Err()
+}
+
+// answering offers a server all that it may ask for, since some list tools for that
+// alone, and answers nothing.
+func answering() *mcpclient.Options {
+	refused := errors.New("inspect answers no questions")
+	return &mcpclient.Options{
+		Roots: []mcpclient.Root{},
+		Sampling: mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			return nil, refused
+		}),
+		Elicitation: mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			return nil, refused
+		}),
+	}
 }
 
 // describe says how a server is reached, without what may be secret: arguments,
