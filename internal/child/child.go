@@ -54,7 +54,7 @@ type Spec struct {
 // methods may be called from any goroutine. The owner must call
 // [Process.Stop], also after the process has exited.
 type Process struct {
-	process     *os.Process
+	cmd         *exec.Cmd
 	group       *group
 	stopTimeout time.Duration
 
@@ -109,8 +109,10 @@ func Start(s Spec) (p *Process, err error) {
 	}
 	closeAll([]*os.File{inR, outW, errW})
 
+	cmd.Args, cmd.Env = nil, nil // which is as large as that of this process
+
 	p = &Process{
-		process:     cmd.Process, // cmd is dropped: it keeps the environment
+		cmd:         cmd,
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
 		stdin:       inW,
@@ -126,7 +128,7 @@ func Start(s Spec) (p *Process, err error) {
 }
 
 // Pid returns the number of the process, which is also that of its group.
-func (p *Process) Pid() int { return p.process.Pid }
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Stdin returns the standard input of the process. Writing blocks while the
 // process does not read; a deadline or Close ends that.

@@ -1,7 +1,9 @@
 package child
 
 import (
+	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,5 +17,13 @@ func pipe(stays end) (r, w *os.File, err error) {
 		return nil, nil, os.NewSyscallError("pipe2", err)
 	}
 	err = os.NewSyscallError("fcntl", unix.SetNonblock(fds[stays], true))
-	return os.NewFile(uintptr(fds[readEnd]), "|0"), os.NewFile(uintptr(fds[writeEnd]), "|1"), err
+	r, w = os.NewFile(uintptr(fds[readEnd]), "|0"), os.NewFile(uintptr(fds[writeEnd]), "|1")
+	mine := r
+	if stays == writeEnd {
+		mine = w
+	}
+	if errors.Is(mine.SetDeadline(time.Time{}), os.ErrNoDeadline) { // the runtime can poll no more files
+		err = os.NewSyscallError("fcntl", unix.SetNonblock(fds[stays], false))
+	}
+	return r, w, err
 }

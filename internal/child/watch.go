@@ -14,7 +14,7 @@ const lateTimeout = 2 * drainTimeout
 // closes done. One goroutine does all that, unless a writer could hold it up.
 func (p *Process) watch(stderr io.Writer) {
 	if stderr == nil {
-		if w, err := newExitWatch(p.process, p.stderr.file); err == nil {
+		if w, err := newExitWatch(p.cmd.Process, p.stderr.file); err == nil {
 			p.wg.Go(func() { p.watchTogether(w) })
 			return
 		}
@@ -39,7 +39,7 @@ func (p *Process) watchApart(stderr io.Writer) {
 	drained := make(chan struct{})
 	p.wg.Go(func() { p.drain(stderr, drained) })
 	p.wg.Go(func() {
-		awaitExit(p.process)
+		awaitExit(p.cmd.Process)
 		p.reap()
 		late := time.NewTimer(lateTimeout)
 		defer late.Stop()
@@ -61,10 +61,11 @@ func awaitExit(p *os.Process) {
 
 // reap waits for the process, and then has the rest of its group ended.
 func (p *Process) reap() {
-	if state, err := p.process.Wait(); err != nil {
-		p.status = err.Error()
-	} else {
+	err := p.cmd.Wait()
+	if state := p.cmd.ProcessState; state != nil {
 		p.status = state.String()
+	} else {
+		p.status = err.Error()
 	}
 	close(p.exited)
 	p.stdout.expire()
