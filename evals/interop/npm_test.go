@@ -3,12 +3,18 @@ package interop
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +40,41 @@ func TestServerEverything(t *testing.T) {
 	t.Run("http", func(t *testing.T) {
 		everything(t, &mcpclient.HTTP{URL: everythingAt(t, set, "streamableHttp", "/mcp")})
 	})
+}
+
+// TestServerEverythingForgetsSession replaces the server by another one, which
+// answers 400 to the session of the first.
+func TestServerEverythingForgetsSession(t *testing.T) {
+	set := npmServers(t)
+	var current atomic.Pointer[httputil.ReverseProxy]
+	restart := func() {
+		target, err := url.Parse(everythingAt(t, set, "streamableHttp", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		current.Store(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	}
+	restart()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL + "/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	before := c.SessionID()
+	restart()
+	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); !errors.Is(err, mcpclient.ErrSessionLost) {
+		t.Errorf("got %v, want a lost session", err)
+	}
+	if _, err := c.CallTool(ctx, "echo", map[string]any{"message": "x"}); err != nil {
+		t.Errorf("in the new session: %v", err)
+	}
+	if after := c.SessionID(); before == "" || after == "" || after == before {
+		t.Errorf("got sessions %q and %q, want two", before, after)
+	}
 }
 
 // everythingAt starts the server on a free port and waits until it says that it
