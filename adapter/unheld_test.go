@@ -31,7 +31,7 @@ var unheld = []struct {
 		`{"allOf":[{"properties":{"a":{}},"patternProperties":{"^a":{}}},{"properties":{"a":{}},"additionalProperties":{"type":"integer"}},{"properties":{"b":{"type":"string"}}}]}`, `{"b":"x"}`},
 	{"if", []Profile{Gemini}, "but for whether properties are given, and for enumerated values of them", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"],"properties":{"a":{"pattern":"^x"}}},"then":{"required":["b"]}}`, `{"a":"x"}`},
 	{"if", []Profile{GoogleAI}, "not handed on by langchaingo", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"a":"x"}`},
-	{"", []Profile{Gemini, GoogleAI}, "values that nothing fits or that have no end, of more than 32 levels or of more than 10,000 parts, which are JSON text",
+	{"", []Profile{Gemini, GoogleAI}, "values that nothing fits or that have no end, of more than 32 levels, of more than 10,000 parts or of more than 4 MiB, which are JSON text",
 		`{"properties":{"a":{"$ref":"#/$defs/d"}},"required":["a"],"$defs":{"d":{"type":"object","properties":{"x":{"$ref":"#/$defs/d"}},"required":["x"]}}}`, `{"a":{"x":"text"}}`},
 	{"not", []Profile{Gemini}, "but for whether properties are given, and for enumerated values", `{"properties":{"a":{"type":"string","not":{"pattern":"^x"}}}}`, `{"a":"x"}`},
 	{"not", []Profile{GoogleAI}, "not handed on by langchaingo", `{"properties":{"a":{}},"not":{"required":["a"]}}`, `{"a":"1"}`},

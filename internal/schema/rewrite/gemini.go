@@ -27,7 +27,7 @@ func (w *writer) gemini() map[string]any {
 	left, before := w.left, len(w.changes)
 	var out map[string]any
 	for _, levels := range unrolled {
-		g := &geminiWriter{writer: w, levels: levels}
+		g := &geminiWriter{writer: w, levels: levels, bytes: maxWritten}
 		w.changes, w.left, w.writes = w.changes[:before:before], left, maxSteps
 		if levels > 0 {
 			w.left, w.writes = min(left, maxUnrolled), maxSteps/16
@@ -57,7 +57,9 @@ func (w *writer) gemini() map[string]any {
 // written, there is nil instead.
 type geminiWriter struct {
 	*writer
-	levels int // to which what refers to itself is written
+	levels   int             // to which what refers to itself is written
+	bytes    steps           // that are still allowed
+	unlisted map[change]bool // that there were too many to list of
 }
 
 // route is how a subschema was reached: the references that led to it.
@@ -67,10 +69,11 @@ type route []string
 func (g *geminiWriter) asText(at, what, about string, effect Effect) map[string]any {
 	g.note(at, "", effect, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
-	if about != "" {
+	if about != "" && g.charge(len(about)) {
 		out["description"] = about
 	}
 	describe(out, "Write "+what+" as JSON.")
+	g.charge(sizeOf("Write " + what + " as JSON."))
 	return out
 }
 
@@ -85,6 +88,7 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 		return g.asText(at, "any value", "", Narrower)
 	}
 	about := text(s["description"])
+	g.charge(len(at))
 	if g.left--; g.left < 0 || strings.Count(at, "/") > 2*maxGeminiDepth || len(r) > maxGeminiDepth {
 		return g.asText(at, "the value", about, Wider)
 	}
@@ -255,21 +259,6 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		s = rest
 	}
 	return s, r, true
-}
-
-// spend takes steps from what is allowed for what is written. Where there are not
-// enough, what is written is too large.
-func (g *geminiWriter) spend(n int) bool {
-	if g.writes.spend(n) {
-		return true
-	}
-	g.left = -1
-	return false
-}
-
-// breadth is what a subschema costs to be merged, in steps.
-func breadth(s map[string]any) int {
-	return 1 + len(s) + len(object(s["properties"])) + len(list(s["required"])) + len(list(s["enum"])) + len(list(s["allOf"]))
 }
 
 // untyped writes a subschema that does not say its type, by what it does say.

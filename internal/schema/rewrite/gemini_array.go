@@ -126,6 +126,8 @@ func (g *geminiWriter) tuple(out map[string]any, tuple []any, others any, at, pa
 	if g.target != GoogleAI {
 		out["items"] = map[string]any{"anyOf": kinds}
 	}
-	describe(out, "The items in order: "+show(tuple))
+	if g.charge(sizeOf(tuple)) {
+		describe(out, "The items in order: "+show(tuple))
+	}
 	return true
 }

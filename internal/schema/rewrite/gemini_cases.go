@@ -64,9 +64,13 @@ func conditions(s map[string]any) int {
 	return n
 }
 
-// without is an object that lacks a property.
-func without(name string) map[string]any {
-	return map[string]any{"properties": map[string]any{name: false}}
+// without is an object that lacks properties.
+func without(names ...string) map[string]any {
+	lacking := make(map[string]any, len(names))
+	for _, name := range names {
+		lacking[name] = false
+	}
+	return map[string]any{"properties": lacking}
 }
 
 func orTrue(s map[string]any, key string) any {

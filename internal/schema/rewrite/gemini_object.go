@@ -12,24 +12,27 @@ import (
 func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 	copyKeys(out, s, "minProperties", "maxProperties")
 	required := names(s["required"])
+	demanded := setOf(anys(required))
 	properties := map[string]any{}
 	cut := false
 	patterns := keys(object(s["patternProperties"]))
 	described := append(keys(object(s["properties"])), required...)
 	slices.Sort(described)
 	for _, name := range slices.Compact(described) {
+		if g.full() && at != "" {
+			break // the whole is JSON text
+		}
 		says, path := g.saidOf(s, name, patterns, at)
 		var written map[string]any
 		if says != nil {
 			written = g.schema(says, path, r)
 		} else {
-			g.note(at, "required", Narrower, "the property "+strconv.Quote(name)+" is asked for as JSON text")
-			written = map[string]any{"type": "string", "description": "Write any value as JSON."}
+			written = g.undescribed(name, at)
 		}
 		switch {
 		case written != nil:
 			properties[name] = written
-		case !slices.Contains(required, name):
+		case !demanded.has(name):
 			cut = cut || !never(says)
 		case at == "" && g.levels == 0: // there must be a root
 			properties[name] = g.asText(path, "the value", "", Wider)
@@ -50,6 +53,14 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 		out["required"] = anys(required)
 	}
 	return true
+}
+
+// undescribed asks for a property that is required and of which nothing is said.
+func (g *geminiWriter) undescribed(name, at string) map[string]any {
+	g.left--
+	g.note(at, "required", Narrower, "the property "+strconv.Quote(name)+" is asked for as JSON text")
+	g.charge(len(name))
+	return map[string]any{"type": "string", "description": "Write any value as JSON."}
 }
 
 // saidOf is what s says of the property of a name, and where; nil when nothing.

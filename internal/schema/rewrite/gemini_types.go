@@ -15,6 +15,9 @@ func (g *geminiWriter) typed(name string, s map[string]any, at string, r route) 
 		if !g.object(out, s, at, r) {
 			return nil
 		}
+		if g.full() && at != "" {
+			return g.asText(at, "the object", "", Wider)
+		}
 		if out["properties"] == nil && at != "" {
 			if out = g.entries(s, at, r); out == nil {
 				return nil
@@ -47,6 +50,9 @@ func (g *geminiWriter) typed(name string, s map[string]any, at string, r route) 
 	}
 	g.loose(out, s, name, at)
 	g.leaveOut(out, s, at)
+	if !g.affords(out) && at != "" {
+		return g.asText(at, "the value", "", Wider)
+	}
 	return g.carried(out, s, at)
 }
 

@@ -26,6 +26,9 @@ func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r
 			continue
 		}
 		part, inner, ok := g.whole(object(b), path, r)
+		if !g.spend(breadth(part) + breadth(base)) {
+			return g.tooLarge(s, at)
+		}
 		if _, lost := conjoin(part, base); ok && (never(part) || slices.Contains(lost, "type")) {
 			continue // nothing fits it
 		}
@@ -57,10 +60,14 @@ func (g *geminiWriter) apartOf(parts []alternative, branches []any, base map[str
 	}
 	merged := make([]map[string]any, 0, len(branches))
 	for _, a := range parts {
+		if !g.spend(breadth(a.s) + breadth(base)) {
+			break
+		}
 		whole, _ := beside(a.s, base)
 		merged = append(merged, whole)
 	}
 	splits, effect, ok := g.separate(merged)
+	ok = ok && len(merged) == len(parts)
 	for _, b := range branches {
 		ok = ok && (len(parts) == len(branches) || !slices.Contains(types(object(b)), "null") || len(types(object(b))) == 1)
 	}
@@ -74,8 +81,9 @@ func (g *geminiWriter) apartOf(parts []alternative, branches []any, base map[str
 		if splits[i].drop {
 			continue
 		}
-		for _, name := range splits[i].without {
-			a.s, _ = conjoin(a.s, without(name))
+		if len(splits[i].without) > 0 {
+			g.spend(breadth(a.s) + len(splits[i].without))
+			a.s, _ = conjoin(a.s, without(splits[i].without...))
 		}
 		out = append(out, a)
 	}
@@ -104,7 +112,7 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		var lists [][]any
 		for _, a := range parts {
 			if !g.spend(weight(constants(a.s))) {
-				return g.asText(at, "the value", text(s["description"]), Wider)
+				return g.tooLarge(s, at)
 			}
 			lists = append(lists, demandsOn(a.s).among(constants(a.s)))
 		}
@@ -131,11 +139,22 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 			out = append(out, g.asText(a.at, "the value", text(a.original["description"]), Wider))
 			continue
 		}
+		if !g.spend(breadth(a.s) + breadth(base)) {
+			break
+		}
 		if written := g.schema(g.beside(a.s, base, at), a.at, a.r); written != nil {
 			out = append(out, written)
 		}
 	}
+	if g.left < 0 {
+		return g.tooLarge(s, at)
+	}
 	return alternatives(out)
+}
+
+// tooLarge asks for a value as JSON text because there is no room for the whole.
+func (g *geminiWriter) tooLarge(s map[string]any, at string) map[string]any {
+	return g.asText(at, "the value", text(s["description"]), Wider)
 }
 
 // beside merges an alternative with what stands beside it.
@@ -242,6 +261,9 @@ func (g *geminiWriter) enumeration(values []any, s map[string]any, at string) ma
 		return out
 	}
 	out["enum"] = spelled
+	if !g.affords(out) {
+		return g.asText(at, "the value", "", Wider)
+	}
 	return g.carried(out, s, at)
 }
 

@@ -29,10 +29,13 @@ func (w *writer) separate(branches []map[string]any) (splits []split, effect Eff
 			for _, pair := range [][2]int{{i, j}, {j, i}} {
 				own, other := branches[pair[0]], branches[pair[1]]
 				more := difference(names(other["required"]), names(own["required"]))
-				if len(more) == 0 {
-					splits[pair[0]].drop = true
-				} else {
-					splits[pair[0]].without = append(splits[pair[0]].without, more[0])
+				switch lacks := &splits[pair[0]]; {
+				case len(more) == 0:
+					lacks.drop = true
+				case !w.compares.spend(len(lacks.without)):
+					return nil, Wider, false
+				case !slices.Contains(lacks.without, more[0]):
+					lacks.without = append(lacks.without, more[0])
 				}
 				if len(more) > 1 || !w.onlyRequires(other, own) {
 					effect = Narrower

@@ -18,6 +18,7 @@ const (
 type strictness struct {
 	*writer
 	properties, enum, text int
+	bytes                  steps // that may still be written
 }
 
 // strict writes the strict subset. When it cannot, the last change says why.
@@ -26,7 +27,7 @@ func (w *writer) strict() (map[string]any, bool) {
 	if w.lossy {
 		return nil, w.fail("", "", "the root has alternatives")
 	}
-	s := &strictness{writer: w}
+	s := &strictness{writer: w, bytes: maxWritten}
 	return s.schema(root, "", 0)
 }
 

@@ -20,7 +20,11 @@ func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 		}
 		s.note(at, "additionalProperties", Narrower, note)
 	}
+	if s.properties += len(properties); s.properties > maxStrictProperties {
+		return s.fail(at, "properties", "there are too many properties")
+	}
 	required := names(in["required"])
+	demanded := setOf(anys(required))
 	written := make(map[string]any, len(properties))
 	for _, name := range keys(properties) {
 		path := join(at, "properties", name)
@@ -28,7 +32,7 @@ func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 		if !ok {
 			return false
 		}
-		if !slices.Contains(required, name) {
+		if !demanded.has(name) {
 			p = optional(p)
 			s.note(path, "required", Same, "null stands for not given")
 		}
@@ -40,8 +44,8 @@ func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 			return s.fail(at, "required", "it names a property that is not described")
 		}
 	}
-	if s.properties += len(properties); s.properties > maxStrictProperties || s.text > maxStrictText {
-		return s.fail(at, "properties", "there are too many properties")
+	if s.text > maxStrictText {
+		return s.fail(at, "properties", "the names are too long")
 	}
 	out["properties"], out["required"], out["additionalProperties"] = written, anys(keys(written)), false
 	return true

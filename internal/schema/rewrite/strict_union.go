@@ -26,6 +26,9 @@ func (s *strictness) distributed(in map[string]any, at string) (map[string]any, 
 	}
 	all := make([]any, len(branches))
 	for i, b := range branches {
+		if !s.writes.spend(breadth(base)+breadth(object(b))) || !s.bytes.spend(sizeOf(base)) {
+			return nil, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
+		}
 		if kind := types(s.plain(b)); object(b)["$ref"] != nil && len(base) == 1 && len(kind) > 0 && slices.Equal(kind, types(base)) {
 			all[i] = b
 			continue

@@ -1,0 +1,73 @@
+package rewrite
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// each writes n texts, of which every %d is its number, with commas between.
+func each(n int, format string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
+	}
+	return strings.Join(all, ",")
+}
+
+// However small a schema is that asks for it, no result is larger than its bound,
+// nor is the memory that it takes to write it.
+func TestResultsAreBounded(t *testing.T) {
+	const maxMemory = 200 << 20
+	besideAlternatives := func(required, branches int) string {
+		return `{"properties":{"v":{"type":"object","required":[` + each(required, `"name%d"`) + `],"anyOf":[` +
+			each(branches, `{"type":"object","properties":{"k%d":{"type":"string"}},"required":["k%d"]}`) + `]}}}`
+	}
+	behindReferences := func(n int, def string) string {
+		return `{"properties":{` + each(n, `"p%d":{"$ref":"#/$defs/l"}`) + `},"$defs":{"l":` + def + `}}`
+	}
+	long := strings.Repeat("x", 200_000)
+	for name, in := range map[string]string{
+		"required beside alternatives":      besideAlternatives(500, 300),
+		"many required beside alternatives": besideAlternatives(5000, 3000),
+		"required behind references":        behindReferences(1000, `{"type":"object","required":[`+each(5000, `"r%d"`)+`]}`),
+		"descriptions":                      behindReferences(1000, `{"type":"string","format":"uri","description":"`+long+`"}`),
+		"defaults":                          behindReferences(1000, `{"type":"array","items":{"type":"string"},"default":["`+long+`"]}`),
+		"values":                            behindReferences(1000, `{"enum":["`+long+`"]}`),
+		"names":                             behindReferences(1000, `{"type":"object","properties":{"`+long+`":{"type":"object","properties":{"a":{"type":"string"}}}}}`),
+		"undescribed names":                 behindReferences(1000, `{"type":"object","required":["`+long+`"]}`),
+		"patterns":                          behindReferences(1000, `{"type":"string","pattern":"`+long+`"}`),
+		"parts in order":                    behindReferences(1000, `{"type":"array","prefixItems":[{"type":"string","examples":["`+long+`"]},{"type":"integer"}]}`),
+		"exclusive alternatives":            `{"properties":{"v":{"oneOf":[` + each(400, `{"type":"object","required":["a","k%d"]}`) + `]}}}`,
+	} {
+		for _, target := range []Target{Gemini, GoogleAI, OpenAIStrict} {
+			t.Run(fmt.Sprintf("%s/%d", name, target), func(t *testing.T) {
+				root, err := schema.Decode([]byte(in))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				out := For(target, object(root))
+				runtime.ReadMemStats(&after)
+				if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
+					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
+				}
+				raw, err := json.Marshal(out.Root)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if most := maxWritten + maxWritten/4; len(raw) > most {
+					t.Errorf("got %d bytes, want at most %d", len(raw), most)
+				}
+				if len(out.Changes) > maxChanges+1000 {
+					t.Errorf("got %d changes, want at most %d and one of each kind", len(out.Changes), maxChanges)
+				}
+			})
+		}
+	}
+}
