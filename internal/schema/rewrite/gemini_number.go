@@ -56,13 +56,15 @@ func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
 		return json.Number(n.String()), true
 	}
 	f, _ := limit.Float64()
-	if math.IsInf(f, 0) {
-		return "", false
-	}
-	if new(big.Rat).SetFloat64(f).Cmp(limit)*sign <= 0 {
+	// What counts is the number as it is written, which is not f in full.
+	for !math.IsInf(f, 0) {
+		spelled := strconv.FormatFloat(f, 'g', -1, 64)
+		if written, ok := new(big.Rat).SetString(spelled); ok && written.Cmp(limit)*sign > 0 {
+			return json.Number(spelled), true
+		}
 		f = math.Nextafter(f, math.Inf(sign))
 	}
-	return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), !math.IsInf(f, 0)
+	return "", false
 }
 
 // multiples lists the multiples that s demands, nil when they are too many.

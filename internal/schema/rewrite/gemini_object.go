@@ -23,6 +23,9 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 			break // the whole is JSON text
 		}
 		says, path := g.saidOf(s, name, patterns, at)
+		if !g.allows(s, name, demanded.has(name), at) {
+			says = nothing
+		}
 		var written map[string]any
 		if says != nil {
 			written = g.schema(says, path, r)
@@ -52,6 +55,24 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 	if len(required) > 0 {
 		out["required"] = anys(required)
 	}
+	return true
+}
+
+// allows reports whether propertyNames allows a property to be written. Of an
+// optional one that must be known.
+func (g *geminiWriter) allows(s map[string]any, name string, required bool, at string) bool {
+	fits, known := g.named(s["propertyNames"], name, maxApart)
+	switch {
+	case known && fits:
+		return true
+	case known:
+		g.note(at, "propertyNames", Same, "the property "+strconv.Quote(name)+" is left out, because its name does not fit")
+		return false
+	case !required:
+		g.note(at, "propertyNames", Narrower, "the property "+strconv.Quote(name)+" is left out, because its name may not fit")
+		return false
+	}
+	g.note(at, "", Wider, "whether the name "+strconv.Quote(name)+" fits is left to validation")
 	return true
 }
 

@@ -114,13 +114,13 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 			if !g.spend(weight(constants(a.s))) {
 				return g.tooLarge(s, at)
 			}
-			lists = append(lists, demandsOn(a.s).among(constants(a.s)))
+			lists = append(lists, fitting(a.s, constants(a.s)))
 		}
 		values := union(slices.Concat(lists...), nil)
 		if key == "oneOf" {
 			values = once(lists)
 		}
-		if values = demandsOn(base).among(values); len(values) == 0 {
+		if values = fitting(base, values); len(values) == 0 {
 			return nil
 		}
 		about := maps.Clone(s)
@@ -191,6 +191,18 @@ func (g *geminiWriter) merged(out, b map[string]any, lost []string, at string) m
 	return out
 }
 
+// fitting lists the values that meet what s says of them besides.
+func fitting(s map[string]any, values []any) []any {
+	values = demandsOn(s).among(values)
+	if all := types(s); !slices.Contains(all, "integer") || slices.Contains(all, "number") {
+		return values
+	}
+	return slices.DeleteFunc(values, func(v any) bool {
+		n, ok := rational(v)
+		return ok && !n.IsInt()
+	})
+}
+
 // enum writes enumerated values, or a constant.
 func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
@@ -199,7 +211,7 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 	if !g.spend(weight(constants(s))) {
 		return g.asText(at, "the value", text(s["description"]), Wider)
 	}
-	values := demandsOn(s).among(constants(s))
+	values := fitting(s, constants(s))
 	for _, key := range []string{"not", "if"} {
 		if says, ok := s[key]; ok && (key == "if" || constants(object(says)) == nil) {
 			g.note(at, key, Wider, "left to validation")

@@ -12,6 +12,8 @@ const (
 	maxStrictDepth      = 10
 	maxStrictEnum       = 1000
 	maxStrictText       = 120_000 // bytes of all names and enumerated values
+	maxStrictLong       = 250     // values of one enumeration that may have any length
+	maxStrictLongText   = 15_000  // bytes of those of a longer one
 )
 
 // strictness is a schema on its way to the strict subset.
@@ -70,6 +72,8 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 	out := map[string]any{}
 	for _, key := range keys(in) {
 		switch value := in[key]; {
+		case key == "pattern" && !readable(text(value)):
+			return nil, s.fail(at, key, "the pattern is of another language")
 		case slices.Contains(strictKeeps, key):
 			out[key] = value
 		case slices.Contains(annotationKeywords, key):
@@ -149,6 +153,10 @@ func (s *strictness) definitions(in, out map[string]any, at string, _ int) bool 
 				return false
 			}
 			all[name] = def
+			s.text += len(name)
+		}
+		if s.text > maxStrictText {
+			return s.fail(at, key, "the names are too long")
 		}
 		out["$defs"] = all
 	}
@@ -203,18 +211,20 @@ func (s *strictness) values(in, out map[string]any, at string, _ int) bool {
 	if values == nil {
 		return true
 	}
-	if values = demandsOn(in).among(values); len(values) == 0 {
+	if values = fitting(in, values); len(values) == 0 {
 		return s.fail(at, "enum", "no value fits it")
 	}
 	s.enum += len(values)
+	length := 0
 	for _, v := range values {
-		s.text += len(text(v))
+		length += len(text(v))
 		switch v.(type) {
 		case []any, map[string]any:
 			return s.fail(at, "enum", "it has values that are no scalars")
 		}
 	}
-	if s.enum > maxStrictEnum || s.text > maxStrictText {
+	s.text += length
+	if s.enum > maxStrictEnum || s.text > maxStrictText || len(values) > maxStrictLong && length > maxStrictLongText {
 		return s.fail(at, "enum", "there are too many enumerated values")
 	}
 	out["enum"] = slices.Clone(values)

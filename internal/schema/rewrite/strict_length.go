@@ -56,6 +56,9 @@ func (s *strictness) lengths(in, out map[string]any, at string) bool {
 	if lacking.least == 0 && lacking.most < 0 {
 		return true
 	}
+	if lacking.most >= 0 && lacking.most < max(lacking.least, said.least) {
+		return s.fail(at, "maxLength", "no text is as long")
+	}
 	unit := `[\s\S]`
 	if hasPattern {
 		var ok bool

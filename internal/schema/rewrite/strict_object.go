@@ -33,7 +33,11 @@ func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 			return false
 		}
 		if !demanded.has(name) {
+			values := len(list(p["enum"]))
 			p = optional(p)
+			if s.enum += len(list(p["enum"])) - values; s.enum > maxStrictEnum {
+				return s.fail(path, "enum", "there are too many enumerated values")
+			}
 			s.note(path, "required", Same, "null stands for not given")
 		}
 		written[name] = p

@@ -1,0 +1,99 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// What a server would refuse does not fit what the model was given.
+func TestRewrittenSchemasHold(t *testing.T) {
+	long := strings.Repeat("e", 60)
+	values := make([]string, 300)
+	for i := range values {
+		values[i] = fmt.Sprintf(`"%s%d"`, long, i)
+	}
+	for name, c := range map[string]struct {
+		profile Profile
+		schema  string
+		refused []string // that must not fit
+		fit     []string // that must fit, and be accepted
+	}{
+		"no float above a limit": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`,
+			[]string{`{"a":0.1}`}, []string{`{"a":0.2}`, `{"a":0.10000000000000002}`}},
+		"no float below a limit": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`,
+			[]string{`{"a":1.1}`}, []string{`{"a":1}`}},
+		"a limit between two floats": {Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
+			[]string{`{"a":9007199254740993}`}, []string{`{"a":9007199254740994}`}},
+		"fractions that are enumerated integers": {Gemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`,
+			[]string{`{"a":"1.5"}`}, []string{`{"a":"1"}`}},
+		"strict fractions": {OpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`,
+			[]string{`{"a":1.5}`}, []string{`{"a":1}`}},
+		"a name that is too long": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"maxLength":2}}`,
+			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
+		"a name that is excluded": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"not":{"enum":["abc"]}}}`,
+			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
+		"a name that may not fit": {Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"anyOf":[{"const":"d"}]}}`,
+			[]string{`{"abc":"x"}`}, []string{`{}`}},
+		"a required name that does not fit": {Gemini,
+			`{"properties":{"a":{"type":"object","properties":{"xyz":{"type":"string"}},"required":["xyz"],"propertyNames":{"pattern":"^a"}},"b":{"type":"string"}}}`,
+			[]string{`{"a":{"xyz":"x"}}`}, []string{`{"b":"x"}`}},
+		"no text of a length": {OpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
+			[]string{`{"a":""}`}, []string{`{}`}},
+		"long enumerations": {OpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
+			[]string{`{"a":"x"}`}, []string{`{}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := toolWith(t, c.schema)
+			root, strict, changes := parametersOf(t, tool, c.profile)
+			if err := subsets[c.profile](root, strict); err != nil {
+				t.Fatalf("not what %s takes: %v\n%s", c.profile, err, show(root))
+			}
+			checkUnheld(t, c.profile, changes)
+			rewritten, err := schema.Compile([]byte(show(dialect(c.profile, root))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, arguments := range c.refused {
+				if rewritten.Validate([]byte(arguments)) == nil {
+					t.Errorf("%s fits\n%s", arguments, show(root))
+				}
+			}
+			for _, arguments := range c.fit {
+				if err := rewritten.Validate([]byte(arguments)); err != nil {
+					t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(root))
+				}
+				if _, err := tool.Arguments(arguments); err != nil {
+					t.Errorf("%s: got %v, want it accepted", arguments, err)
+				}
+			}
+		})
+	}
+}
+
+// What the strict subset cannot say at all is not strict.
+func TestNotStrict(t *testing.T) {
+	values := make([]string, 251)
+	for i := range values {
+		values[i] = fmt.Sprintf(`"%060d"`, i)
+	}
+	for name, c := range map[string]struct{ schema, why string }{
+		"no text":           {`{"type":"string","pattern":"^[a-z]+$","maxLength":0}`, "not strict: no text is as long"},
+		"long enumerations": {`{"type":"string","enum":[` + strings.Join(values, ",") + `]}`, "not strict: there are too many enumerated values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := toolWith(t, `{"properties":{"a":`+c.schema+`},"required":["a"],"additionalProperties":false}`)
+			_, strict, changes := parametersOf(t, tool, OpenAIStrict)
+			if strict || !slices.ContainsFunc(changes, func(got SchemaChange) bool { return got.Note == c.why }) {
+				t.Errorf("got strict %t and %v, want it not strict: %s", strict, changes, c.why)
+			}
+		})
+	}
+	tool := toolWith(t, `{"properties":{"a":{"type":"string","enum":[`+strings.Join(values[:250], ",")+`]}},"required":["a"],"additionalProperties":false}`)
+	if _, strict, changes := parametersOf(t, tool, OpenAIStrict); !strict {
+		t.Errorf("got %v, want 250 values strict, however long they are", changes)
+	}
+}
