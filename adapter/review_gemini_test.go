@@ -97,3 +97,61 @@ func TestNotStrict(t *testing.T) {
 		t.Errorf("got %v, want 250 values strict, however long they are", changes)
 	}
 }
+
+// No value that a model was offered means another one to the server.
+func TestRewrittenValuesAreUnambiguous(t *testing.T) {
+	entries := `[{"key":"a","value":"x"}]`
+	texts := `{"type":"object","additionalProperties":{"type":"string"}}`
+	for name, c := range map[string]struct {
+		profile Profile
+		v       string // the schema of the property v
+		value   string
+		sent    string // "" for a value that must not be offered
+	}{
+		"entries":                         {Gemini, texts, entries, `{"a":"x"}`},
+		"entries beside texts":            {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
+		"texts beside entries":            {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
+		"entries beside lists of them":    {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"lists of them beside entries":    {Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
+		"entries beside any list":         {Gemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
+		"entries beside anything":         {Gemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
+		"nested entries":                  {Gemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
+		"entries of the first only":       {GoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"entries of the first type only":  {GoogleAI, `{"type":["object","array"]}`, entries, ""},
+		"a number for anything":           {Gemini, `{}`, `3`, `3`},
+		"a text for anything":             {Gemini, `{"description":"d"}`, `"3"`, `"3"`},
+		"a list for anything":             {Gemini, `true`, `["a",1]`, `["a",1]`},
+		"an object for anything":          {Gemini, `{}`, `{"a":1}`, ""},
+		"a text for anything elsewhere":   {GoogleAI, `{}`, `"3"`, `"3"`},
+		"a number for anything elsewhere": {GoogleAI, `{}`, `3`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := toolWith(t, `{"properties":{"v":`+c.v+`}}`)
+			root, strict, changes := parametersOf(t, tool, c.profile)
+			if err := subsets[c.profile](root, strict); err != nil {
+				t.Fatalf("not what %s takes: %v\n%s", c.profile, err, show(root))
+			}
+			checkUnheld(t, c.profile, changes)
+			if strings.Contains(show(root), "Write any value as JSON") {
+				t.Errorf("asks for JSON text that nobody reads\n%s", show(root))
+			}
+			rewritten, err := schema.Compile([]byte(show(dialect(c.profile, root))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			arguments := `{"v":` + c.value + `}`
+			switch err := rewritten.Validate([]byte(arguments)); {
+			case c.sent == "" && err == nil:
+				t.Errorf("%s fits\n%s", arguments, show(root))
+			case c.sent == "":
+			case err != nil:
+				t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(root))
+			default:
+				got, err := tool.Arguments(arguments)
+				if want := `{"v":` + c.sent + `}`; err != nil || string(got) != want {
+					t.Errorf("%s: got %s and %v, want %s", arguments, got, err, want)
+				}
+			}
+		})
+	}
+}

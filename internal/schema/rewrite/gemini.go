@@ -85,7 +85,7 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 	}
 	s, ok := v.(map[string]any)
 	if !ok {
-		return g.asText(at, "any value", "", Narrower)
+		return g.anything(at, "")
 	}
 	about := text(s["description"])
 	g.charge(len(at))
@@ -152,11 +152,11 @@ func (g *geminiWriter) orNull(out map[string]any) map[string]any {
 
 // each writes a subschema once for every type.
 func (g *geminiWriter) each(all []string, s map[string]any, at string, r route) map[string]any {
+	effect, what := Same, "the types are written as alternatives"
 	if g.target == GoogleAI {
-		g.note(at, "type", Narrower, "only the first type is offered")
-		return g.typed(all[0], s, at, r)
+		effect, what = Narrower, "only the first type is offered"
 	}
-	g.note(at, "type", Same, "the types are written as alternatives")
+	g.note(at, "type", effect, what)
 	var out []any
 	for _, name := range all {
 		written := g.typed(name, s, at, r)
@@ -164,8 +164,12 @@ func (g *geminiWriter) each(all []string, s map[string]any, at string, r route) 
 			g.note(at, "type", Narrower, "objects are not offered beside lists")
 			continue // a list would stay one
 		}
-		if written != nil {
-			out = append(out, written)
+		if written == nil {
+			continue
+		}
+		out = append(out, written)
+		if g.target == GoogleAI {
+			break
 		}
 	}
 	return alternatives(out)
@@ -267,9 +271,9 @@ func (g *geminiWriter) untyped(s map[string]any, at string, r route) map[string]
 		name     string
 		keywords []string
 	}{
-		{"object", []string{"properties", "required", "additionalProperties", "patternProperties"}},
-		{"array", []string{"items", "prefixItems", "minItems", "maxItems"}},
-		{"string", []string{"pattern", "minLength", "maxLength", "format"}},
+		{"object", []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}},
+		{"array", []string{"items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"}},
+		{"string", []string{"pattern", "minLength", "maxLength", "format", "not", "if"}},
 		{"number", []string{"minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"}},
 	} {
 		for _, key := range kind.keywords {
@@ -279,5 +283,5 @@ func (g *geminiWriter) untyped(s map[string]any, at string, r route) map[string]
 			}
 		}
 	}
-	return g.asText(at, "any value", text(s["description"]), Narrower)
+	return g.anything(at, text(s["description"]))
 }

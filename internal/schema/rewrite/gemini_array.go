@@ -124,7 +124,7 @@ func (g *geminiWriter) tuple(out map[string]any, tuple []any, others any, at, pa
 	}
 	g.note(at, "prefixItems", Wider, "the order of the items is left to validation")
 	if g.target != GoogleAI {
-		out["items"] = map[string]any{"anyOf": kinds}
+		out["items"] = alternatives(kinds)
 	}
 	if g.charge(sizeOf(tuple)) {
 		describe(out, "The items in order: "+show(tuple))

@@ -79,9 +79,8 @@ func (g *geminiWriter) allows(s map[string]any, name string, required bool, at s
 // undescribed asks for a property that is required and of which nothing is said.
 func (g *geminiWriter) undescribed(name, at string) map[string]any {
 	g.left--
-	g.note(at, "required", Narrower, "the property "+strconv.Quote(name)+" is asked for as JSON text")
 	g.charge(len(name))
-	return map[string]any{"type": "string", "description": "Write any value as JSON."}
+	return g.anything(join(at, "properties", name), "")
 }
 
 // saidOf is what s says of the property of a name, and where; nil when nothing.
@@ -187,7 +186,7 @@ func (g *geminiWriter) anyValue() map[string]any {
 	if g.target == GoogleAI {
 		about = "Instead of the value, where it is no text: it as JSON."
 	} else {
-		value = map[string]any{"anyOf": []any{value, map[string]any{"type": "number"}, map[string]any{"type": "boolean"}}}
+		value = map[string]any{"anyOf": scalarForms()}
 		g.setNullable(value)
 	}
 	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": about}}

@@ -131,7 +131,11 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		g.note(at, key, Narrower, "only the first alternative is offered")
 	}
 	var out []any
-	for _, a := range parts {
+	takers := make([]bool, len(parts))
+	for i, a := range parts {
+		takers[i] = g.takesEntries(a.s, maxApart)
+	}
+	for i, a := range parts {
 		if g.target == GoogleAI && len(out) > 0 {
 			break
 		}
@@ -142,7 +146,12 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		if !g.spend(breadth(a.s) + breadth(base)) {
 			break
 		}
-		if written := g.schema(g.beside(a.s, base, at), a.at, a.r); written != nil {
+		merged := g.beside(a.s, base, at)
+		written := g.schema(merged, a.at, a.r)
+		if slices.Contains(takers[:i], true) || slices.Contains(takers[i+1:], true) {
+			written = g.withoutEntries(written, merged, a.at)
+		}
+		if written != nil {
 			out = append(out, written)
 		}
 	}
