@@ -52,6 +52,8 @@ var unheld = []struct {
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false,"maxProperties":1}`, `{"a":"x","b":"y"}`},
 	{"maxProperties", []Profile{GoogleAI}, "not handed on by langchaingo",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"maxProperties":1}`, `{"a":"x","b":"y"}`},
+	{"propertyNames", []Profile{Gemini, GoogleAI}, "of required properties, where it has alternatives, formats or patterns of another language",
+		`{"properties":{"abc":{"type":"string"}},"required":["abc"],"propertyNames":{"anyOf":[{"maxLength":2}]}}`, `{"abc":"x"}`},
 	{"uniqueItems", []Profile{OpenAIStrict, Gemini, GoogleAI}, "where too few are left without those that are there twice",
 		`{"properties":{"a":{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":2}},"additionalProperties":false}`, `{"a":["x","x"]}`},
 	{"pattern", []Profile{Gemini, GoogleAI}, "a second one for the same text; none is handed on by langchaingo",

@@ -72,7 +72,7 @@ func (g *geminiWriter) allows(s map[string]any, name string, required bool, at s
 		g.note(at, "propertyNames", Narrower, "the property "+strconv.Quote(name)+" is left out, because its name may not fit")
 		return false
 	}
-	g.note(at, "", Wider, "whether the name "+strconv.Quote(name)+" fits is left to validation")
+	g.note(at, "propertyNames", Wider, "whether the name "+strconv.Quote(name)+" fits is left to validation")
 	return true
 }
 
