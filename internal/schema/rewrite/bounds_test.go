@@ -71,3 +71,25 @@ func TestResultsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// Beyond the bound on changes, the first of each kind is listed.
+func TestChangesAreBounded(t *testing.T) {
+	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","$comment":"c"}`) +
+		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := For(Gemini, object(root))
+	wider := 0
+	for _, c := range out.Changes {
+		if c.Effect == Wider && c.Keyword == "multipleOf" {
+			wider++
+		}
+	}
+	if wider != 1 {
+		t.Errorf("got %d changes of multipleOf, want the first one", wider)
+	}
+	if len(out.Changes) < maxChanges || len(out.Changes) > maxChanges+10 {
+		t.Errorf("got %d changes, want %d and one of each kind", len(out.Changes), maxChanges)
+	}
+}
