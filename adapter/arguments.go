@@ -72,23 +72,30 @@ func (t *Tool) argumentError(err error) error {
 	return e
 }
 
+// repairs is how often arguments are repaired: what is a condition or a constant
+// that tells alternatives apart may have to be repaired itself.
+const repairs = 2
+
 // fit returns the arguments as they are or repaired, when they fit the schema.
 func (t *Tool) fit(args map[string]any) (map[string]any, error) {
 	args = t.restore(args)
 	if t.schema.ValidateValue(args) == nil {
 		return args, nil
 	}
-	repaired, ok := newRepair(t.schema.Root()).value(t.schema.Root(), args).(map[string]any)
-	if !ok {
-		repaired = args
+	r := newRepair(t.schema.Root())
+	var err error
+	for range repairs {
+		if repaired, ok := r.value(r.root, args).(map[string]any); ok {
+			args = repaired
+		}
+		if err = schema.Check(args); err != nil {
+			return nil, err
+		}
+		if err = t.schema.ValidateValue(args); err == nil {
+			return args, nil
+		}
 	}
-	if err := schema.Check(repaired); err != nil {
-		return nil, err
-	}
-	if err := t.schema.ValidateValue(repaired); err != nil {
-		return nil, err
-	}
-	return repaired, nil
+	return nil, err
 }
 
 // candidates lists the arguments that input may mean, the likeliest first. There

@@ -1,12 +1,14 @@
 package adapter
 
 import (
-	"encoding/json"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // maxRepairs bounds the subschemas that one repair looks at.
@@ -19,12 +21,17 @@ const maxCompared = 1 << 20
 // maxHops bounds the references from one subschema to the next.
 const maxHops = 16
 
+// maxNested bounds how deeply the subschemas that one repair looks at are nested,
+// those that refer to themselves included.
+const maxNested = 4 * schema.MaxDepth
+
 // repair changes a value to what its schema says was meant. It guesses nothing:
 // every change keeps the information, and what it returns is validated anyway.
 // Values are never changed in place.
 type repair struct {
 	root     any
 	left     int                       // subschemas
+	nested   int                       // of maxNested that are being looked at
 	compared int                       // of maxCompared that are left
 	patterns map[string]*regexp.Regexp // nil for those of another language
 }
@@ -44,14 +51,54 @@ func (r *repair) spend(n int) bool {
 	return true
 }
 
-// value repairs v by the subschema s.
+// enter begins to look at a subschema, and leave ends it. It returns false when
+// that says nothing that a repair could go by, or too much.
+func (r *repair) enter(s any) (sub map[string]any, ok bool) {
+	if r.left--; r.left < 0 || r.nested == maxNested {
+		return nil, false
+	}
+	if sub, ok = s.(map[string]any); !ok || !r.read(sub) {
+		return nil, false
+	}
+	r.nested++
+	return sub, true
+}
+
+func (r *repair) leave() { r.nested-- }
+
+// read takes what reading a subschema costs from what may be compared.
+func (r *repair) read(sub map[string]any) bool {
+	properties, _ := sub["properties"].(map[string]any)
+	ref, _ := sub["$ref"].(string)
+	return r.spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties) + len(ref)/64)
+}
+
+// value repairs v by the subschema s: by what that says itself, by all that it
+// applies to the same value, and by what it says of the rest.
 func (r *repair) value(s, v any) any {
-	if r.left--; r.left < 0 {
+	sub, ok := r.enter(s)
+	if !ok {
 		return v
 	}
-	sub := r.resolve(s)
-	if sub == nil {
-		return v
+	defer r.leave()
+	if types := typesOf(sub); len(types) > 0 && !fitsAny(types, v) {
+		v = r.convert(types, v)
+	}
+	switch w := v.(type) {
+	case map[string]any:
+		v = r.object(sub, w)
+	case []any:
+		v = r.array(sub, w)
+	case string:
+		v = r.enumerated(list(sub["enum"]), w)
+	}
+	return r.unevaluated(sub, r.applied(sub, v))
+}
+
+// applied repairs v by the subschemas that sub applies to the same value.
+func (r *repair) applied(sub map[string]any, v any) any {
+	if target := r.target(sub); target != nil {
+		v = r.value(target, v)
 	}
 	for _, part := range list(sub["allOf"]) {
 		v = r.value(part, v)
@@ -61,18 +108,40 @@ func (r *repair) value(s, v any) any {
 			v = r.branch(branches, v)
 		}
 	}
-	if types := typesOf(sub); len(types) > 0 && !fitsAny(types, v) {
-		v = r.convert(types, v)
+	if condition, ok := sub["if"]; ok {
+		v = r.value(sub[r.outcome(condition, v)], v)
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		return r.object(sub, v)
-	case []any:
-		return r.array(sub, v)
-	case string:
-		return enumerated(list(sub["enum"]), v)
+	if object, ok := v.(map[string]any); ok {
+		for _, part := range r.dependents(sub, object) {
+			v = r.value(part, v)
+		}
 	}
 	return v
+}
+
+// outcome is the keyword that holds when the condition of an if does, or not.
+func (r *repair) outcome(condition, v any) string {
+	if r.fits(condition, v) {
+		return "then"
+	}
+	return "else"
+}
+
+// dependents lists the subschemas that hold because of a property that is there.
+func (r *repair) dependents(sub, object map[string]any) []any {
+	var out []any
+	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
+		parts, _ := sub[keyword].(map[string]any)
+		if !r.spend(len(parts)) {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(parts)) {
+			if _, there := object[name]; there {
+				out = append(out, parts[name])
+			}
+		}
+	}
+	return out
 }
 
 // resolve follows references inside the document. It returns nil for a subschema
@@ -80,31 +149,37 @@ func (r *repair) value(s, v any) any {
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
-		if !ok {
+		if !ok || !r.read(sub) {
 			return nil
 		}
-		ref, ok := sub["$ref"].(string)
-		properties, _ := sub["properties"].(map[string]any)
-		if !r.spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties) + len(ref)/64) {
-			return nil
-		}
-		if !ok {
+		if _, ok := sub["$ref"].(string); !ok {
 			return sub
 		}
-		pointer, ok := strings.CutPrefix(ref, "#")
-		if !ok {
-			return nil
-		}
-		s = r.at(pointer)
+		s = r.target(sub)
 	}
 	return nil
 }
 
-// at finds what a JSON pointer points to, nil when there is nothing.
+// target is what the reference of sub refers to, nil when there is none or when
+// it leads out of the document.
+func (r *repair) target(sub map[string]any) any {
+	ref, _ := sub["$ref"].(string)
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil
+	}
+	return r.at(pointer)
+}
+
+// at finds what a JSON pointer in a fragment of a URI points to, nil when there
+// is nothing.
 func (r *repair) at(pointer string) any {
 	v := r.root
 	if pointer == "" {
 		return v
+	}
+	if decoded, err := url.PathUnescape(pointer); err == nil {
+		pointer = decoded
 	}
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -122,95 +197,4 @@ func (r *repair) at(pointer string) any {
 		}
 	}
 	return v
-}
-
-// object repairs the members of an object and drops null where an optional
-// member cannot be null: models write it for "not given".
-func (r *repair) object(sub, v map[string]any) map[string]any {
-	properties, _ := sub["properties"].(map[string]any)
-	required := stringList(sub["required"])
-	out := make(map[string]any, len(v))
-	for name, member := range v {
-		property, ok := properties[name]
-		if !ok {
-			out[name] = r.undescribed(sub, name, member)
-			continue
-		}
-		if member == nil && r.spend(len(required)) && !slices.Contains(required, name) && !r.acceptsNull(property) {
-			continue
-		}
-		out[name] = r.value(property, member)
-	}
-	return out
-}
-
-// undescribed repairs a member that is no property by the patterns that its name
-// has, or by what holds for all others.
-func (r *repair) undescribed(sub map[string]any, name string, member any) any {
-	patterns, _ := sub["patternProperties"].(map[string]any)
-	matched := false
-	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-		matches, known := r.matches(pattern, name)
-		if !known {
-			return member
-		}
-		if matches {
-			member, matched = r.value(patterns[pattern], member), true
-		}
-	}
-	if matched {
-		return member
-	}
-	return r.value(sub["additionalProperties"], member)
-}
-
-func (r *repair) acceptsNull(s any) bool {
-	sub := r.resolve(s)
-	if sub == nil {
-		return true
-	}
-	for _, keyword := range []string{"anyOf", "oneOf"} {
-		if branches := list(sub[keyword]); len(branches) > 0 {
-			return slices.ContainsFunc(branches, func(b any) bool {
-				return fitsAny(typesOf(r.resolve(b)), nil)
-			})
-		}
-	}
-	return fitsAny(typesOf(sub), nil)
-}
-
-func (r *repair) array(sub map[string]any, v []any) []any {
-	out := make([]any, len(v))
-	for i, item := range v {
-		out[i] = r.value(itemOf(sub, i), item)
-	}
-	if sub["uniqueItems"] == true {
-		return distinct(out)
-	}
-	return out
-}
-
-// distinct leaves out what is there already: a list of unique items is a set.
-func distinct(items []any) []any {
-	seen := make(map[string]bool, len(items))
-	return slices.DeleteFunc(items, func(item any) bool {
-		key, err := json.Marshal(item)
-		if err != nil || seen[string(key)] {
-			return err == nil
-		}
-		seen[string(key)] = true
-		return false
-	})
-}
-
-// itemOf is the subschema of the item at an index, nil when there is none.
-func itemOf(sub map[string]any, i int) any {
-	prefix, items := list(sub["prefixItems"]), sub["items"]
-	if tuple, ok := items.([]any); ok { // up to 2019-09
-		prefix, items = tuple, sub["additionalItems"]
-	}
-	if i < len(prefix) {
-		return prefix[i]
-	}
-	return items
 }

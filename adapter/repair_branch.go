@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +24,7 @@ func (r *repair) branch(branches []any, v any) any {
 	}
 	for _, b := range branches {
 		if sub := r.resolve(b); sub != nil && fitsAny(typesOf(sub), v) && r.hasConstants(sub, v) {
-			return r.value(sub, v)
+			return r.value(b, v)
 		}
 	}
 	return v
@@ -33,42 +32,78 @@ func (r *repair) branch(branches []any, v any) any {
 
 // fits reports whether v has the shape that the subschema s describes: types,
 // enumerated values, patterns, and which properties there are. It tells
-// alternatives apart; whether v is valid is for the validator to say.
+// alternatives apart; whether v is valid is for the validator to say. Of null,
+// of which nothing else can be said, it reports that, too.
 func (r *repair) fits(s, v any) bool {
-	if r.left--; r.left < 0 || s == false {
+	if s == false {
 		return false
 	}
-	sub := r.resolve(s)
-	if sub == nil {
-		return true
+	sub, ok := r.enter(s)
+	if !ok {
+		return r.left >= 0
 	}
-	for _, part := range list(sub["allOf"]) {
-		if !r.fits(part, v) {
-			return false
-		}
-	}
-	for _, keyword := range []string{"anyOf", "oneOf"} {
-		branches := list(sub[keyword])
-		if len(branches) > 0 && !slices.ContainsFunc(branches, func(b any) bool { return r.fits(b, v) }) {
-			return false
-		}
-	}
-	if !fitsAny(typeNames(sub["type"]), v) || !isAmong(sub, v) {
+	defer r.leave()
+	if !fitsAny(typeNames(sub["type"]), v) || !r.isAmong(sub, v) || !r.fitsApplied(sub, v) {
 		return false
 	}
 	switch v := v.(type) {
+	case nil:
+		not, ok := sub["not"]
+		return !ok || !r.fits(not, nil)
 	case string:
 		return r.fitsText(sub, v)
 	case map[string]any:
 		return r.fitsObject(sub, v)
 	case []any:
 		for i, item := range v {
-			if !r.fits(itemOf(sub, i), item) {
+			if s := itemOf(sub, i); s != nil && !r.fits(s, item) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// fitsApplied reports whether v fits the subschemas that sub applies to the same
+// value.
+func (r *repair) fitsApplied(sub map[string]any, v any) bool {
+	if target := r.target(sub); target != nil && !r.fits(target, v) {
+		return false
+	}
+	for _, part := range list(sub["allOf"]) {
+		if !r.fits(part, v) {
+			return false
+		}
+	}
+	if branches := list(sub["anyOf"]); len(branches) > 0 && r.fitting(branches, v) == 0 {
+		return false
+	}
+	if branches := list(sub["oneOf"]); len(branches) > 0 {
+		if n := r.fitting(branches, v); n == 0 || n > 1 && v == nil {
+			return false
+		}
+	}
+	if condition, ok := sub["if"]; ok {
+		if then, ok := sub[r.outcome(condition, v)]; ok && !r.fits(then, v) {
+			return false
+		}
+	}
+	object, _ := v.(map[string]any)
+	return !slices.ContainsFunc(r.dependents(sub, object), func(part any) bool { return !r.fits(part, v) })
+}
+
+// fitting counts the alternatives that v fits. Of all values but null one is
+// enough.
+func (r *repair) fitting(branches []any, v any) (n int) {
+	for _, b := range branches {
+		if !r.fits(b, v) {
+			continue
+		}
+		if n++; v != nil {
+			break
+		}
+	}
+	return n
 }
 
 func (r *repair) fitsObject(sub, v map[string]any) bool {
@@ -77,15 +112,12 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 			return false
 		}
 	}
-	properties, _ := sub["properties"].(map[string]any)
-	_, patterns := sub["patternProperties"]
+	patterns := patternsOf(sub)
 	for name, member := range v {
-		property, ok := properties[name]
-		if !ok && !patterns {
-			property = sub["additionalProperties"]
-		}
-		if property != nil && !r.fits(property, member) {
-			return false
+		for _, s := range r.saidOf(sub, patterns, name) {
+			if !r.fits(s, member) {
+				return false
+			}
 		}
 	}
 	return true
@@ -132,12 +164,12 @@ func digits(v any) string {
 }
 
 // isAmong reports whether v is a value that sub enumerates, if it does.
-func isAmong(sub map[string]any, v any) bool {
+func (r *repair) isAmong(sub map[string]any, v any) bool {
 	values := list(sub["enum"])
 	if c, ok := sub["const"]; ok {
 		values = []any{c}
 	}
-	return values == nil || slices.ContainsFunc(values, func(w any) bool { return reflect.DeepEqual(v, w) })
+	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
 // hasConstants reports whether v has the constant properties that sub demands,

@@ -1,9 +1,15 @@
 package adapter
 
-import "github.com/mcpchain/mcpchain/internal/schema/rewrite"
+import (
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+)
 
 // entries makes the object of a list of names and values that some profiles ask
-// for instead. Of a name that is there twice the last value counts.
+// for instead. Of a name that is there twice the last value counts. An entry has
+// a value or JSON: JSON without text, and null beside JSON, are not given, and a
+// list with an entry that has both is none of names and values.
 func entries(items []any) (map[string]any, bool) {
 	out := make(map[string]any, len(items))
 	for _, item := range items {
@@ -17,10 +23,15 @@ func entries(items []any) (map[string]any, bool) {
 		}
 		if hasJSON {
 			known++
-			value = insideString(text)[0]
 		}
 		if !ok || known != len(entry) {
 			return nil, false
+		}
+		if strings.TrimSpace(text) != "" {
+			if value != nil {
+				return nil, false
+			}
+			value = insideString(text)[0]
 		}
 		out[name] = value
 	}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -12,24 +13,17 @@ import (
 
 // enumerated is the value among values that text spells, when text is not among
 // them itself.
-func enumerated(values []any, text string) any {
+func (r *repair) enumerated(values []any, text string) any {
 	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
 		return text
 	}
+	spelled, err := schema.Decode([]byte(text))
+	if err != nil {
+		return text
+	}
 	for _, v := range values {
-		switch v := v.(type) {
-		case nil:
-			if text == "null" {
-				return nil
-			}
-		case json.Number:
-			if string(v) == text {
-				return v
-			}
-		case bool:
-			if strconv.FormatBool(v) == text {
-				return v
-			}
+		if r.same(v, spelled) {
+			return v
 		}
 	}
 	return text
@@ -136,6 +130,80 @@ func isIntegral(v any) bool {
 	}
 	r, ok := new(big.Rat).SetString(string(n))
 	return ok && r.IsInt()
+}
+
+// same reports whether two values are equal, 1 and 1.0 among them. It is false
+// where comparing would take too long.
+func (r *repair) same(v, w any) bool {
+	if !r.spend(1) {
+		return false
+	}
+	switch v := v.(type) {
+	case json.Number:
+		w, ok := w.(json.Number)
+		return ok && (v == w || exact(string(v)) == exact(string(w)))
+	case []any:
+		w, ok := w.([]any)
+		return ok && slices.EqualFunc(v, w, r.same)
+	case map[string]any:
+		w, ok := w.(map[string]any)
+		return ok && maps.EqualFunc(v, w, r.same)
+	}
+	switch w.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return v == w
+}
+
+// exact writes a number in the one way in which all that are equal to it are
+// written: its digits without zeros around them, and an exponent.
+func exact(number string) string {
+	mantissa, power, _ := strings.Cut(strings.ToLower(number), "e")
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	exponent, _ := strconv.Atoi(power) // which [schema.Check] bounds
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0"
+	}
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short) - len(fraction)
+	if negative {
+		short = "-" + short
+	}
+	return short + "e" + strconv.Itoa(exponent)
+}
+
+// exactText writes a value in the one way in which all that are equal to it are
+// written.
+func exactText(v any) string {
+	b, err := json.Marshal(exactly(v))
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	return string(b)
+}
+
+// exactly is a value with numbers that are written exactly.
+func exactly(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number(exact(string(v)))
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = exactly(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = exactly(member)
+		}
+		return out
+	}
+	return v
 }
 
 func list(v any) []any {

@@ -1,0 +1,189 @@
+package adapter
+
+import (
+	"maps"
+	"slices"
+)
+
+// object repairs the members of an object and drops null where an optional
+// member cannot be null: models write it for "not given".
+func (r *repair) object(sub, v map[string]any) map[string]any {
+	properties, _ := sub["properties"].(map[string]any)
+	required := stringList(sub["required"])
+	patterns := patternsOf(sub)
+	out := make(map[string]any, len(v))
+	for name, member := range v {
+		says := r.saidOf(sub, patterns, name)
+		if _, described := properties[name]; described && member == nil && r.spend(len(required)) && !slices.Contains(required, name) &&
+			slices.ContainsFunc(says, func(s any) bool { return !r.fits(s, nil) }) {
+			continue
+		}
+		for _, s := range says {
+			member = r.value(s, member)
+		}
+		out[name] = member
+	}
+	return out
+}
+
+// patternsOf lists the patterns of names that sub says something of.
+func patternsOf(sub map[string]any) []string {
+	patterns, _ := sub["patternProperties"].(map[string]any)
+	return slices.Sorted(maps.Keys(patterns))
+}
+
+// saidOf lists what sub says of the member of a name: as a property, by the
+// patterns that the name has, or else by what holds for all others.
+func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []any {
+	properties, _ := sub["properties"].(map[string]any)
+	says, described := properties[name]
+	var out []any
+	if described {
+		out = append(out, says)
+	}
+	for _, pattern := range patterns {
+		matches, known := r.matches(pattern, name)
+		if matches {
+			out = append(out, sub["patternProperties"].(map[string]any)[pattern])
+		}
+		described = described || matches || !known
+	}
+	if rest, ok := sub["additionalProperties"]; ok && !described {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// array repairs the items of an array. What only contains says something of is
+// repaired by it where something is missing: an item that it demands, or all else
+// that is said of items.
+func (r *repair) array(sub map[string]any, v []any) []any {
+	out := make([]any, len(v))
+	for i, item := range v {
+		out[i] = r.value(itemOf(sub, i), item)
+	}
+	if demand, ok := sub["contains"]; ok {
+		_, closed := sub["unevaluatedItems"]
+		if closed || !slices.ContainsFunc(out, func(item any) bool { return r.fits(demand, item) }) {
+			r.demanded(sub, demand, out)
+		}
+	}
+	if sub["uniqueItems"] == true {
+		return distinct(out)
+	}
+	return out
+}
+
+// demanded makes of the items that are not described what contains demands, where
+// that is what they spell.
+func (r *repair) demanded(sub map[string]any, demand any, items []any) {
+	for i, item := range items {
+		if itemOf(sub, i) != nil {
+			continue
+		}
+		if w := r.value(demand, item); r.fits(demand, w) {
+			items[i] = w
+		}
+	}
+}
+
+// distinct leaves out what is there already: a list of unique items is a set.
+func distinct(items []any) []any {
+	seen := make(map[string]bool, len(items))
+	return slices.DeleteFunc(items, func(item any) bool {
+		key := exactText(item)
+		there := seen[key]
+		seen[key] = true
+		return there
+	})
+}
+
+// itemOf is the subschema of the item at an index, nil when there is none.
+func itemOf(sub map[string]any, i int) any {
+	prefix, items := list(sub["prefixItems"]), sub["items"]
+	if tuple, ok := items.([]any); ok { // up to 2019-09
+		prefix, items = tuple, sub["additionalItems"]
+	}
+	if i < len(prefix) {
+		return prefix[i]
+	}
+	return items
+}
+
+// unevaluated repairs the members and the items that nothing else in sub says
+// something of.
+func (r *repair) unevaluated(sub map[string]any, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		rest, ok := sub["unevaluatedProperties"].(map[string]any)
+		if !ok {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			says := func(s map[string]any) bool { return len(r.saidOf(s, patternsOf(s), name)) > 0 }
+			if !r.evaluates(sub, v, "unevaluatedProperties", says) {
+				member = r.value(rest, member)
+			}
+			out[name] = member
+		}
+		return out
+	case []any:
+		rest, ok := sub["unevaluatedItems"].(map[string]any)
+		if !ok {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			says := func(s map[string]any) bool {
+				demand, ok := s["contains"]
+				return itemOf(s, i) != nil || ok && r.fits(demand, item)
+			}
+			if !r.evaluates(sub, v, "unevaluatedItems", says) {
+				item = r.value(rest, item)
+			}
+			out[i] = item
+		}
+		return out
+	}
+	return v
+}
+
+// evaluates reports whether sub or one that it applies to v says something. One
+// with the keyword, which is about all the rest, does.
+func (r *repair) evaluates(sub map[string]any, v any, keyword string, says func(map[string]any) bool) bool {
+	if says(sub) {
+		return true
+	}
+	return slices.ContainsFunc(r.holding(sub, v), func(s any) bool {
+		part, ok := r.enter(s)
+		if !ok {
+			return false
+		}
+		defer r.leave()
+		_, all := part[keyword]
+		return all || r.evaluates(part, v, keyword, says)
+	})
+}
+
+// holding lists the subschemas that sub applies to v itself and that v fits.
+func (r *repair) holding(sub map[string]any, v any) []any {
+	out := slices.Concat([]any{r.target(sub)}, list(sub["allOf"]))
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		for _, b := range list(sub[keyword]) {
+			if r.fits(b, v) {
+				out = append(out, b)
+			}
+		}
+	}
+	if condition, ok := sub["if"]; ok {
+		key := r.outcome(condition, v)
+		if out = append(out, sub[key]); key == "then" {
+			out = append(out, condition)
+		}
+	}
+	if object, ok := v.(map[string]any); ok {
+		out = append(out, r.dependents(sub, object)...)
+	}
+	return out
+}

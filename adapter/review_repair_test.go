@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// What a profile makes models write differently is turned back wherever the
+// schema says it.
+func TestRepairWhereverASchemaSaysIt(t *testing.T) {
+	const kind = `{"properties":{"kind":{"enum":["a","b"]}},"required":["kind"],"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},`
+	tests := []struct {
+		name                string
+		p                   Profile
+		schema, input, want string
+	}{
+		{"then", Gemini, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+			`{"input":{"kind":"a","level":"1"}}`, `{"kind":"a","level":1}`},
+		{"else", Gemini, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+			`{"input":{"kind":"b","level":"1"}}`, `{"kind":"b","level":1}`},
+		{"entries in then", Gemini, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
+			`{"input":{"kind":"a","env":[{"key":"x","value":"y"}]}}`, `{"env":{"x":"y"},"kind":"a"}`},
+		{"dependentSchemas", Gemini, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
+			`{"input":{"a":"x","n":"1"}}`, `{"a":"x","n":1}`},
+		{"unevaluatedItems", Gemini, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1,2]}}}}`, `{"a":["1"]}`, `{"a":[1]}`},
+		{"contains", Gemini, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":["1","2"]}`, `{"a":[1,2]}`},
+		{"contains beside what fits", Plain, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":[2,"1"]}`, `{"a":[2,1]}`},
+		{"unevaluatedProperties", Gemini, `{"properties":{"o":{"type":"object","unevaluatedProperties":{"enum":[1,2]}}}}`,
+			`{"o":[{"key":"x","value":"1"}]}`, `{"o":{"x":1}}`},
+		{"what is evaluated", Plain, `{"properties":{"o":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}}}],"unevaluatedProperties":{"type":"integer"}}}}`,
+			`{"o":{"a":"1","b":"1"}}`, `{"o":{"a":"1","b":1}}`},
+		{"patternProperties of a property", Gemini, `{"properties":{"x":{}},"patternProperties":{"^x":{"enum":[1,2]}}}`, `{"x":"1"}`, `{"x":1}`},
+		{"beside a reference", Gemini, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"n":{"enum":[1,2]}}}},"$defs":{"b":{"type":"object"}}}`,
+			`{"o":{"n":"1"}}`, `{"o":{"n":1}}`},
+		{"a root beside a reference", Plain, `{"$ref":"#/$defs/b","properties":{"n":{"type":"string"}},"unevaluatedProperties":false,"$defs":{"b":{"type":"object","properties":{"m":{"type":"string"}}}}}`,
+			`{"n":null,"m":null}`, `{}`},
+		{"a condition that is repaired itself", Plain, `{"allOf":[{"if":{"properties":{"k":{"const":1}}},"then":{"properties":{"n":{"enum":[1]}}}},{"properties":{"k":{"enum":[1,2]}}}]}`,
+			`{"k":"1","n":"1"}`, `{"k":1,"n":1}`},
+		{"a reference with an escape", Plain, `{"properties":{"p":{"$ref":"#/$defs/Page%3CItem%3E"}},"$defs":{"Page<Item>":{"type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
+
+		{"JSON without text", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":"1","json":""}]}`, `{"o":{"b":"1"}}`},
+		{"null beside JSON", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":null,"json":"[1]"}]}`, `{"o":{"b":[1]}}`},
+		{"neither", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","json":""}]}`, `{"o":{"b":null}}`},
+
+		{"null below nested alternatives", OpenAIStrict,
+			`{"properties":{"v":{"anyOf":[{"$ref":"#/$defs/u"},{"type":"boolean"}]}},"additionalProperties":false,"$defs":{"u":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
+			`{"v":null}`, `{}`},
+		{"null that one of nested alternatives takes", Plain, `{"properties":{"v":{"anyOf":[{"oneOf":[{"type":"string"},{"type":"null"}]},{"type":"boolean"}]},"n":{"type":"integer"}}}`,
+			`{"v":null,"n":"1"}`, `{"n":1,"v":null}`},
+		{"null that is excluded", Plain, `{"properties":{"v":{"not":{"type":"null"}}}}`, `{"v":null}`, `{}`},
+		{"null that fits two", Plain, `{"properties":{"v":{"oneOf":[{"type":["string","null"]},{"enum":[null,1]}]}}}`, `{"v":null}`, `{}`},
+
+		{"equal numbers", OpenAIStrict, `{"properties":{"a":{"type":"array","items":{"type":"number"},"uniqueItems":true}},"required":["a"],"additionalProperties":false}`,
+			`{"a":[1,1.0,10e-1,-0,0,0.10,1e-1,100,1e2,-1]}`, `{"a":[1,-0,0.10,100,-1]}`},
+		{"equal numbers inside", Plain, `{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[{"v":[1]},{"v":[1.0]}]}`, `{"a":[{"v":[1]}]}`},
+		{"an enumerated object", Gemini, `{"properties":{"a":{"enum":["auto",{"mode":1}]}}}`, `{"a":"{\"mode\":1}"}`, `{"a":{"mode":1}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tool := toolWith(t, tt.schema)
+			root, _, _ := parametersOf(t, tool, tt.p)
+			rewritten, err := schema.Compile([]byte(show(dialect(tt.p, root))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != Plain {
+				t.Errorf("got %v, want %s to fit what the model is given\n%s", err, tt.input, show(root))
+			}
+			if got, err := tool.Arguments(tt.input); err != nil || string(got) != tt.want {
+				t.Errorf("got %s, %v, want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// An entry that has a value and JSON says two things.
+func TestEntriesThatAreAmbiguous(t *testing.T) {
+	got, err := toolWith(t, free).Arguments(`{"o":[{"key":"b","value":"1","json":"2"}]}`)
+	var wrong *ArgumentError
+	if !errors.As(err, &wrong) || wrong.Path != "/o" {
+		t.Errorf("got %s, %v, want an error about /o", got, err)
+	}
+}
+
+// Subschemas that refer to themselves are looked at for as long as that takes a
+// moment, however they do it.
+func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
+	for _, s := range []string{
+		`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}],"properties":{"n":{"type":"integer"}}}}}`,
+		`{"properties":{"n":{"type":"integer"}},"if":{"$ref":"#"},"then":{"$ref":"#"},"else":{"$ref":"#"}}`,
+		`{"properties":{"n":{"type":"integer"}},"dependentSchemas":{"n":{"$ref":"#"},"m":{"$ref":"#"}},"unevaluatedProperties":{"$ref":"#"}}`,
+	} {
+		r := newRepair(toolWith(t, s).schema.Root())
+		got := r.value(r.root, map[string]any{"n": "3", "m": "x"})
+		if r.nested != 0 || r.left == maxRepairs {
+			t.Errorf("%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
+		}
+		if show(got) == "" {
+			t.Errorf("%s: got nothing, want a value", s)
+		}
+	}
+}
