@@ -118,16 +118,20 @@ func (t *Tool) candidates(input string) ([]map[string]any, error) {
 	return out, nil
 }
 
-// wrapperDepth bounds wrappers inside wrappers.
+// wrapperDepth bounds langchaingo's wrappers inside each other.
 const wrapperDepth = 3
 
-// objects makes of one reading the argument objects that it may stand for.
+// objects makes of one reading the argument objects that it may stand for. A
+// wrapper is off before it is on.
 func (t *Tool) objects(v any, depth int) []map[string]any {
 	switch v := v.(type) {
 	case nil:
 		return []map[string]any{{}}
 	case map[string]any:
-		inner, wrapped := t.unwrap(v)
+		if inner, ok := t.alone(v, t.wrapper); ok {
+			return append(insideWrapper(inner), v)
+		}
+		inner, wrapped := t.alone(v, wrapper)
 		if !wrapped || depth == 0 {
 			return []map[string]any{v}
 		}
@@ -139,8 +143,8 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 		for _, v := range values {
 			out = append(out, t.objects(v, depth-1)...)
 		}
-		if len(out) == 0 {
-			return []map[string]any{v}
+		if len(out) == 0 || t.others {
+			out = append(out, v)
 		}
 		return out
 	}
@@ -153,18 +157,35 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 	return nil
 }
 
-// unwrap returns what is in a wrapper, langchaingo's or that of a profile, which
-// is alone and no parameter of the tool.
-func (t *Tool) unwrap(v map[string]any) (inner any, ok bool) {
-	if len(v) != 1 {
+// alone returns the member of a name that is the only one and no parameter of the
+// tool.
+func (t *Tool) alone(v map[string]any, name string) (inner any, ok bool) {
+	if len(v) != 1 || name == "" || t.shape.has(name) {
 		return nil, false
 	}
-	for _, name := range []string{wrapper, t.wrapper} {
-		if inner, ok := v[name]; ok && name != "" && !t.shape.has(name) {
-			return inner, true
+	inner, ok = v[name]
+	return inner, ok
+}
+
+// insideWrapper lists the argument objects in the property that a profile asks
+// for: the object, names and values that stand for one, or either as JSON text. A
+// wrapper in it is a parameter.
+func insideWrapper(inner any) []map[string]any {
+	switch inner := inner.(type) {
+	case map[string]any:
+		return []map[string]any{inner}
+	case []any:
+		if object, ok := entries(inner); ok {
+			return []map[string]any{object}
+		}
+	case string:
+		if v, err := schema.Decode([]byte(inner)); err == nil {
+			if _, text := v.(string); !text {
+				return insideWrapper(v)
+			}
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // saysNothing recognizes the input that ReAct models, who cannot leave it out,

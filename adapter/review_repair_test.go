@@ -102,3 +102,66 @@ func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// The property of a profile is taken off where it was put on, and once.
+func TestWrapperIsTakenOffOnce(t *testing.T) {
+	const (
+		open   = `{"type":"object","additionalProperties":{"type":"object"},"anyOf":[{"minProperties":1},{"required":["a"]}]}`
+		names  = `{"patternProperties":{"^[a-z]+$":{"type":["object","null"]}},"dependentRequired":{"x":["y"]}}`
+		closed = `{"patternProperties":{"^[a-z]+[0-9]*$":{"type":"object"}},"additionalProperties":false,"dependentRequired":{"x":["y"]}}`
+	)
+	tests := []struct {
+		name                string
+		p                   Profile
+		schema, input, want string
+	}{
+		{"a parameter of that name inside", OpenAI, open, `{"input":{"input":{}}}`, `{"input":{}}`},
+		{"only as given", Plain, `{"additionalProperties":{"type":"object"},"not":{"required":["root"]}}`, `{"input":{"x":1}}`, `{"input":{"x":1}}`},
+		{"null for a name by a pattern", Plain, names, `{"input":null}`, `{"input":null}`},
+		{"an object for a name by a pattern", Plain, names, `{"input":{"y":{}}}`, `{"input":{"y":{}}}`},
+		{"a name that the root refuses", OpenAI, closed, `{"input_object":{"input":{}}}`, `{"input":{}}`},
+		{"a name that the root takes", Plain, closed, `{"input":{"input2":{}}}`, `{"input":{"input2":{}}}`},
+		{"null in the wrapper", Plain, `{"additionalProperties":{"type":"null"},"not":{"required":["root"]}}`, `{"input":null}`, `{"input":null}`},
+		{"the wrapper of agents as given", Plain, `{"additionalProperties":{"type":"object"}}`, `{"__arg1":{"x":1}}`, `{"__arg1":{"x":1}}`},
+		{"both wrappers", OpenAI, choice, `{"__arg1":"{\"input\":{\"a\":\"3\"}}"}`, `{"a":3}`},
+		{"names and values in the wrapper", Gemini, choice, `{"input":[{"key":"a","value":"3"}]}`, `{"a":3}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tool := toolWith(t, tt.schema)
+			if got, err := tool.Arguments(tt.input); err != nil || string(got) != tt.want {
+				t.Errorf("got %s, %v, want %s", got, err, tt.want)
+			}
+			if tt.p == Plain && tool.schema.Validate([]byte(tt.input)) != nil {
+				t.Errorf("got %s refused, want it to fit as it is", tt.input)
+			}
+		})
+	}
+	if _, err := toolWith(t, closed).Arguments(`{"input_object":{"input":1}}`); err == nil {
+		t.Error("got no error, want what is inside refused")
+	}
+}
+
+// References into a document lead to the same place once its root has moved.
+func TestReferencesOfWrappedSchemas(t *testing.T) {
+	for _, s := range []string{
+		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"$id":"https://e/x/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"../x/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"/r.json#/$defs/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"$defs":{"b":{"type":"string"}}}`,
+		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"https://e/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+	} {
+		root, _, _ := parametersOf(t, toolWith(t, s), OpenAI)
+		rewritten, err := schema.Compile([]byte(show(root)))
+		if err != nil {
+			t.Errorf("%s: got %v, want it to compile\n%s", s, err, show(root))
+			continue
+		}
+		if err := rewritten.Validate([]byte(`{"input":{"b":"x"}}`)); err != nil {
+			t.Errorf("%s: got %v, want a text to fit\n%s", s, err, show(root))
+		}
+		if err := rewritten.Validate([]byte(`{"input":{"b":1}}`)); err == nil {
+			t.Errorf("%s: got a number taken, want it refused\n%s", s, show(root))
+		}
+	}
+}

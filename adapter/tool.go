@@ -28,6 +28,7 @@ type Tool struct {
 	schema     *schema.Schema
 	shape      shape
 	odd        bool   // some property has a name that not all providers take
+	others     bool   // the root says something of properties that it does not list
 	wrapper    string // the property in which some profiles ask for all arguments, "" when none does
 
 	own         string // the name that the host wants, "" for the server's
@@ -67,6 +68,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		schema:      compiled,
 		shape:       shapeOf(root),
 		odd:         isOdd(root),
+		others:      root["patternProperties"] != nil || root["additionalProperties"] != nil,
 		wrapper:     rewrite.Wrapper(root),
 		fingerprint: Fingerprint(def),
 	}

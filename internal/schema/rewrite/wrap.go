@@ -2,6 +2,8 @@ package rewrite
 
 import (
 	"maps"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,39 +15,60 @@ var rootWords = []string{
 	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
 }
 
+// wrappers are the names that a wrapper may have, the preferred ones first. All
+// providers take them.
+var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
+
 // Wrapper names the one property in which arguments are asked for where a
 // provider refuses the root of their schema and merging it would lose something.
-// No property has that name. It is "" for a root that is wrapped for no
-// provider.
+// No property has that name, and no pattern of names fits it where there is
+// another one, so that a root which is closed to other properties refuses it. It
+// is "" for a root that is wrapped for no provider.
 func Wrapper(root map[string]any) string {
 	if !slices.ContainsFunc(rootWords, func(key string) bool { _, ok := root[key]; return ok }) {
 		return ""
 	}
-	const name = "input"
-	taken := map[string]bool{}
-	mentions(root, name, taken)
-	out := name
-	for i := 2; taken[out]; i++ {
-		out = name + strconv.Itoa(i)
+	n := naming{taken: map[string]bool{}}
+	n.collect(root)
+	for _, name := range wrappers {
+		if !n.taken[name] && !slices.ContainsFunc(n.patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
+			return name
+		}
 	}
-	return out
+	name := wrappers[0]
+	for i := 2; n.taken[name]; i++ {
+		name = wrappers[0] + strconv.Itoa(i)
+	}
+	return name
 }
 
-// mentions collects the keys and the strings in v that begin with prefix.
-func mentions(v any, prefix string, found map[string]bool) {
+// naming is what the name of a wrapper must not be.
+type naming struct {
+	taken    map[string]bool
+	patterns []*regexp.Regexp
+}
+
+// collect looks through the keys and the strings in v for what could be the name
+// of a wrapper, and for patterns of names.
+func (n *naming) collect(v any) {
 	switch v := v.(type) {
 	case string:
-		if strings.HasPrefix(v, prefix) {
-			found[v] = true
+		if strings.Contains(v, "input") || strings.Contains(v, "INPUT") {
+			n.taken[v] = true
 		}
 	case []any:
 		for _, item := range v {
-			mentions(item, prefix, found)
+			n.collect(item)
 		}
 	case map[string]any:
+		for pattern := range object(v["patternProperties"]) {
+			if compiled, err := regexp.Compile(pattern); err == nil {
+				n.patterns = append(n.patterns, compiled)
+			}
+		}
 		for key, member := range v {
-			mentions(key, prefix, found)
-			mentions(member, prefix, found)
+			n.collect(key)
+			n.collect(member)
 		}
 	}
 }
@@ -53,8 +76,9 @@ func mentions(v any, prefix string, found map[string]bool) {
 // wrap makes a root of one property, name, whose subschema is the old root. What
 // belongs to the document stays at its root.
 func wrap(root map[string]any, name string) map[string]any {
-	m := mover{id: strings.TrimSuffix(text(root["$id"]), "#"), to: join("#", "properties", name)}
-	inner := object(m.schema(root, true))
+	m := mover{to: join("", "properties", name)}
+	m.id = m.resolve(text(root["$id"]))
+	inner := object(m.schema(root))
 	out := map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
 		"properties": map[string]any{name: inner}, "required": []any{name}, "additionalProperties": false,
@@ -78,26 +102,26 @@ func unwrapped(path, name string) string {
 
 // mover copies a document whose root moves, with the references into it.
 type mover struct {
-	id string // of the document
-	to string // where the root moves
+	id   string // of the document
+	base string // of references where the copy has got to
+	to   string // where the root moves, as a JSON pointer
 }
 
 // holdsData are keywords whose value is no subschema, whatever it looks like.
 var holdsData = []string{"const", "enum", "default", "examples", "example"}
 
-// schema copies a subschema. One with an $id of its own is another document.
-func (m mover) schema(v any, isRoot bool) any {
+// schema copies a subschema. One with an $id of its own is another document,
+// whose references may lead back to this one.
+func (m mover) schema(v any) any {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = m.schema(item, false)
+			out[i] = m.schema(item)
 		}
 		return out
 	case map[string]any:
-		if _, other := v["$id"].(string); other && !isRoot {
-			return v
-		}
+		m.base = m.resolve(text(v["$id"]))
 		out := make(map[string]any, len(v))
 		for key, member := range v {
 			switch {
@@ -108,7 +132,7 @@ func (m mover) schema(v any, isRoot bool) any {
 			case slices.Contains(holdsMap, key) || key == "dependencies":
 				out[key] = m.members(member)
 			default:
-				out[key] = m.schema(member, false)
+				out[key] = m.schema(member)
 			}
 		}
 		return out
@@ -124,27 +148,37 @@ func (m mover) members(v any) any {
 	}
 	out := maps.Clone(named)
 	for name, sub := range out {
-		out[name] = m.schema(sub, false)
+		out[name] = m.schema(sub)
 	}
 	return out
 }
 
+// resolve is the document that a reference is about, without a fragment.
+func (m mover) resolve(ref string) string {
+	ref, _, _ = strings.Cut(ref, "#")
+	base, err := url.Parse(m.base)
+	if err != nil || ref == "" {
+		return m.base
+	}
+	resolved, err := base.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return resolved.String()
+}
+
 // reference is what a reference is after the move.
 func (m mover) reference(ref string) string {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok && m.id != "" {
-		pointer, ok = strings.CutPrefix(ref, m.id+"#")
-		ok = ok || ref == m.id
-		if ref == m.id {
-			pointer = ""
-		}
-	}
-	switch {
-	case !ok:
+	if m.resolve(ref) != m.id {
 		return ref
-	case pointer == "" || strings.HasPrefix(pointer, "/") &&
-		!strings.HasPrefix(pointer, "/$defs/") && !strings.HasPrefix(pointer, "/definitions/"):
-		return m.to + pointer
 	}
-	return "#" + pointer
+	_, fragment, _ := strings.Cut(ref, "#")
+	if fragment == "" || strings.HasPrefix(fragment, "/") &&
+		!strings.HasPrefix(fragment, "/$defs/") && !strings.HasPrefix(fragment, "/definitions/") {
+		fragment = m.to + fragment
+	}
+	if m.base != m.id { // in another document
+		return m.id + "#" + fragment
+	}
+	return "#" + fragment
 }
