@@ -144,8 +144,9 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 	return out
 }
 
-// resolve follows references inside the document. It returns nil for a subschema
-// that says nothing that a repair could go by, or too much.
+// resolve follows references inside the document; one that something stands beside
+// becomes a part of an allOf. It returns nil for a subschema that says nothing
+// that a repair could go by, or too much.
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
@@ -156,6 +157,12 @@ func (r *repair) resolve(s any) map[string]any {
 			return sub
 		}
 		s = r.target(sub)
+		if len(sub) > 1 && s != nil {
+			sub = maps.Clone(sub)
+			delete(sub, "$ref")
+			sub["allOf"] = append([]any{s}, list(sub["allOf"])...)
+			return sub
+		}
 	}
 	return nil
 }

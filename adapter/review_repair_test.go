@@ -36,6 +36,8 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			`{"o":{"n":"1"}}`, `{"o":{"n":1}}`},
 		{"a root beside a reference", Plain, `{"$ref":"#/$defs/b","properties":{"n":{"type":"string"}},"unevaluatedProperties":false,"$defs":{"b":{"type":"object","properties":{"m":{"type":"string"}}}}}`,
 			`{"n":null,"m":null}`, `{}`},
+		{"another name beside a reference", Anthropic, `{"properties":{"o":{"$ref":"#/$defs/b","properties":{"odd n":{"type":"integer"}},"additionalProperties":false}},"$defs":{"b":{"type":"object"}}}`,
+			`{"o":{"odd_n":1}}`, `{"o":{"odd n":1}}`},
 		{"a condition that is repaired itself", Plain, `{"allOf":[{"if":{"properties":{"k":{"const":1}}},"then":{"properties":{"n":{"enum":[1]}}}},{"properties":{"k":{"enum":[1,2]}}}]}`,
 			`{"k":"1","n":"1"}`, `{"k":1,"n":1}`},
 		{"a reference with an escape", Plain, `{"properties":{"p":{"$ref":"#/$defs/Page%3CItem%3E"}},"$defs":{"Page<Item>":{"type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
