@@ -24,7 +24,10 @@ func (g *generator) schemaOf() map[string]any {
 		map[string]any{"$ref": "#/$defs/d2"}, map[string]any{"$ref": "#/$defs/d3"},
 	}})
 	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive, "d2": endless("d2"), "d3": endless("d3")}
-	switch g.IntN(12) {
+	if root["properties"] == nil {
+		root["properties"] = map[string]any{}
+	}
+	switch g.IntN(16) {
 	case 0:
 		delete(root, "additionalProperties")
 		root["allOf"] = []any{g.part("q", 2), g.part("r", 1)}
@@ -45,6 +48,21 @@ func (g *generator) schemaOf() map[string]any {
 		root["allOf"] = []any{g.condition("p0", "p1"), g.condition("p1", "p2")}
 	case 8:
 		root["patternProperties"] = map[string]any{"^p": map[string]any{"maxLength": count(3)}}
+	case 9:
+		delete(root, "additionalProperties")
+		root["if"] = map[string]any{"required": []any{"p0"}}
+		root["then"], root["else"] = g.part("q", 1), g.part("r", 1)
+	case 10:
+		delete(root, "additionalProperties")
+		root["dependentSchemas"] = map[string]any{"p0": g.part("q", 1)}
+	case 11:
+		delete(root, "additionalProperties")
+		root["patternProperties"] = map[string]any{"^p0": g.numbers()}
+		asMap(root["properties"])["p0"] = map[string]any{}
+	case 12:
+		delete(root, "additionalProperties")
+		root["$ref"] = "#/$defs/d4"
+		asMap(root["$defs"])["d4"] = g.part("q", 1)
 	}
 	return root
 }
@@ -61,6 +79,11 @@ func (g *generator) condition(name, needs string) map[string]any {
 	condition := map[string]any{"required": []any{name}}
 	g.may(2, condition, "properties", map[string]any{name: map[string]any{"enum": []any{"a", true, count(1)}}})
 	return map[string]any{"if": condition, "then": map[string]any{"required": []any{needs}}}
+}
+
+// numbers are values that not all providers can say as they are.
+func (g *generator) numbers() map[string]any {
+	return map[string]any{"enum": []any{count(1), count(2)}}
 }
 
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
@@ -109,6 +132,7 @@ func (g *generator) tagged(tag string, depth int) map[string]any {
 func (g *generator) part(prefix string, depth int) map[string]any {
 	s := g.objectOf(prefix, depth)
 	delete(s, "additionalProperties")
+	delete(s, "unevaluatedProperties")
 	return s
 }
 
@@ -143,6 +167,9 @@ func (g *generator) objectOf(prefix string, depth int) map[string]any {
 	case 3:
 		s["additionalProperties"] = true
 	}
+	if _, said := s["additionalProperties"]; !said {
+		g.may(6, s, "unevaluatedProperties", g.numbers())
+	}
 	g.may(20, s, "minProperties", count(1))
 	g.may(20, s, "maxProperties", count(2))
 	g.may(20, s, "dependentRequired", map[string]any{prefix + "1": []any{prefix + "0"}})
@@ -153,8 +180,12 @@ func (g *generator) objectOf(prefix string, depth int) map[string]any {
 func (g *generator) arraySchema(depth int) map[string]any {
 	s := map[string]any{"type": "array"}
 	g.may(20, s, "type", []any{"array", "null"})
-	switch g.IntN(8) {
+	switch g.IntN(10) {
 	case 0:
+	case 8:
+		s["unevaluatedItems"] = g.numbers()
+	case 9:
+		s["contains"], s["minContains"], s["unevaluatedItems"] = g.numbers(), count(0), false
 	case 1:
 		s["prefixItems"], s["items"] = []any{g.scalar(), g.scalar()}, false
 	case 2:
