@@ -112,7 +112,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 			return false
 		}
 	}
-	patterns := patternsOf(sub)
+	patterns := r.patternsOf(sub)
 	for name, member := range v {
 		for _, s := range r.saidOf(sub, patterns, name) {
 			if !r.fits(s, member) {

@@ -10,7 +10,7 @@ import (
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
 	required := stringList(sub["required"])
-	patterns := patternsOf(sub)
+	patterns := r.patternsOf(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		says := r.saidOf(sub, patterns, name)
@@ -26,9 +26,13 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	return out
 }
 
-// patternsOf lists the patterns of names that sub says something of.
-func patternsOf(sub map[string]any) []string {
+// patternsOf lists the patterns of names that sub says something of, none when
+// there are too many.
+func (r *repair) patternsOf(sub map[string]any) []string {
 	patterns, _ := sub["patternProperties"].(map[string]any)
+	if len(patterns) == 0 || !r.spend(len(patterns)) {
+		return nil
+	}
 	return slices.Sorted(maps.Keys(patterns))
 }
 
@@ -121,7 +125,7 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			says := func(s map[string]any) bool { return len(r.saidOf(s, patternsOf(s), name)) > 0 }
+			says := func(s map[string]any) bool { return len(r.saidOf(s, r.patternsOf(s), name)) > 0 }
 			if !r.evaluates(sub, v, "unevaluatedProperties", says) {
 				member = r.value(rest, member)
 			}

@@ -1,7 +1,10 @@
 package adapter
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
@@ -165,5 +168,23 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		if err := rewritten.Validate([]byte(`{"input":{"b":1}}`)); err == nil {
 			t.Errorf("%s: got a number taken, want it refused\n%s", s, show(root))
 		}
+	}
+}
+
+// Patterns of names are looked through for as long as that takes a moment.
+func TestRepairIsBoundedByPatterns(t *testing.T) {
+	patterns := map[string]any{}
+	for i := range 2000 {
+		patterns[fmt.Sprintf("^x%d$", i)] = map[string]any{}
+	}
+	s := map[string]any{"items": map[string]any{"patternProperties": patterns, "properties": map[string]any{"n": map[string]any{"type": "integer"}}}}
+	r := newRepair(s)
+	one, _ := r.value(s, []any{map[string]any{"n": "3"}}).([]any)
+	if len(one) != 1 || asMap(one[0])["n"] != json.Number("3") {
+		t.Errorf("got %v, want it repaired", one)
+	}
+	r.value(s, slices.Repeat([]any{map[string]any{"n": "3"}}, 2000))
+	if r.compared > 0 {
+		t.Errorf("got %d left to compare, want the patterns to use it up", r.compared)
 	}
 }
