@@ -134,6 +134,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
+			parametersOf(t, tool, tt.p)
 			if got, err := tool.Arguments(tt.input); err != nil || string(got) != tt.want {
 				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
