@@ -129,6 +129,9 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 		return []map[string]any{{}}
 	case map[string]any:
 		if inner, ok := t.alone(v, t.wrapper); ok {
+			if !t.wrapped.Load() && t.schema.ValidateValue(v) == nil {
+				return []map[string]any{v}
+			}
 			return append(insideWrapper(inner), v)
 		}
 		inner, wrapped := t.alone(v, wrapper)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // generator writes random values that fit a schema, JSON Schema or Gemini's
@@ -142,9 +140,6 @@ func (g *generator) object(s map[string]any, depth int) any {
 		if _, ok := out[name]; !ok && depth > 0 && g.IntN(2) == 0 {
 			out[name] = g.value(p, depth-1)
 		}
-	}
-	if _, both := out[rewrite.EntryValue]; both && out[rewrite.EntryJSON] != nil && out[rewrite.EntryName] != nil {
-		delete(out, rewrite.EntryJSON) // which stands instead of the value
 	}
 	if rest := asMap(s["additionalProperties"]); rest != nil && depth > 0 {
 		for range g.IntN(3) {

@@ -162,6 +162,9 @@ func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p P
 	for _, c := range r.Changes {
 		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
 	}
+	if properties, _ := r.Root["properties"].(map[string]any); tool.wrapper != "" && properties[tool.wrapper] != nil {
+		tool.wrapped.Store(true)
+	}
 	function.Strict = r.Strict
 	switch {
 	case p == Gemini || p == GoogleAI:

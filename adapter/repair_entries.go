@@ -7,9 +7,8 @@ import (
 )
 
 // entries makes the object of a list of names and values that some profiles ask
-// for instead. Of a name that is there twice the last value counts. An entry has
-// a value or JSON: JSON without text, and null beside JSON, are not given, and a
-// list with an entry that has both is none of names and values.
+// for instead. Of a name that is there twice the last value counts, and in an
+// entry with both a value and JSON, unless that has no text, the JSON.
 func entries(items []any) (map[string]any, bool) {
 	out := make(map[string]any, len(items))
 	for _, item := range items {
@@ -28,9 +27,6 @@ func entries(items []any) (map[string]any, bool) {
 			return nil, false
 		}
 		if strings.TrimSpace(text) != "" {
-			if value != nil {
-				return nil, false
-			}
 			value = insideString(text)[0]
 		}
 		out[name] = value

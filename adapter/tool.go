@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
@@ -30,6 +31,10 @@ type Tool struct {
 	odd        bool   // some property has a name that not all providers take
 	others     bool   // the root says something of properties that it does not list
 	wrapper    string // the property in which some profiles ask for all arguments, "" when none does
+
+	// wrapped is set once a model was given a schema with the wrapper. All that
+	// the tool is renamed to share it.
+	wrapped *atomic.Bool
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -70,6 +75,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		odd:         isOdd(root),
 		others:      root["patternProperties"] != nil || root["additionalProperties"] != nil,
 		wrapper:     rewrite.Wrapper(root),
+		wrapped:     new(atomic.Bool),
 		fingerprint: Fingerprint(def),
 	}
 	if rename := s.recipe.Rename; rename != nil {
