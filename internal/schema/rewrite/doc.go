@@ -113,6 +113,8 @@ type writer struct {
 	writes   steps          // of merging and writing values
 	compares steps          // of telling alternatives apart
 	patterns map[string]*regexp.Regexp
+	anchors  map[string]any    // what they stand at, nil before the first is sought
+	aliases  map[string]string // of the names of properties, nil before the first is sought
 	lossy    bool // something was lost when the root was merged
 	changes  []Change
 }

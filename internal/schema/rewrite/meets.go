@@ -39,7 +39,7 @@ func (d *scalars) among(values []any) []any {
 
 // meet reports whether an enumerated value meets them.
 func (d *scalars) meet(v any) bool {
-	if len(d.types) > 0 && len(commonTypes([]string{typeOf(v)}, d.types)) == 0 {
+	if len(d.types) > 0 && !isOf(v, d.types) {
 		return false
 	}
 	if d.enum != nil && !d.enum.has(v) || d.not != nil && d.not.has(v) {
@@ -65,6 +65,15 @@ func (d *scalars) meet(v any) bool {
 		return within(n, d.s["minimum"], d.s["maximum"]) && within(n, d.s["exclusiveMinimum"], d.s["exclusiveMaximum"])
 	}
 	return true
+}
+
+// isOf reports whether a value is of one of the types. A number is an integer by
+// its value, however it is written.
+func isOf(v any, types []string) bool {
+	if n, ok := rational(v); ok {
+		return slices.Contains(types, "number") || n.IsInt() && slices.Contains(types, "integer")
+	}
+	return slices.Contains(types, typeOf(v))
 }
 
 // within reports whether n is between two limits, of which any may be missing.

@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -10,6 +12,9 @@ var (
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
+// elsewhere is a reference that resolve never finds a target for.
+const elsewhere = "elsewhere"
+
 // join appends segments to a JSON pointer.
 func join(at string, segments ...string) string {
 	for _, s := range segments {
@@ -18,19 +23,43 @@ func join(at string, segments ...string) string {
 	return at
 }
 
-// target finds what a reference inside the document refers to.
+// fragment is what a reference says of a place in the document.
+func fragment(ref string) (place string, ok bool) {
+	place, ok = strings.CutPrefix(ref, "#")
+	if !ok {
+		return "", false
+	}
+	place, err := url.PathUnescape(place)
+	return place, err == nil
+}
+
+// pointerOf is a reference as the path of a change, "" for an anchor.
+func pointerOf(ref string) string {
+	if place, ok := fragment(ref); ok && strings.HasPrefix(place, "/") {
+		return place
+	}
+	return ""
+}
+
+// resolve finds what a reference inside the document refers to. What has an $id of
+// its own is another document, into which no pointer leads.
 func (w *writer) resolve(ref string) (v any, ok bool) {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || pointer != "" && !strings.HasPrefix(pointer, "/") {
+	place, ok := fragment(ref)
+	switch {
+	case !ok:
 		return nil, false
+	case place == "":
+		return w.root, true
+	case place[0] != '/':
+		return w.anchored(place)
 	}
 	v = w.root
-	if pointer == "" {
-		return v, true
-	}
-	for segment := range strings.SplitSeq(pointer[1:], "/") {
+	for segment := range strings.SplitSeq(place[1:], "/") {
 		switch node := v.(type) {
 		case map[string]any:
+			if w.movesBase(node) {
+				return nil, false
+			}
 			if v, ok = node[unescapes.Replace(segment)]; !ok {
 				return nil, false
 			}
@@ -45,4 +74,61 @@ func (w *writer) resolve(ref string) (v any, ok bool) {
 		}
 	}
 	return v, true
+}
+
+// anchored finds the subschema that has an anchor.
+func (w *writer) anchored(name string) (v any, ok bool) {
+	if w.anchors == nil {
+		w.anchors = map[string]any{}
+		w.anchor(w.root)
+	}
+	v, ok = w.anchors[name]
+	return v, ok
+}
+
+// anchor lists the anchors of a subschema and of all below it.
+func (w *writer) anchor(v any) {
+	s := object(v)
+	if s == nil || w.movesBase(s) {
+		return
+	}
+	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+		if name, ok := s[key].(string); ok {
+			w.anchors[name] = s
+		}
+	}
+	for _, key := range []string{"$id", "id"} { // an anchor, up to draft-07
+		if name, ok := strings.CutPrefix(text(s[key]), "#"); ok && name != "" {
+			w.anchors[name] = s
+		}
+	}
+	eachBelow(s, w.anchor)
+}
+
+// movesBase reports whether references in a subschema have other targets than
+// they have outside of it.
+func (w *writer) movesBase(s map[string]any) bool {
+	key := "$id"
+	if strings.Contains(text(w.root["$schema"]), "draft-04") {
+		key = "id"
+	}
+	id := text(s[key])
+	return id != "" && id[0] != '#' && reflect.ValueOf(s).Pointer() != reflect.ValueOf(w.root).Pointer()
+}
+
+// eachBelow visits the subschemas that the keywords of one hold.
+func eachBelow(s map[string]any, visit func(v any)) {
+	for _, key := range holdsSchema {
+		visit(s[key])
+	}
+	for _, key := range append([]string{"items"}, holdsList...) {
+		for _, sub := range list(s[key]) {
+			visit(sub)
+		}
+	}
+	for _, key := range append([]string{"dependencies"}, holdsMap...) {
+		for _, sub := range object(s[key]) {
+			visit(sub)
+		}
+	}
 }

@@ -154,8 +154,8 @@ func (w *writer) dependencies(out map[string]any, at string) {
 		split[key][name] = says
 	}
 	for key, says := range split {
-		if _, taken := out[key]; !taken && len(says) > 0 {
-			out[key] = says
+		if merged, ok := together(key, out[key], says); ok && len(says) > 0 {
+			out[key] = merged
 		}
 	}
 	w.note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
