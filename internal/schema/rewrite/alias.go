@@ -14,6 +14,43 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
+// DocumentAliases gives a plain name to every property whose own name not all
+// providers take, wherever a schema or a subschema of it names one. It returns the
+// names by alias: a name has one alias, that no property has.
+func DocumentAliases(root any) map[string]string {
+	c := collector{}
+	c.names(root)
+	return Aliases(c)
+}
+
+// collector has the names of properties that a schema mentions.
+type collector map[string]any
+
+func (c collector) names(v any) {
+	s := object(v)
+	if s == nil {
+		return
+	}
+	EachName(s, func(name string) { c[name] = nil })
+	eachBelow(s, c.names)
+}
+
+// EachName visits the names of properties that a subschema mentions itself, some
+// of them more than once.
+func EachName(s map[string]any, visit func(name string)) {
+	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
+		for name, says := range object(s[key]) {
+			visit(name)
+			for _, other := range names(says) {
+				visit(other)
+			}
+		}
+	}
+	for _, name := range names(s["required"]) {
+		visit(name)
+	}
+}
+
 // Aliases gives a plain name to every property whose own name not all providers
 // take. It returns the names by alias. No alias is the name of a property, or
 // the alias of another.

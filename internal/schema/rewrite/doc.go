@@ -115,7 +115,7 @@ type writer struct {
 	patterns map[string]*regexp.Regexp
 	anchors  map[string]any    // what they stand at, nil before the first is sought
 	aliases  map[string]string // of the names of properties, nil before the first is sought
-	lossy    bool // something was lost when the root was merged
+	lossy    bool              // something was lost when the root was merged
 	changes  []Change
 }
 

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"net/url"
-	"reflect"
 	"strconv"
 	"strings"
 )
@@ -113,13 +112,15 @@ func (w *writer) movesBase(s map[string]any) bool {
 		key = "id"
 	}
 	id := text(s[key])
-	return id != "" && id[0] != '#' && reflect.ValueOf(s).Pointer() != reflect.ValueOf(w.root).Pointer()
+	return id != "" && id[0] != '#' && !same(s, w.root)
 }
 
 // eachBelow visits the subschemas that the keywords of one hold.
 func eachBelow(s map[string]any, visit func(v any)) {
 	for _, key := range holdsSchema {
-		visit(s[key])
+		if sub, ok := s[key]; ok {
+			visit(sub)
+		}
 	}
 	for _, key := range append([]string{"items"}, holdsList...) {
 		for _, sub := range list(s[key]) {

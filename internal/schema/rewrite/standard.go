@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -28,45 +29,97 @@ var (
 	holdsMap  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 
-// modern writes a subschema and all below it in the words of 2020-12.
+// modern writes a subschema and all below it in the words of 2020-12. What is
+// written beside the document itself, as references can demand over and over, is
+// bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
+	m := modernizer{writer: w, free: same(v, w.root)}
+	return m.schema(v, at)
+}
+
+// same reports whether two values are one object.
+func same(a any, b map[string]any) bool {
+	s, ok := a.(map[string]any)
+	return ok && reflect.ValueOf(s).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+type modernizer struct {
+	*writer
+	free    bool // it is the document, whose size is that of the original
+	foreign bool // it is inside of another document
+}
+
+func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
-	if w.left--; w.left < 0 {
-		return map[string]any{}
+	if !m.free {
+		if m.left--; m.left < 0 {
+			return m.tooMuch(at)
+		}
 	}
+	m.foreign = m.foreign || m.movesBase(s)
 	out := maps.Clone(s)
-	w.tuple(out, at)
-	w.bounds(out, at)
-	w.dependencies(out, at)
+	m.references(out)
+	m.tuple(out, at)
+	m.bounds(out, at)
+	m.dependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			w.note(at, key, Same, "null was removed")
+			m.note(at, key, Same, "null was removed")
 		}
 	}
-	w.below(out, at)
-	if _, ok := out["items"]; !ok && (w.target == OpenAI || w.target == OpenAIStrict) && slices.Contains(types(out), "array") {
-		out = w.anyItems(out, at)
+	m.below(out, at)
+	if _, ok := out["items"]; !ok && (m.target == OpenAI || m.target == OpenAIStrict) && slices.Contains(types(out), "array") {
+		out = m.anyItems(out, at)
 	}
-	w.plainNames(out, at)
+	m.plainNames(out, at)
 	return out
 }
 
+// tooMuch is what is written where there is no room for more.
+func (m modernizer) tooMuch(at string) any {
+	if m.replaces() {
+		return map[string]any{"$ref": elsewhere}
+	}
+	m.note(at, "", Wider, "left to validation: there are too many subschemas")
+	return map[string]any{}
+}
+
+// replaces reports whether the target has no references.
+func (w *writer) replaces() bool { return w.target == Gemini || w.target == GoogleAI }
+
+// references makes those unresolvable, where references are replaced, that lead
+// elsewhere than their text alone tells.
+func (m modernizer) references(out map[string]any) {
+	if !m.replaces() {
+		return
+	}
+	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
+		if _, ok := out[key]; ok {
+			delete(out, key)
+			out["$ref"] = elsewhere
+		}
+	}
+	if _, ok := out["$ref"]; ok && m.foreign {
+		out["$ref"] = elsewhere
+	}
+}
+
 // below rewrites what the keywords of a subschema hold.
-func (w *writer) below(out map[string]any, at string) {
+func (m modernizer) below(out map[string]any, at string) {
 	for _, key := range holdsSchema {
 		if sub, ok := out[key]; ok {
-			out[key] = w.modern(sub, join(at, key))
+			out[key] = m.schema(sub, join(at, key))
 		}
 	}
 	for _, key := range holdsList {
 		if subs := list(out[key]); subs != nil {
 			changed := make([]any, len(subs))
 			for i, sub := range subs {
-				changed[i] = w.modern(w.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
+				changed[i] = m.schema(m.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
 			}
 			out[key] = changed
 		}
@@ -76,7 +129,7 @@ func (w *writer) below(out map[string]any, at string) {
 			changed := make(map[string]any, len(subs))
 			for _, name := range keys(subs) {
 				path := join(at, key, name)
-				changed[name] = w.modern(w.plainBool(subs[name], path), path)
+				changed[name] = m.schema(m.plainBool(subs[name], path), path)
 			}
 			out[key] = changed
 		}
@@ -177,29 +230,86 @@ func (w *writer) bounds(out map[string]any, at string) {
 	}
 }
 
-// plainNames gives properties names that Anthropic takes.
+// plainNames gives properties names that Anthropic takes, wherever they are named.
 func (w *writer) plainNames(out map[string]any, at string) {
 	if w.target != Anthropic {
 		return
 	}
-	properties := object(out["properties"])
-	aliases := Aliases(properties)
-	if len(aliases) == 0 {
+	if w.aliases == nil {
+		w.aliases = map[string]string{}
+		for alias, name := range DocumentAliases(w.root) {
+			w.aliases[name] = alias
+		}
+	}
+	if len(w.aliases) == 0 {
 		return
 	}
-	renamed := maps.Clone(properties)
-	required := names(out["required"])
-	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
-		name := aliases[alias]
-		renamed[alias] = renamed[name]
-		delete(renamed, name)
-		if i := slices.Index(required, name); i >= 0 {
-			required[i] = alias
+	w.patternedNames(out)
+	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
+		if named := object(out[key]); named != nil {
+			out[key] = w.renamed(named, join(at, key))
 		}
-		w.note(join(at, "properties", name), "", Same, "the property is called "+strconv.Quote(alias))
 	}
-	out["properties"] = renamed
-	if len(required) > 0 {
-		out["required"] = anys(required)
+	if required := list(out["required"]); required != nil {
+		out["required"] = w.aliased(required)
+	}
+}
+
+// renamed gives the members of what is listed by the name of a property their
+// aliases.
+func (w *writer) renamed(named map[string]any, at string) map[string]any {
+	out := make(map[string]any, len(named))
+	for _, name := range keys(named) {
+		says := named[name]
+		if others, ok := says.([]any); ok {
+			says = w.aliased(others)
+		}
+		alias, odd := w.aliases[name]
+		if !odd {
+			out[name] = says
+			continue
+		}
+		out[alias] = says
+		w.note(join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
+	}
+	return out
+}
+
+// aliased lists names of properties as they are called.
+func (w *writer) aliased(all []any) []any {
+	out := slices.Clone(all)
+	for i, name := range out {
+		if alias, odd := w.aliases[text(name)]; odd && name == text(name) {
+			out[i] = alias
+		}
+	}
+	return out
+}
+
+// patternedNames describes properties that are only described by patterns of
+// their names, which their aliases may not match.
+func (w *writer) patternedNames(out map[string]any) {
+	patterns := object(out["patternProperties"])
+	if len(patterns) == 0 {
+		return
+	}
+	properties := maps.Clone(object(out["properties"]))
+	for _, name := range slices.Sorted(maps.Keys(w.aliases)) {
+		for _, pattern := range keys(patterns) {
+			if matches, _ := w.matches(pattern, name); !matches {
+				continue
+			}
+			if properties == nil {
+				properties = map[string]any{}
+			}
+			if old, ok := properties[name]; ok {
+				properties[name] = allOf(old, patterns[pattern])
+			} else {
+				properties[name] = patterns[pattern]
+			}
+		}
+	}
+	if properties != nil {
+		out["properties"] = properties
 	}
 }
