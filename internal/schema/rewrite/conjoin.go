@@ -150,19 +150,6 @@ func commonTypes(a, b []string) []string {
 	return out
 }
 
-// extreme is the larger of two numbers, or the smaller one when sign is -1.
-func extreme(a, b any, sign int) (any, bool) {
-	x, okA := rational(a)
-	y, okB := rational(b)
-	switch {
-	case !okA || !okB:
-		return nil, false
-	case x.Cmp(y)*sign >= 0:
-		return a, true
-	}
-	return b, true
-}
-
 // closed writes what a and b say of the properties that they do not describe,
 // each of its own: what is not described there must fit that.
 func closed(out, a, b map[string]any) (lost []string) {

@@ -92,3 +92,16 @@ func rational(v any) (*big.Rat, bool) {
 	}
 	return new(big.Rat).SetString(string(number))
 }
+
+// extreme is the larger of two numbers, or the smaller one when sign is -1.
+func extreme(a, b any, sign int) (any, bool) {
+	x, okA := rational(a)
+	y, okB := rational(b)
+	switch {
+	case !okA || !okB:
+		return nil, false
+	case x.Cmp(y)*sign >= 0:
+		return a, true
+	}
+	return b, true
+}
