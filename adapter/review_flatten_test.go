@@ -106,6 +106,8 @@ func TestNamesThatAreOdd(t *testing.T) {
 			`{"o":{"x1":{"odd_name":1}}}`, `{"o":{"x1":{"odd name":1}}}`},
 		{`{"properties":{"o":{"type":"object","patternProperties":{"^odd ":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}}}`,
 			`{"o":{"odd_name":1}}`, `{"o":{"odd name":1}}`},
+		{`{"properties":{"a":{"$ref":"#q"}},"$defs":{"x":{"$anchor":"q","properties":{"odd name":{"type":"integer"}},"required":["odd name"]}}}`,
+			`{"a":{"odd_name":1}}`, `{"a":{"odd name":1}}`},
 		{`{"properties":{"odd name":{"type":"integer"},"free":{"type":"object"}}}`, `{"odd_name":1,"free":{"odd_name":1}}`, `{"odd name":1,"free":{"odd_name":1}}`},
 		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`, `{"odd name":1,"o":{"odd_name":"x"}}`},
 	} {

@@ -20,15 +20,17 @@ func (t *Tool) restore(args map[string]any) map[string]any {
 	if !t.odd {
 		return args
 	}
-	u := unaliaser{repair: newRepair(t.schema.Root()), own: rewrite.DocumentAliases(t.schema.Root())}
-	restored, _ := u.value([]any{t.schema.Root()}, args, schema.MaxDepth).(map[string]any)
+	root := t.schema.Root()
+	u := unaliaser{repair: newRepair(root), own: rewrite.DocumentAliases(root), document: rewrite.NewResolver(root)}
+	restored, _ := u.value([]any{root}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
 
 // unaliaser gives properties their own names back.
 type unaliaser struct {
 	*repair
-	own map[string]string // names by alias
+	own      map[string]string // names by alias
+	document *rewrite.Resolver
 }
 
 // value gives properties their own names where v has their aliases and one of the
@@ -85,16 +87,16 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 			return
 		}
 		seen[reflect.ValueOf(sub).Pointer()] = true
-		if _, refers := sub["$ref"]; refers {
-			if !u.spend(1 + len(sub)) {
+		if ref, refers := sub["$ref"].(string); refers {
+			if !u.spend(1 + len(sub) + len(ref)/64) {
 				return
 			}
-			beside := maps.Clone(sub)
-			delete(beside, "$ref")
-			target := u.resolve(sub)
-			sub = beside
+			target, _ := u.document.Resolve(ref)
 			add(target, depth-1)
-		} else if sub = u.resolve(sub); sub == nil {
+			sub = maps.Clone(sub)
+			delete(sub, "$ref")
+		}
+		if sub = u.resolve(sub); sub == nil {
 			return
 		}
 		out = append(out, sub)

@@ -40,6 +40,17 @@ func pointerOf(ref string) string {
 	return ""
 }
 
+// Resolver finds what references inside of a document refer to. It is for one
+// goroutine at a time.
+type Resolver struct{ w writer }
+
+// NewResolver makes a Resolver for a document, which must not change.
+func NewResolver(root any) *Resolver { return &Resolver{writer{root: object(root)}} }
+
+// Resolve returns what a reference at the level of the document refers to, by a
+// pointer or by an anchor. There is nothing for one that leads elsewhere.
+func (r *Resolver) Resolve(ref string) (v any, ok bool) { return r.w.resolve(ref) }
+
 // resolve finds what a reference inside the document refers to. What has an $id of
 // its own is another document, into which no pointer leads.
 func (w *writer) resolve(ref string) (v any, ok bool) {
