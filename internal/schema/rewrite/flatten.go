@@ -175,7 +175,7 @@ func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
 	for _, key := range []string{"$anchor", "$id", "id"} {
 		delete(merged, key)
 	}
-	if !f.writes.spend(breadth(s) + breadth(merged)) {
+	if !f.writes.spend(4 * (breadth(s) + breadth(merged))) { // names are hashed and copied
 		f.note(at, "", Wider, "too large to be merged into the root")
 		return s
 	}
