@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"maps"
+	"reflect"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
@@ -18,70 +20,143 @@ func (t *Tool) restore(args map[string]any) map[string]any {
 	if !t.odd {
 		return args
 	}
-	restored, _ := newRepair(t.schema.Root()).names(t.schema.Root(), args, schema.MaxDepth).(map[string]any)
+	root := t.schema.Root()
+	u := unaliaser{repair: newRepair(root), own: rewrite.DocumentAliases(root), document: rewrite.NewResolver(root)}
+	restored, _ := u.value([]any{root}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
 
-// names gives properties their own names where v has their aliases.
-func (r *repair) names(s, v any, depth int) any {
-	r.left--
-	sub := r.resolve(s)
-	if sub == nil || r.left < 0 || depth == 0 {
-		return v
-	}
-	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, part := range list(sub[keyword]) {
-			v = r.names(part, v, depth-1)
-		}
-	}
+// unaliaser gives properties their own names back.
+type unaliaser struct {
+	*repair
+	own      map[string]string // names by alias
+	document *rewrite.Resolver
+}
+
+// value gives properties their own names where v has their aliases and one of the
+// subschemas that concern v mentions the name.
+func (u *unaliaser) value(about []any, v any, depth int) any {
 	switch v := v.(type) {
 	case map[string]any:
-		properties, _ := sub["properties"].(map[string]any)
-		out := make(map[string]any, len(v))
-		aliases := rewrite.Aliases(properties)
-		for key, member := range v {
-			name := key
-			if own, ok := aliases[key]; ok {
-				if _, both := v[own]; !both {
-					name = own
-				}
-			}
-			property, ok := properties[name]
-			if !ok {
-				property = sub["additionalProperties"]
-			}
-			out[name] = r.names(property, member, depth-1)
-		}
-		return out
+		return u.object(u.concerning(about, depth), v, depth)
 	case []any:
+		all := u.concerning(about, depth)
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = r.names(sub["items"], item, depth-1)
+			out[i] = item
+			if u.left > 0 && depth > 0 {
+				out[i] = u.value(ofItem(all, i), item, depth-1)
+			}
 		}
 		return out
 	}
 	return v
 }
 
-// isOdd reports whether some property below a schema has a name that not all
-// providers take.
-func isOdd(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if properties, ok := v["properties"].(map[string]any); ok && len(rewrite.Aliases(properties)) > 0 {
-			return true
-		}
-		for _, member := range v {
-			if isOdd(member) {
-				return true
+// object gives the members of an object their names.
+func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
+	mentioned := map[string]bool{}
+	for _, s := range about {
+		rewrite.EachName(s, func(name string) { mentioned[name] = true })
+	}
+	out := make(map[string]any, len(v))
+	for key, member := range v {
+		name := key
+		if own, ok := u.own[key]; ok && mentioned[own] {
+			if _, both := v[own]; !both {
+				name = own
 			}
 		}
-	case []any:
-		for _, item := range v {
-			if isOdd(item) {
-				return true
+		out[name] = member
+		if u.left > 0 && depth > 0 {
+			out[name] = u.value(u.ofMember(about, name), member, depth-1)
+		}
+	}
+	return out
+}
+
+// concerning lists the subschemas that concern the value that others concern:
+// those, what they refer to, their parts, alternatives and conditions.
+func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
+	var out []map[string]any
+	seen := map[uintptr]bool{}
+	var add func(s any, depth int)
+	add = func(s any, depth int) {
+		sub, ok := s.(map[string]any)
+		if u.left--; u.left < 0 || depth == 0 || !ok || seen[reflect.ValueOf(sub).Pointer()] {
+			return
+		}
+		seen[reflect.ValueOf(sub).Pointer()] = true
+		if ref, refers := sub["$ref"].(string); refers {
+			if !u.spend(1 + len(sub) + len(ref)/64) {
+				return
+			}
+			target, _ := u.document.Resolve(ref)
+			add(target, depth-1)
+			sub = maps.Clone(sub)
+			delete(sub, "$ref")
+		}
+		if sub = u.resolve(sub); sub == nil {
+			return
+		}
+		out = append(out, sub)
+		for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+			for _, part := range list(sub[keyword]) {
+				add(part, depth-1)
+			}
+		}
+		for _, keyword := range []string{"if", "then", "else", "not"} {
+			add(sub[keyword], depth-1)
+		}
+		for _, keyword := range []string{"dependentSchemas", "dependencies"} {
+			dependent, _ := sub[keyword].(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(dependent)) {
+				add(dependent[name], depth-1)
 			}
 		}
 	}
-	return false
+	for _, s := range about {
+		add(s, depth)
+	}
+	return out
 }
+
+// ofMember lists the subschemas that concern a member of an object.
+func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
+	var out []any
+	for _, s := range about {
+		properties, _ := s["properties"].(map[string]any)
+		if property, ok := properties[name]; ok {
+			out = append(out, property)
+			continue
+		}
+		patterns, _ := s["patternProperties"].(map[string]any)
+		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+			if matches, known := u.matches(pattern, name); matches && known {
+				out = append(out, patterns[pattern])
+			}
+		}
+		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
+			if s[keyword] != nil {
+				out = append(out, s[keyword])
+			}
+		}
+	}
+	return out
+}
+
+// ofItem lists the subschemas that concern an item of a list.
+func ofItem(about []map[string]any, i int) []any {
+	var out []any
+	for _, s := range about {
+		for _, item := range []any{itemOf(s, i), s["contains"], s["unevaluatedItems"]} {
+			if item != nil {
+				out = append(out, item)
+			}
+		}
+	}
+	return out
+}
+
+// isOdd reports whether a schema names properties as not all providers take them.
+func isOdd(v any) bool { return len(rewrite.DocumentAliases(v)) > 0 }

@@ -56,7 +56,7 @@ func (w *writer) apart(a, b map[string]any, depth int) bool {
 	for _, name := range names(requiredA) {
 		p, q := propertiesA[name], propertiesB[name]
 		if p == nil || q == nil {
-			if p != nil && b["additionalProperties"] == false {
+			if w.refuses(b, name) {
 				return true
 			}
 			continue
@@ -66,11 +66,25 @@ func (w *writer) apart(a, b map[string]any, depth int) bool {
 		}
 	}
 	for _, name := range names(requiredB) {
-		if _, ok := propertiesA[name]; !ok && a["additionalProperties"] == false {
+		if w.refuses(a, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// refuses reports whether s allows no property of a name, because it describes
+// all that it allows.
+func (w *writer) refuses(s map[string]any, name string) bool {
+	if _, described := object(s["properties"])[name]; described || s["additionalProperties"] != false {
+		return false
+	}
+	for pattern := range object(s["patternProperties"]) {
+		if matches, known := w.matches(pattern, name); matches || !known {
+			return false
+		}
+	}
+	return true
 }
 
 // constants lists the values that a subschema allows, nil when it does not list

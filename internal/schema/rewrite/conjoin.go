@@ -26,7 +26,7 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 		case closes(key), conditional(key), inOrder && (key == "prefixItems" || key == "items" || key == "unevaluatedItems"):
 		case !both:
 			out[key] = b[key]
-		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key):
+		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key), key == "const" && identity(old) == identity(b[key]):
 		default:
 			merged, ok := together(key, old, b[key])
 			if !ok {
@@ -150,19 +150,6 @@ func commonTypes(a, b []string) []string {
 	return out
 }
 
-// extreme is the larger of two numbers, or the smaller one when sign is -1.
-func extreme(a, b any, sign int) (any, bool) {
-	x, okA := rational(a)
-	y, okB := rational(b)
-	switch {
-	case !okA || !okB:
-		return nil, false
-	case x.Cmp(y)*sign >= 0:
-		return a, true
-	}
-	return b, true
-}
-
 // closed writes what a and b say of the properties that they do not describe,
 // each of its own: what is not described there must fit that.
 func closed(out, a, b map[string]any) (lost []string) {
@@ -172,13 +159,14 @@ func closed(out, a, b map[string]any) (lost []string) {
 		return nil
 	}
 	if a["patternProperties"] != nil || b["patternProperties"] != nil {
-		if keyB != "" && !reflect.DeepEqual(restA, restB) {
+		if limits(restA) && describesMore(b, a) {
+			lost = append(lost, keyA)
+		}
+		if limits(restB) && describesMore(a, b) {
 			lost = append(lost, keyB)
 		}
-		if keyA != "" {
-			out[keyA] = restA
-		}
-		return lost
+		writeRest(out, restA, restB)
+		return slices.Compact(lost)
 	}
 	properties := maps.Clone(object(out["properties"]))
 	for _, side := range []struct {
@@ -198,18 +186,41 @@ func closed(out, a, b map[string]any) (lost []string) {
 	if properties != nil {
 		out["properties"] = properties
 	}
+	writeRest(out, restA, restB)
+	return nil
+}
+
+// limits reports whether properties that are not described must meet something.
+func limits(rest any) bool { return rest != nil && rest != true }
+
+// describesMore reports whether s describes properties that other does not
+// describe in the same words, so that to other they are further ones.
+func describesMore(s, other map[string]any) bool {
+	for _, key := range []string{"properties", "patternProperties"} {
+		own, others := object(s[key]), object(other[key])
+		for name := range own {
+			if _, ok := others[name]; !ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writeRest writes what two subschemas say of the properties that neither of
+// them describes.
+func writeRest(out map[string]any, a, b any) {
 	delete(out, "unevaluatedProperties")
 	switch {
-	case keyA == "" || restA == true:
-		out["additionalProperties"] = restB
-	case keyB == "" || restB == true:
-		out["additionalProperties"] = restA
-	case restA == false || restB == false:
+	case !limits(a) && b != nil:
+		out["additionalProperties"] = b
+	case !limits(b):
+		out["additionalProperties"] = a
+	case a == false || b == false:
 		out["additionalProperties"] = false
 	default:
-		out["additionalProperties"] = allOf(restA, restB)
+		out["additionalProperties"] = allOf(a, b)
 	}
-	return nil
 }
 
 // sequence writes what a and b say of items by their place.

@@ -113,7 +113,9 @@ type writer struct {
 	writes   steps          // of merging and writing values
 	compares steps          // of telling alternatives apart
 	patterns map[string]*regexp.Regexp
-	lossy    bool // something was lost when the root was merged
+	anchors  map[string]any    // what they stand at, nil before the first is sought
+	aliases  map[string]string // of the names of properties, nil before the first is sought
+	lossy    bool              // something was lost when the root was merged
 	changes  []Change
 }
 

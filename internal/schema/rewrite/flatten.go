@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +10,15 @@ import (
 // maxRootParts bounds the subschemas that are merged into a root.
 const maxRootParts = 200
 
-// flatten makes an object without alternatives of a root.
+// flatten makes an object without alternatives of a root, that of the document in
+// the words of 2020-12.
 func (w *writer) flatten(root map[string]any) map[string]any {
-	f := flattener{writer: w, left: maxRootParts, followed: map[string]bool{}}
+	f := flattener{writer: w, document: &writer{root: root}, left: maxRootParts, followed: map[string]bool{}}
 	before := len(w.changes)
 	out := f.part(root, "")
+	if len(f.followed) > 0 && !w.replaces() && size(out, maxNodes) > maxNodes && size(root, maxNodes) <= maxNodes {
+		f.note("", "$ref", Wider, "what it refers to is too large to be there twice")
+	}
 	w.lossy = slices.ContainsFunc(w.changes[before:], func(c Change) bool { return c.Effect == Wider })
 	out["type"] = "object"
 	if names := types(root); len(names) > 1 {
@@ -27,8 +30,24 @@ func (w *writer) flatten(root map[string]any) map[string]any {
 	return out
 }
 
+// size counts the subschemas of one, not many more than limit.
+func size(v any, limit int) int {
+	n := 0
+	var count func(v any)
+	count = func(v any) {
+		if v == nil || n > limit {
+			return
+		}
+		n++
+		eachBelow(object(v), count)
+	}
+	count(v)
+	return n
+}
+
 type flattener struct {
 	*writer
+	document *writer // has what the root is made of
 	left     int
 	followed map[string]bool // references
 }
@@ -37,6 +56,9 @@ type flattener struct {
 // an object.
 func (f *flattener) part(s map[string]any, at string) map[string]any {
 	out := maps.Clone(s)
+	if out == nil {
+		out = map[string]any{}
+	}
 	if f.left--; f.left < 0 {
 		for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
 			delete(out, key)
@@ -48,22 +70,13 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	delete(out, "unevaluatedProperties")
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
-		target, found := f.resolve(ref)
-		if object(target) != nil && found && !f.followed[ref] {
-			f.followed[ref] = true
-			// What is resolved is the original: it is written anew like the rest.
-			f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
-			out = f.both(f.part(object(f.modern(target, at)), at), out, at)
-			copyKeys(out, s, "title", "description")
-		} else {
-			f.note(at, "$ref", Same, "a reference that says nothing new was removed from the root")
-		}
+		out = f.reference(ref, out, at)
+		copyKeys(out, s, "title", "description")
 	}
 	if parts := list(out["allOf"]); parts != nil {
 		delete(out, "allOf")
 		for i, p := range parts {
-			path := join(at, "allOf", strconv.Itoa(i))
-			out = f.both(out, f.part(object(p), path), path)
+			out = f.with(out, p, join(at, "allOf", strconv.Itoa(i)))
 		}
 		f.note(at, "allOf", Same, "the parts are merged into the root")
 	}
@@ -74,8 +87,7 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 		}
 		delete(out, key)
 		if i, ok := f.only(branches); ok {
-			path := join(at, key, strconv.Itoa(i))
-			out = f.both(out, f.part(object(branches[i]), path), path)
+			out = f.with(out, branches[i], join(at, key, strconv.Itoa(i)))
 			f.note(at, key, Same, "the only alternative is merged into the root")
 		} else {
 			out = f.either(out, branches, at, key)
@@ -93,6 +105,81 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 		}
 	}
 	return out
+}
+
+// reference merges what a reference refers to into what stands beside it.
+func (f *flattener) reference(ref string, beside map[string]any, at string) map[string]any {
+	if f.followed[ref] {
+		f.note(at, "$ref", Same, "a reference that says nothing new was removed from the root")
+		return beside
+	}
+	target, found := f.document.resolve(ref)
+	if !found {
+		if target, found = f.resolve(ref); found {
+			target = f.modern(target, at)
+		}
+	}
+	switch {
+	case !found:
+		f.note(at, "$ref", Wider, "what it refers to is not known")
+		return beside
+	case target == true:
+		f.note(at, "$ref", Same, "a reference to any value was removed from the root")
+		return beside
+	case object(target) == nil || f.named(target):
+		f.note(at, "$ref", Wider, "what it refers to cannot be there twice")
+		return beside
+	}
+	f.followed[ref] = true
+	f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
+	return f.with(beside, target, at)
+}
+
+// named reports whether references other than pointers can lead to something
+// below a subschema, so that it cannot be there twice.
+func (f *flattener) named(v any) bool {
+	if f.replaces() {
+		return false
+	}
+	found := false
+	var seek func(v any)
+	seek = func(v any) {
+		for _, key := range []string{"$id", "$anchor", "$dynamicAnchor"} {
+			found = found || text(object(v)[key]) != ""
+		}
+		if !found {
+			eachBelow(object(v), seek)
+		}
+	}
+	eachBelow(object(v), seek)
+	return found
+}
+
+// bases are keywords by which references in a subschema lead elsewhere than in
+// the root.
+func (f *flattener) bases(s map[string]any) bool {
+	_, dynamic := s["$dynamicAnchor"]
+	return f.document.movesBase(s) || dynamic || s["$recursiveAnchor"] == true
+}
+
+// with merges a part, which stands at, into a subschema.
+func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
+	switch {
+	case part == nil || part == true:
+		return s
+	case object(part) == nil || f.bases(object(part)):
+		f.note(at, "", Wider, "cannot be merged into the root")
+		return s
+	}
+	merged := f.part(object(part), at)
+	for _, key := range []string{"$anchor", "$id", "id"} {
+		delete(merged, key)
+	}
+	if !f.writes.spend(4 * (breadth(s) + breadth(merged))) { // names are hashed and copied
+		f.note(at, "", Wider, "too large to be merged into the root")
+		return s
+	}
+	return f.both(s, merged, at)
 }
 
 // only is the index of the one alternative that an object can fit.
@@ -124,53 +211,67 @@ func (f *flattener) either(base map[string]any, branches []any, at, key string) 
 	if properties == nil {
 		properties = map[string]any{}
 	}
-	found := map[string][]any{} // by property, what the branches say of it
-	var common []string
+	found := map[string]*choices{} // by property, what the branches say of it
+	demanding := map[string]int{}  // by property, the branches that require it
+	var required []string          // by the first branch
 	var sets []string
+	followed := f.followed
 	for i, b := range branches {
-		branch := f.part(object(b), join(at, key, strconv.Itoa(i)))
+		f.followed = maps.Clone(followed) // one branch says nothing for another
+		branch := f.with(nil, b, join(at, key, strconv.Itoa(i)))
 		for name, p := range object(branch["properties"]) {
-			if !slices.ContainsFunc(found[name], func(old any) bool { return reflect.DeepEqual(old, p) }) {
-				found[name] = append(found[name], p)
+			if found[name] == nil {
+				found[name] = &choices{seen: set{}}
 			}
+			found[name].add(p)
 		}
-		required := names(branch["required"])
+		all := names(union(list(branch["required"]), nil))
+		for _, name := range all {
+			demanding[name]++
+		}
 		if i == 0 {
-			common = required
+			required = all
 		}
-		common = slices.DeleteFunc(slices.Clone(common), func(name string) bool { return !slices.Contains(required, name) })
-		if len(required) > 0 {
-			sets = append(sets, strings.Join(required, " and "))
+		if len(all) > 0 {
+			sets = append(sets, strings.Join(all, " and "))
 		}
 	}
+	f.followed = followed
 	others, _ := rest(base)
 	for name, said := range found {
 		if _, ok := properties[name]; ok || others == false {
 			continue // the base says what it is
 		}
-		properties[name] = said[0]
-		if len(said) > 1 {
-			properties[name] = map[string]any{"anyOf": said}
+		properties[name] = said.all[0]
+		if len(said.all) > 1 {
+			properties[name] = map[string]any{"anyOf": said.all}
 		}
 		if object(others) != nil {
 			properties[name] = allOf(others, properties[name])
 		}
 	}
 	out["properties"] = properties
-	required := names(base["required"])
-	for _, name := range common {
-		if !slices.Contains(required, name) {
-			required = append(required, name)
-		}
-	}
-	if len(required) > 0 {
-		out["required"] = anys(required)
+	common := slices.DeleteFunc(required, func(name string) bool { return demanding[name] < len(branches) })
+	if all := union(list(base["required"]), anys(common)); len(all) > 0 {
+		out["required"] = all
 	}
 	if len(sets) > 1 {
 		describe(out, "Give one of these: "+strings.Join(sets, "; or ")+".")
 	}
 	f.note(at, key, Wider, "the alternatives are merged into one object")
 	return out
+}
+
+// choices lists different values.
+type choices struct {
+	all  []any
+	seen set
+}
+
+func (c *choices) add(v any) {
+	if c.seen.add(v) {
+		c.all = append(c.all, v)
+	}
 }
 
 // maxDescription bounds what is added to a description.

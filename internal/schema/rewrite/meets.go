@@ -39,7 +39,7 @@ func (d *scalars) among(values []any) []any {
 
 // meet reports whether an enumerated value meets them.
 func (d *scalars) meet(v any) bool {
-	if len(d.types) > 0 && len(commonTypes([]string{typeOf(v)}, d.types)) == 0 {
+	if len(d.types) > 0 && !isOf(v, d.types) {
 		return false
 	}
 	if d.enum != nil && !d.enum.has(v) || d.not != nil && d.not.has(v) {
@@ -67,6 +67,15 @@ func (d *scalars) meet(v any) bool {
 	return true
 }
 
+// isOf reports whether a value is of one of the types. A number is an integer by
+// its value, however it is written.
+func isOf(v any, types []string) bool {
+	if n, ok := rational(v); ok {
+		return slices.Contains(types, "number") || n.IsInt() && slices.Contains(types, "integer")
+	}
+	return slices.Contains(types, typeOf(v))
+}
+
 // within reports whether n is between two limits, of which any may be missing.
 func within(n *big.Rat, low, high any) bool {
 	if limit, ok := rational(low); ok && n.Cmp(limit) < 0 {
@@ -82,4 +91,17 @@ func rational(v any) (*big.Rat, bool) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(string(number))
+}
+
+// extreme is the larger of two numbers, or the smaller one when sign is -1.
+func extreme(a, b any, sign int) (any, bool) {
+	x, okA := rational(a)
+	y, okB := rational(b)
+	switch {
+	case !okA || !okB:
+		return nil, false
+	case x.Cmp(y)*sign >= 0:
+		return a, true
+	}
+	return b, true
 }

@@ -20,6 +20,9 @@ func (m *mender) mend(v any) {
 	if !ok {
 		return
 	}
+	if m.movesBase(s) { // where references have other targets
+		return
+	}
 	if ref, ok := s["$ref"].(string); ok {
 		s["$ref"] = m.reference(ref)
 	}
@@ -59,7 +62,8 @@ func (m *mender) reference(ref string) string {
 		name = "moved" + strconv.Itoa(i)
 	}
 	m.moved[ref] = "#/$defs/" + name
-	moved := m.modern(m.plainBool(target, ref), ref)
+	at := pointerOf(ref)
+	moved := m.modern(m.plainBool(target, at), at)
 	defs[name] = moved
 	m.out.root["$defs"] = defs
 	m.note("", "$defs", Same, "what "+ref+" refers to is a definition now")

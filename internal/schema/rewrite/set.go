@@ -1,6 +1,10 @@
 package rewrite
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+)
 
 // set is a set of JSON values.
 type set map[any]struct{}
@@ -8,12 +12,50 @@ type set map[any]struct{}
 // composite is the text of a list or an object, as a key beside that of strings.
 type composite string
 
+// identity is equal for values that are equal: numbers are so by their value.
 func identity(v any) any {
-	switch v.(type) {
-	case nil, bool, string, json.Number:
+	switch v := v.(type) {
+	case nil, bool, string:
 		return v
+	case json.Number:
+		return plainNumber(v)
 	}
-	return composite(show(v))
+	return composite(show(plainNumbers(v)))
+}
+
+// plainNumber spells numbers of one value in one way.
+func plainNumber(n json.Number) json.Number {
+	if n != "-0" && !strings.ContainsAny(string(n), ".eE") {
+		return n
+	}
+	value, ok := new(big.Rat).SetString(string(n))
+	if !ok {
+		return n
+	}
+	return json.Number(value.RatString())
+}
+
+// plainNumbers copies a list or an object, with its numbers as text that spells
+// them in one way and that no text in it equals.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return []any{"number", string(plainNumber(v))}
+	case []any:
+		out := make([]any, 1, len(v)+1)
+		out[0] = "list"
+		for _, item := range v {
+			out = append(out, plainNumbers(item))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, member := range v {
+			out[key] = plainNumbers(member)
+		}
+		return out
+	}
+	return v
 }
 
 func setOf(all []any) set {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -28,45 +29,97 @@ var (
 	holdsMap  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 
-// modern writes a subschema and all below it in the words of 2020-12.
+// modern writes a subschema and all below it in the words of 2020-12. What is
+// written beside the document itself, as references can demand over and over, is
+// bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
+	m := modernizer{writer: w, free: same(v, w.root)}
+	return m.schema(v, at)
+}
+
+// same reports whether two values are one object.
+func same(a any, b map[string]any) bool {
+	s, ok := a.(map[string]any)
+	return ok && reflect.ValueOf(s).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+type modernizer struct {
+	*writer
+	free    bool // it is the document, whose size is that of the original
+	foreign bool // it is inside of another document
+}
+
+func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
-	if w.left--; w.left < 0 {
-		return map[string]any{}
+	if !m.free {
+		if m.left--; m.left < 0 {
+			return m.tooMuch(at)
+		}
 	}
+	m.foreign = m.foreign || m.movesBase(s)
 	out := maps.Clone(s)
-	w.tuple(out, at)
-	w.bounds(out, at)
-	w.dependencies(out, at)
+	m.references(out)
+	m.tuple(out, at)
+	m.bounds(out, at)
+	m.dependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			w.note(at, key, Same, "null was removed")
+			m.note(at, key, Same, "null was removed")
 		}
 	}
-	w.below(out, at)
-	if _, ok := out["items"]; !ok && (w.target == OpenAI || w.target == OpenAIStrict) && slices.Contains(types(out), "array") {
-		out = w.anyItems(out, at)
+	m.below(out, at)
+	if _, ok := out["items"]; !ok && (m.target == OpenAI || m.target == OpenAIStrict) && slices.Contains(types(out), "array") {
+		out = m.anyItems(out, at)
 	}
-	w.plainNames(out, at)
+	m.plainNames(out, at)
 	return out
 }
 
+// tooMuch is what is written where there is no room for more.
+func (m modernizer) tooMuch(at string) any {
+	if m.replaces() {
+		return map[string]any{"$ref": elsewhere}
+	}
+	m.note(at, "", Wider, "left to validation: there are too many subschemas")
+	return map[string]any{}
+}
+
+// replaces reports whether the target has no references.
+func (w *writer) replaces() bool { return w.target == Gemini || w.target == GoogleAI }
+
+// references makes those unresolvable, where references are replaced, that lead
+// elsewhere than their text alone tells.
+func (m modernizer) references(out map[string]any) {
+	if !m.replaces() {
+		return
+	}
+	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
+		if _, ok := out[key]; ok {
+			delete(out, key)
+			out["$ref"] = elsewhere
+		}
+	}
+	if _, ok := out["$ref"]; ok && m.foreign {
+		out["$ref"] = elsewhere
+	}
+}
+
 // below rewrites what the keywords of a subschema hold.
-func (w *writer) below(out map[string]any, at string) {
+func (m modernizer) below(out map[string]any, at string) {
 	for _, key := range holdsSchema {
 		if sub, ok := out[key]; ok {
-			out[key] = w.modern(sub, join(at, key))
+			out[key] = m.schema(sub, join(at, key))
 		}
 	}
 	for _, key := range holdsList {
 		if subs := list(out[key]); subs != nil {
 			changed := make([]any, len(subs))
 			for i, sub := range subs {
-				changed[i] = w.modern(w.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
+				changed[i] = m.schema(m.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
 			}
 			out[key] = changed
 		}
@@ -76,7 +129,7 @@ func (w *writer) below(out map[string]any, at string) {
 			changed := make(map[string]any, len(subs))
 			for _, name := range keys(subs) {
 				path := join(at, key, name)
-				changed[name] = w.modern(w.plainBool(subs[name], path), path)
+				changed[name] = m.schema(m.plainBool(subs[name], path), path)
 			}
 			out[key] = changed
 		}
@@ -154,8 +207,8 @@ func (w *writer) dependencies(out map[string]any, at string) {
 		split[key][name] = says
 	}
 	for key, says := range split {
-		if _, taken := out[key]; !taken && len(says) > 0 {
-			out[key] = says
+		if merged, ok := together(key, out[key], says); ok && len(says) > 0 {
+			out[key] = merged
 		}
 	}
 	w.note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
@@ -174,32 +227,5 @@ func (w *writer) bounds(out map[string]any, at string) {
 			delete(out, inclusive)
 		}
 		w.note(at, exclusive, Same, "the boolean is written as a number")
-	}
-}
-
-// plainNames gives properties names that Anthropic takes.
-func (w *writer) plainNames(out map[string]any, at string) {
-	if w.target != Anthropic {
-		return
-	}
-	properties := object(out["properties"])
-	aliases := Aliases(properties)
-	if len(aliases) == 0 {
-		return
-	}
-	renamed := maps.Clone(properties)
-	required := names(out["required"])
-	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
-		name := aliases[alias]
-		renamed[alias] = renamed[name]
-		delete(renamed, name)
-		if i := slices.Index(required, name); i >= 0 {
-			required[i] = alias
-		}
-		w.note(join(at, "properties", name), "", Same, "the property is called "+strconv.Quote(alias))
-	}
-	out["properties"] = renamed
-	if len(required) > 0 {
-		out["required"] = anys(required)
 	}
 }

@@ -1,0 +1,166 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// Arguments that fit what is made of a schema whose root is merged are accepted,
+// and those that the schema refuses do not fit, or a change says so.
+func TestMergedRoots(t *testing.T) {
+	for _, tt := range []struct {
+		name, schema string
+		profiles     []Profile
+		fits         string // arguments that fit and that are accepted as want, "" for none
+		want         string // "" for fits
+		refused      string // arguments that neither the original nor the rewritten schema takes
+	}{
+		{"an escaped reference", `{"$ref":"#/$defs/Page%3CItem%3E","$defs":{"Page<Item>":{"type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
+			[]Profile{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
+		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
+			[]Profile{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
+		{"an anchor of a property", `{"properties":{"p":{"$ref":"#a"}},"required":["p"],"$defs":{"x":{"$anchor":"a","type":"integer"}}}`,
+			[]Profile{OpenAI, Anthropic, Gemini, GoogleAI}, `{"p":1}`, "", `{"p":"x"}`},
+		{"a part with an anchor", `{"allOf":[{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}}},{"properties":{"r":{"$ref":"#a"}},"required":["r"]}]}`,
+			[]Profile{OpenAI, Anthropic}, `{"r":{"q":1}}`, "", `{"r":{"q":"x"}}`},
+		{"a target with anchors inside", `{"$ref":"#/$defs/x","$defs":{"x":{"type":"object","properties":{"q":{"$anchor":"a","type":"integer"},"r":{"$ref":"#a"}},"required":["r"]}}}`,
+			[]Profile{OpenAI, Anthropic}, `{"input":{"r":1}}`, `{"r":1}`, `{"input":{"r":"x"}}`},
+		{"a document inside", `{"$ref":"#/$defs/x","$defs":{"x":{"$id":"https://example.com/x","type":"object","properties":{"q":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"y":{"type":"string"}}}`,
+			[]Profile{OpenAI, Anthropic}, `{"input":{"q":1}}`, `{"q":1}`, `{"input":{"q":"x"}}`},
+		{"a closed part beside patterns", `{"allOf":[{"properties":{"p":{"type":"string"}},"additionalProperties":false},{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}}]}`,
+			[]Profile{OpenAI, Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+		{"patterns beside a closed part", `{"allOf":[{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}},{"properties":{"p":{"type":"string"}},"additionalProperties":false}]}`,
+			[]Profile{OpenAI, Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+		{"a closed part that has all patterns", `{"allOf":[{"properties":{"p":{"type":"string"}}},{"properties":{"p":{}},"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}`,
+			[]Profile{OpenAI, Anthropic}, `{"x1":1}`, "", `{"y":1}`},
+		{"one number in two spellings", `{"properties":{"a":{"oneOf":[{"type":"number","const":1},{"type":"number","const":1.0},{"type":"number","const":2}]}},"required":["a"],"additionalProperties":false}`,
+			[]Profile{Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
+		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`,
+			[]Profile{Gemini}, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
+		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`,
+			[]Profile{Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
+		{"a fraction that is no integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`,
+			[]Profile{Gemini}, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
+	} {
+		for _, p := range tt.profiles {
+			t.Run(fmt.Sprintf("%s/%s", tt.name, p), func(t *testing.T) {
+				tool := toolWith(t, tt.schema)
+				root, strict, changes := parametersOf(t, tool, p)
+				if err := subsets[p](root, strict); err != nil {
+					t.Error(err)
+				}
+				checkUnheld(t, p, changes)
+				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := rewritten.Validate([]byte(tt.fits)); err != nil {
+					t.Errorf("%s: got %v, want it to fit\n%s", tt.fits, err, show(root))
+				}
+				want := tt.want
+				if want == "" {
+					want = tt.fits
+				}
+				if got, err := tool.Arguments(tt.fits); err != nil || string(got) != want {
+					t.Errorf("%s: got %s, %v, want %s", tt.fits, got, err, want)
+				}
+				if rewritten.Validate([]byte(tt.refused)) == nil {
+					t.Errorf("%s: got it taken, want it refused\n%s", tt.refused, show(root))
+				}
+				if got, err := tool.Arguments(tt.refused); err == nil {
+					t.Errorf("%s: got %s, want it refused", tt.refused, got)
+				}
+			})
+		}
+	}
+}
+
+// What a value fits two alternatives of is not written as if it did not.
+func TestAlternativesThatOverlap(t *testing.T) {
+	for _, in := range []string{
+		`{"properties":{"a":{"oneOf":[{"type":"object","properties":{"xa":{"type":"integer"}},"required":["xa"]},{"type":"object","patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}},"additionalProperties":false}`,
+	} {
+		_, _, changes := parametersOf(t, toolWith(t, in), Gemini)
+		if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Keyword == "oneOf" && c.Effect != Same }) {
+			t.Errorf("%s: got %v, want a oneOf that is not the same", in, changes)
+		}
+	}
+}
+
+// Names are plain wherever they stand, and turned back.
+func TestNamesThatAreOdd(t *testing.T) {
+	for _, tt := range []struct{ schema, arguments, want string }{
+		{`{"properties":{"l":{"type":"array","prefixItems":[{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}]}}}`,
+			`{"l":[{"odd_name":1}]}`, `{"l":[{"odd name":1}]}`},
+		{`{"allOf":[{"properties":{"odd name":{"type":"integer"}},"additionalProperties":false},{"required":["odd name"]}]}`, `{"odd_name":1}`, `{"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"dependentRequired":{"b":["odd name"]},"additionalProperties":false}`,
+			`{"b":1,"odd_name":1}`, `{"b":1,"odd name":1}`},
+		{`{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"if":{"required":["b"]},"then":{"required":["odd name"]},"additionalProperties":false}`,
+			`{"b":1,"odd_name":1}`, `{"b":1,"odd name":1}`},
+		{`{"properties":{"o":{"type":"object","patternProperties":{"^x":{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}}}}}`,
+			`{"o":{"x1":{"odd_name":1}}}`, `{"o":{"x1":{"odd name":1}}}`},
+		{`{"properties":{"o":{"type":"object","patternProperties":{"^odd ":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}}}`,
+			`{"o":{"odd_name":1}}`, `{"o":{"odd name":1}}`},
+		{`{"properties":{"a":{"$ref":"#q"}},"$defs":{"x":{"$anchor":"q","properties":{"odd name":{"type":"integer"}},"required":["odd name"]}}}`,
+			`{"a":{"odd_name":1}}`, `{"a":{"odd name":1}}`},
+		{`{"properties":{"odd name":{"type":"integer"},"free":{"type":"object"}}}`, `{"odd_name":1,"free":{"odd_name":1}}`, `{"odd name":1,"free":{"odd_name":1}}`},
+		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`, `{"odd name":1,"o":{"odd_name":"x"}}`},
+	} {
+		tool := toolWith(t, tt.schema)
+		root, strict, changes := parametersOf(t, tool, Anthropic)
+		if err := subsets[Anthropic](root, strict); err != nil {
+			t.Error(err)
+		}
+		checkUnheld(t, Anthropic, changes)
+		rewritten, err := schema.Compile([]byte(show(root)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rewritten.Validate([]byte(tt.arguments)); err != nil {
+			t.Errorf("%s: got %v, want it to fit\n%s", tt.arguments, err, show(root))
+		}
+		if got, err := tool.Arguments(tt.arguments); err != nil || !sameJSON(t, string(got), tt.want) {
+			t.Errorf("%s: got %s, %v, want %s", tt.arguments, got, err, tt.want)
+		}
+	}
+}
+
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := json.Unmarshal([]byte(a), &x); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(b), &y); err != nil {
+		t.Fatal(err)
+	}
+	return show(x) == show(y)
+}
+
+// A large target is not there twice, and nothing of it is lost.
+func TestLargeTargets(t *testing.T) {
+	var members strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&members, `"p%d":{"type":"integer"},`, i)
+	}
+	in := `{"$ref":"#/$defs/l","$defs":{"l":{"type":"object","properties":{` + members.String() + `"q":{"type":"string"}}}}}`
+	tool := toolWith(t, in)
+	for _, p := range []Profile{OpenAI, Anthropic} {
+		root, _, changes := parametersOf(t, tool, p)
+		checkUnheld(t, p, changes)
+		rewritten, err := schema.Compile([]byte(show(root)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"p0", "p998", "p5999"} {
+			if rewritten.Validate([]byte(`{"input":{"`+name+`":"x"}}`)) == nil {
+				t.Errorf("%s: got a text for the integer %s taken", p, name)
+			}
+		}
+	}
+}

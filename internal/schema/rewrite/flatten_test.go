@@ -1,0 +1,107 @@
+package rewrite
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Both spellings of a dependency hold, and what they say of one name holds
+// together.
+func TestDependenciesOfTwoDrafts(t *testing.T) {
+	in := decode(t, `{"properties":{},"dependencies":{"a":["b"],"s":{"required":["x"]}},"dependentRequired":{"a":["c"],"d":["e"]},"dependentSchemas":{"s":{"required":["y"]}}}`)
+	root := For(OpenAI, in).Root
+	want := `{"dependentRequired":{"a":["c","b"],"d":["e"]},"dependentSchemas":{"s":{"allOf":[{"required":["y"]},{"required":["x"]}]}},"properties":{},"type":"object"}`
+	if got := show(root); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The path of a change is a pointer into the schema.
+func TestPathsArePointers(t *testing.T) {
+	in := decode(t, `{"allOf":[{"properties":{"a b":{"type":"array","items":[{"type":"string"}]}}},{"properties":{"b":{"$ref":"#/allOf/0/properties/a%20b"}}}]}`)
+	w := &writer{root: in}
+	moved := false
+	for _, c := range For(OpenAI, in).Changes {
+		if c.Path == "" {
+			moved = moved || c.Keyword == "$defs"
+			continue
+		}
+		if _, ok := w.resolve("#" + c.Path); !ok {
+			t.Errorf("got a change of %q, want a pointer to what is there", c.Path)
+		}
+	}
+	if !moved {
+		t.Error("got no definition of what the reference refers to")
+	}
+}
+
+func TestResolve(t *testing.T) {
+	w := &writer{root: decode(t, `{"$id":"https://example.com/r","$defs":{"a<b>":{"title":"percent"},"x/y":{"title":"escaped"},
+		"c":{"$anchor":"c","title":"anchor"},"d":{"$dynamicAnchor":"d","title":"dynamic"},"old":{"$id":"#old","title":"old"},
+		"in":{"$id":"https://example.com/in","title":"in","$defs":{"e":{"$anchor":"e"}}}},"const":{"$anchor":"f"},"properties":{"$anchor":{"title":"property"}}}`)}
+	for ref, want := range map[string]string{
+		"#/$defs/a%3Cb%3E": "percent", "#/$defs/x~1y": "escaped", "#/%24defs/x~1y": "escaped", "#c": "anchor", "#d": "dynamic",
+		"#old": "old", "#/$defs/in": "in", "#/properties/$anchor": "property",
+		"#/$defs/in/$defs/e": "", "#e": "", "#f": "", "#/$defs/%zz": "", "other": "", elsewhere: "",
+	} {
+		v, ok := w.resolve(ref)
+		if got := text(object(v)["title"]); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", ref, got, ok, want)
+		}
+	}
+	if v, ok := w.resolve("#"); !ok || !same(v, w.root) {
+		t.Error("got another root")
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`1`, `1.0`, true}, {`1e2`, `100`, true}, {`-0`, `0`, true}, {`0.5`, `5e-1`, true}, {`1`, `2`, false}, {`1`, `"1"`, false},
+		{`[1]`, `[1.0]`, true}, {`{"a":[1]}`, `{"a":[1.00]}`, true}, {`[1]`, `["1"]`, false}, {`[1]`, `[["number","1"]]`, false},
+		{`null`, `false`, false}, {`[]`, `{}`, false}, {`100000000000000000000`, `1e20`, true},
+	} {
+		pair := decode(t, `{"a":`+tt.a+`,"b":`+tt.b+`}`)
+		if got := identity(pair["a"]) == identity(pair["b"]); got != tt.want {
+			t.Errorf("%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// The work of merging a root is no product of its parts: what costs too much is
+// wrapped.
+func TestMergingIsBounded(t *testing.T) {
+	quoted := func(prefix string, n int) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf("%q", fmt.Sprintf("%s%d", prefix, i))
+		}
+		return strings.Join(all, ",")
+	}
+	for name, tt := range map[string]struct {
+		schema string
+		work   uint64 // bytes that may be allocated for one of the schema
+	}{
+		"names of alternatives": {`{"anyOf":[{"required":[` + quoted("a", 40_000) + `]},{"required":[` + quoted("b", 40_000) + `]}]}`, 200},
+		"names of parts":        {`{"allOf":[{"required":[` + quoted("a", 40_000) + `]}` + strings.Repeat(`,{"required":["z"]}`, 190) + `]}`, 400},
+	} {
+		in := decode(t, tt.schema)
+		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, GoogleAI} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			root := For(target, in).Root
+			runtime.ReadMemStats(&after)
+			if got, most := after.TotalAlloc-before.TotalAlloc, tt.work*uint64(len(tt.schema)); got > most {
+				t.Errorf("%s: target %d: got %d bytes allocated, want at most %d", name, target, got, most)
+			}
+			if raw, err := json.Marshal(root); err != nil || len(raw) > 20*len(tt.schema) {
+				t.Errorf("%s: target %d: got %d bytes, %v", name, target, len(raw), err)
+			}
+		}
+	}
+}
