@@ -129,10 +129,15 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 		return []map[string]any{{}}
 	case map[string]any:
 		if inner, ok := t.alone(v, t.wrapper); ok {
-			if !t.wrapped.Load() && t.schema.ValidateValue(v) == nil {
+			shown := t.wrapped.Load() // to the model
+			if !shown && t.schema.ValidateValue(v) == nil {
 				return []map[string]any{v}
 			}
-			return append(insideWrapper(inner), v)
+			inside := insideWrapper(inner)
+			if shown && len(inside) > 0 {
+				return inside
+			}
+			return append(inside, v)
 		}
 		inner, wrapped := t.alone(v, wrapper)
 		if !wrapped || depth == 0 {
