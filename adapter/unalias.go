@@ -13,7 +13,7 @@ import (
 // would not be noticed by validation: placeholders, and other names of
 // properties. Values are never changed in place.
 func (t *Tool) restore(args map[string]any) map[string]any {
-	if _, ok := args[rewrite.Placeholder]; ok && len(t.shape.properties) == 0 {
+	if _, ok := args[rewrite.Placeholder]; ok && !t.shape.has(rewrite.Placeholder) {
 		args = maps.Clone(args)
 		delete(args, rewrite.Placeholder)
 	}
