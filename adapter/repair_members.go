@@ -3,6 +3,8 @@ package adapter
 import (
 	"maps"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // object repairs the members of an object and drops null where an optional
@@ -93,9 +95,9 @@ func (r *repair) demanded(sub map[string]any, demand any, items []any) {
 
 // distinct leaves out what is there already: a list of unique items is a set.
 func distinct(items []any) []any {
-	seen := make(map[string]bool, len(items))
+	seen := make(map[any]bool, len(items))
 	return slices.DeleteFunc(items, func(item any) bool {
-		key := exactText(item)
+		key := rewrite.Identity(item)
 		there := seen[key]
 		seen[key] = true
 		return there

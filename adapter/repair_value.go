@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // enumerated is the value among values that text spells, when text is not among
@@ -141,7 +142,7 @@ func (r *repair) same(v, w any) bool {
 	switch v := v.(type) {
 	case json.Number:
 		w, ok := w.(json.Number)
-		return ok && (v == w || exact(string(v)) == exact(string(w)))
+		return ok && rewrite.Identity(v) == rewrite.Identity(w)
 	case []any:
 		w, ok := w.([]any)
 		return ok && slices.EqualFunc(v, w, r.same)
@@ -154,56 +155,6 @@ func (r *repair) same(v, w any) bool {
 		return false
 	}
 	return v == w
-}
-
-// exact writes a number in the one way in which all that are equal to it are
-// written: its digits without zeros around them, and an exponent.
-func exact(number string) string {
-	mantissa, power, _ := strings.Cut(strings.ToLower(number), "e")
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	exponent, _ := strconv.Atoi(power) // which [schema.Check] bounds
-	digits := strings.TrimLeft(whole+fraction, "0")
-	if digits == "" {
-		return "0"
-	}
-	short := strings.TrimRight(digits, "0")
-	exponent += len(digits) - len(short) - len(fraction)
-	if negative {
-		short = "-" + short
-	}
-	return short + "e" + strconv.Itoa(exponent)
-}
-
-// exactText writes a value in the one way in which all that are equal to it are
-// written.
-func exactText(v any) string {
-	b, err := json.Marshal(exactly(v))
-	if err != nil {
-		panic(err) // it came from JSON
-	}
-	return string(b)
-}
-
-// exactly is a value with numbers that are written exactly.
-func exactly(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return json.Number(exact(string(v)))
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = exactly(item)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			out[name] = exactly(member)
-		}
-		return out
-	}
-	return v
 }
 
 func list(v any) []any {

@@ -56,7 +56,7 @@ func (e *modernEra) constantMeta(extensions ...string) ([]byte, error) {
 
 // metaOfTasks is meta for requests whose result may be a task.
 func (e *modernEra) metaOfTasks() []byte {
-	e.tasks.Do(func() { e.taskMeta, _ = e.constantMeta(tasksExtension) }) // no error, as before
+	e.tasks.Do(func() { e.taskMeta, _ = e.constantMeta(tasksExtension) }) // no error, as there was none for meta
 	return e.taskMeta
 }
 

@@ -205,10 +205,11 @@ func (c *console) chooseLocked(ctx context.Context, question, letters string) (b
 		if err != nil {
 			return 0, err
 		}
+		text = strings.ToLower(text)
 		for _, letter := range []byte(letters) {
 			_, rest, _ := strings.Cut(question, "["+string(letter)+"]")
 			end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
-			if text = strings.ToLower(text); text == string(letter) || text == string(letter)+rest[:max(0, end)] {
+			if text == string(letter) || text == string(letter)+rest[:max(0, end)] {
 				return letter, nil
 			}
 		}

@@ -26,7 +26,7 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 		case closes(key), conditional(key), inOrder && (key == "prefixItems" || key == "items" || key == "unevaluatedItems"):
 		case !both:
 			out[key] = b[key]
-		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key), key == "const" && identity(old) == identity(b[key]):
+		case reflect.DeepEqual(old, b[key]), slices.Contains(remarks, key), key == "const" && Identity(old) == Identity(b[key]):
 		default:
 			merged, ok := together(key, old, b[key])
 			if !ok {

@@ -67,7 +67,7 @@ func TestIdentity(t *testing.T) {
 		{`null`, `false`, false}, {`[]`, `{}`, false}, {`100000000000000000000`, `1e20`, true},
 	} {
 		pair := decode(t, `{"a":`+tt.a+`,"b":`+tt.b+`}`)
-		if got := identity(pair["a"]) == identity(pair["b"]); got != tt.want {
+		if got := Identity(pair["a"]) == Identity(pair["b"]); got != tt.want {
 			t.Errorf("%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
 		}
 	}

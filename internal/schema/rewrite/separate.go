@@ -77,13 +77,13 @@ func once(lists [][]any) []any {
 	count := map[any]int{}
 	for _, values := range lists {
 		for _, v := range union(values, nil) {
-			count[identity(v)]++
+			count[Identity(v)]++
 		}
 	}
 	var out []any
 	for _, values := range lists {
 		for _, v := range union(values, nil) {
-			if count[identity(v)] == 1 {
+			if count[Identity(v)] == 1 {
 				out = append(out, v)
 			}
 		}

@@ -2,7 +2,7 @@ package rewrite
 
 import (
 	"encoding/json"
-	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -12,8 +12,9 @@ type set map[any]struct{}
 // composite is the text of a list or an object, as a key beside that of strings.
 type composite string
 
-// identity is equal for values that are equal: numbers are so by their value.
-func identity(v any) any {
+// Identity is comparable, and equal for values that are equal: numbers are so by
+// their value.
+func Identity(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string:
 		return v
@@ -23,16 +24,27 @@ func identity(v any) any {
 	return composite(show(plainNumbers(v)))
 }
 
-// plainNumber spells numbers of one value in one way.
+// plainNumber spells numbers of one value in one way: digits without zeros around
+// them, and an exponent. It costs no more than the text is long, whatever the
+// exponent.
 func plainNumber(n json.Number) json.Number {
-	if n != "-0" && !strings.ContainsAny(string(n), ".eE") {
+	mantissa, power, scientific := strings.Cut(strings.ToLower(string(n)), "e")
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	exponent, err := strconv.Atoi(power)
+	if scientific && err != nil {
 		return n
 	}
-	value, ok := new(big.Rat).SetString(string(n))
-	if !ok {
-		return n
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0"
 	}
-	return json.Number(value.RatString())
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short) - len(fraction)
+	if negative {
+		short = "-" + short
+	}
+	return json.Number(short + "e" + strconv.Itoa(exponent))
 }
 
 // plainNumbers copies a list or an object, with its numbers as text that spells
@@ -68,7 +80,7 @@ func setOf(all []any) set {
 
 // add reports whether v was not in the set yet.
 func (s set) add(v any) bool {
-	key := identity(v)
+	key := Identity(v)
 	if _, ok := s[key]; ok {
 		return false
 	}
@@ -77,7 +89,7 @@ func (s set) add(v any) bool {
 }
 
 func (s set) has(v any) bool {
-	_, ok := s[identity(v)]
+	_, ok := s[Identity(v)]
 	return ok
 }
 
