@@ -121,7 +121,7 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 	}
 	raw, rounds, err := c.settled(ctx, r, o)
 	if err == nil && rounds == 0 {
-		c.cache.put(r, raw, generation, c.opts.MaxCache)
+		c.cache.put(r, raw, generation, c.terms().maxCache)
 	}
 	return raw, err
 }
@@ -151,7 +151,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 }
 
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
-	o := &callOptions{timeout: c.opts.CallTimeout, logLevel: c.opts.LogLevel}
+	o := &callOptions{timeout: c.terms().callTimeout, logLevel: c.terms().logLevel}
 	for _, opt := range opts {
 		opt(o)
 	}

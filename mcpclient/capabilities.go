@@ -51,8 +51,7 @@ func (o *Options) offered() (offers, error) {
 			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
 		)
 	}
-	o.Capabilities = bytes.Clone(exact)
-	out.exact = &o.Capabilities
+	out.exact = bytes.Clone(exact)
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, out.tasks = d.Extensions[tasksExtension]
 	if out.sampling != nil && d.Sampling != nil {
@@ -82,7 +81,7 @@ func agree(capability string, declared bool, handler string, installed bool) err
 // have no settings.
 func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
-		return append(b, *f.exact...)
+		return append(b, f.exact...)
 	}
 	b = append(b, '{')
 	if s := f.sampling; s != nil {

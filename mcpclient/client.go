@@ -17,7 +17,7 @@ import (
 // Client is a connection to one server. Its methods may be called
 // concurrently, also from handlers and callbacks.
 type Client struct {
-	opts      *Options
+	settings
 	log       *slog.Logger
 	transport Transport
 
@@ -29,11 +29,9 @@ type Client struct {
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[Server]
 
-	sending   Handler // Options.Middleware; nil for none
-	answering Handler // Options.ServerMiddleware; nil for none
-	lastCall  atomic.Int64
+	lastCall atomic.Int64
 
-	offers      offers
+	roots       atomic.Pointer[[]Root] // nil without Options.Roots
 	toolHeaders toolHeaders
 	session     session
 	restarts    *restarts // nil without Options.Restart
@@ -62,6 +60,9 @@ type Client struct {
 
 type eraBox struct{ era }
 
+// silent is the logger of those who want none.
+var silent = slog.New(slog.DiscardHandler)
+
 // unasked is what it takes when a server says something that nobody asked for.
 type unasked struct {
 	teller  teller
@@ -82,25 +83,21 @@ func (c *Client) unasked() *unasked {
 // a second of its end: a process that was started in vain and does not end by
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
-	o := opts.withDefaults()
-	offers, err := o.offered()
+	s, err := opts.settle()
 	if t == nil {
 		err = errors.Join(err, errors.New("no transport (nil): a server that is disabled in a config has none"))
 	}
-	if err := errors.Join(o.check(), err); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c := &Client{
-		opts:      o,
-		log:       o.Logger,
-		transport: t,
-		offers:    offers,
-		serving:   slots{max: o.MaxServerRequests},
+	c := &Client{settings: s, log: silent, transport: t}
+	if opts != nil && opts.Logger != nil {
+		c.log = opts.Logger
 	}
-	if err := c.installMiddleware(); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+	if c.offers.roots {
+		c.keepRoots(opts.Roots)
 	}
-	if o.Restart != nil {
+	if c.policy != nil {
 		c.restarts = &restarts{}
 	}
 	values := ctx
@@ -133,11 +130,7 @@ func (c *Client) open(ctx context.Context) error {
 
 // reach dials and makes the connection one that can be used.
 func (c *Client) reach(ctx context.Context) error {
-	first, err := c.firstEra()
-	if err != nil {
-		return err
-	}
-	c.era.Store(&eraBox{first}) // before anything can be received
+	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
 	if err := c.dial(ctx); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (c *Client) Close() error {
 // leave ends the session on the server where there is one, and then the rest.
 func (c *Client) leave() {
 	defer close(c.left)
-	c.farewell(c.opts.CloseTimeout)
+	c.farewell(c.terms().closeTimeout)
 	c.closeErr = c.shut()
 }
 
@@ -105,7 +105,7 @@ func (c *Client) discard(ctx context.Context) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c.farewell(min(c.opts.CloseTimeout, connectGrace))
+		c.farewell(min(c.terms().closeTimeout, connectGrace))
 		_ = c.shut()
 		c.await(&c.handlers, "a handler")
 	}()
@@ -125,7 +125,7 @@ func (c *Client) discard(ctx context.Context) {
 // await waits for goroutines that end when the client does, but not longer than
 // Options.CloseTimeout.
 func (c *Client) await(all *crew, who string) {
-	if !all.wait(c.opts.CloseTimeout) {
+	if !all.wait(c.terms().closeTimeout) {
 		c.log.Warn("close: " + who + " goes on after its context ended")
 	}
 }

@@ -104,7 +104,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
 		ctx = context.WithValue(ctx, doneKey{}, c.unasked().visits.expect(params.ElicitationID))
 	}
-	result, err := c.opts.Elicitation.Elicit(ctx, params)
+	result, err := c.elicitor.Elicit(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the elicitation handler returned neither a result nor an error")
 	}

@@ -150,7 +150,7 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !visitable(p.URL):
 			c.log.Warn("skipped a malformed elicitation in an error", "index", i)
-		case len(valid) == c.opts.MaxServerRequests:
+		case len(valid) == c.terms().maxServerRequests:
 			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid
 		default:
@@ -186,7 +186,7 @@ func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action
 
 // awaitVisits waits until the server says that all is done, or not any longer.
 func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
-	late := time.NewTimer(c.opts.ElicitationWait)
+	late := time.NewTimer(c.terms().elicitationWait)
 	defer late.Stop()
 	for _, done := range waits {
 		select {

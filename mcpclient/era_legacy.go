@@ -17,14 +17,19 @@ type legacyEra struct {
 	version  field  // the revision, in headers after the handshake
 }
 
+// settledLegacy has the era of each revision that a handshake can end with.
+var settledLegacy = func() map[string]*eraBox {
+	all := make(map[string]*eraBox, len(legacyRevisions))
+	for _, r := range legacyRevisions {
+		all[r] = &eraBox{&legacyEra{revision: r, settled: true, version: versionField(r)}}
+	}
+	return all
+}()
+
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	b := append([]byte(`{"protocolVersion":"`), e.revision...)
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
-	params, err := jsonrpc.AppendValue(append(b, `,"clientInfo":`...), c.opts.Client)
-	if err != nil {
-		return nil, err
-	}
-	params = append(params, '}')
+	params := append(append(b, `,"clientInfo":`+c.terms().introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
 	if err != nil {
@@ -39,11 +44,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	}
 	server := g.server
 	server.Revision = g.revision
-	c.era.Store(&eraBox{&legacyEra{
-		revision: g.revision,
-		settled:  true,
-		version:  versionField(g.revision),
-	}})
+	c.era.Store(settledLegacy[g.revision])
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
@@ -56,7 +57,7 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 	}
 	level := c.session.toldLevel()
 	if level == "" {
-		level = c.opts.LogLevel
+		level = c.terms().logLevel
 	}
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil

@@ -12,10 +12,10 @@ const streamGrace = 500 * time.Millisecond
 // heeds reports whether somebody wants to know what the server says unasked: who
 // installed something for it, subscribed, or asked for progress.
 func (c *Client) heeds() bool {
-	s, o := &c.session, &c.offers
+	s := &c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heeding = s.heeding || o.sampling != nil || o.elicitation != nil || o.roots || c.opts.OnNotification != nil
+	s.heeding = s.heeding || c.sampling != nil || c.elicitation != nil || c.offers.roots || c.onNotification != nil
 	return s.heeding
 }
 

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
+	"unique"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -17,48 +17,29 @@ import (
 // modernEra is 2026-07-28: no handshake and no session. Every request carries
 // who we are and what we can do, and a server that needs input answers with
 // input_required instead of asking by a request of its own.
-type modernEra struct {
-	info    *Implementation // of this client
-	offers  *offers
-	version field  // of every header: the revision
-	meta    []byte // the constant entries of _meta, each with a comma after it
+type modernEra struct{ unique.Handle[modernWords] }
 
-	tasks    sync.Once
-	taskMeta []byte // meta for requests whose result may be a task; made by metaOfTasks
+// modernWords are what the requests of a client have in common, and those of
+// clients that are alike.
+type modernWords struct {
+	revision string
+	meta     string // the constant entries of _meta, each with a comma after it
+	taskMeta string // those of requests whose result may be a task
 }
 
 const metaPrefix = "io.modelcontextprotocol/"
 
-func newModernEra(revision string, c *Client) (*modernEra, error) {
-	e := &modernEra{info: &c.opts.Client, offers: &c.offers, version: versionField(revision)}
-	meta, err := e.constantMeta()
-	if err != nil {
-		return nil, err
-	}
-	e.meta = meta
-	return e, nil
-}
-
-func (e *modernEra) revision() string { return e.version.values[0] }
-
-// constantMeta makes the entries of _meta that every request has.
-func (e *modernEra) constantMeta(extensions ...string) ([]byte, error) {
+func newModernEra(revision string, s *settings) modernEra {
 	var buf [1 << 10]byte
-	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+e.revision()+`","`+metaPrefix+`clientInfo":`...)
-	b, err := jsonrpc.AppendValue(b, *e.info)
-	if err != nil {
-		return nil, err
+	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+revision+`","`+metaPrefix+`clientInfo":`...)
+	b = append(append(b, s.terms().introduction...), `,"`+metaPrefix+`clientCapabilities":`...)
+	capabilities := func(extensions ...string) string {
+		return string(append(s.offers.appendTo(b, "{}", extensions...), ','))
 	}
-	b = append(b, `,"`+metaPrefix+`clientCapabilities":`...)
-	b = append(e.offers.appendTo(b, "{}", extensions...), ',')
-	return bytes.Clone(b), nil
+	return modernEra{unique.Make(modernWords{revision, capabilities(), capabilities(tasksExtension)})}
 }
 
-// metaOfTasks is meta for requests whose result may be a task.
-func (e *modernEra) metaOfTasks() []byte {
-	e.tasks.Do(func() { e.taskMeta, _ = e.constantMeta(tasksExtension) }) // no error, as there was none for meta
-	return e.taskMeta
-}
+func (e modernEra) revision() string { return e.Value().revision }
 
 // errNotDiscovered marks a result of server/discover that is none.
 var errNotDiscovered = errors.New("not a result of server/discover")
@@ -66,7 +47,7 @@ var errNotDiscovered = errors.New("not a result of server/discover")
 // handshake asks the server who it is. It leaves the choice among the server's
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
 // not among them.
-func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
+func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	raw, err := c.link.Load().roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", err)
@@ -83,19 +64,19 @@ func (e *modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	return &server, nil
 }
 
-func (e *modernEra) started(context.Context, *Client) error { return nil }
+func (e modernEra) started(context.Context, *Client) error { return nil }
 
-func (e *modernEra) heed(context.Context, *Client) {}
+func (e modernEra) heed(context.Context, *Client) {}
 
-func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
+func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
 	b = appendMembers(b, r.params)
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
-	if r.task {
-		b = append(b, e.metaOfTasks()...)
+	if words := e.Value(); r.task {
+		b = append(b, words.taskMeta...)
 	} else {
-		b = append(b, e.meta...)
+		b = append(b, words.meta...)
 	}
 	if o.logLevel != "" {
 		b = append(b, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
@@ -103,12 +84,12 @@ func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	return append(closeObject(appendMeta(b, id, o)), "}}"...)
 }
 
-func (e *modernEra) room(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.meta)
+func (e modernEra) room(r *request) int {
+	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.Value().taskMeta)
 }
 
-func (e *modernEra) header(h fields, r *request) fields {
-	h = append(h, e.version)
+func (e modernEra) header(h fields, r *request) fields {
+	h = append(h, versionField(e.revision()))
 	if r == nil {
 		return h
 	}
@@ -123,7 +104,7 @@ func (e *modernEra) header(h fields, r *request) fields {
 }
 
 // settle looks at resultType, which decides what the rest of a result means.
-func (e *modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) (*request, error) {
+func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) (*request, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
@@ -171,7 +152,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if questions != nil {
 		next.rounds++
 	}
-	if next.rounds > c.opts.MaxRounds {
+	if next.rounds > c.terms().maxRounds {
 		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
 	}
 	asked, err := c.questions(questions, 0)
@@ -209,7 +190,7 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 	if raw == nil {
 		return nil, nil
 	}
-	limit, n := c.opts.MaxServerRequests, 0
+	limit, n := c.terms().maxServerRequests, 0
 	d := jsonrpc.NewDecoder(raw, maxElements)
 	for range d.Members {
 		if n++; n > limit+answered {
@@ -224,21 +205,21 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 
 // cancel sends a notice on shared connections; over HTTP the end of the
 // exchange is the notice.
-func (e *modernEra) cancel(c *Client, l *link, id int64, reason string) {
+func (e modernEra) cancel(c *Client, l *link, id int64, reason string) {
 	if l.exchange == nil {
 		tellCancelled(c, l, id, reason)
 	}
 }
 
-func (e *modernEra) pingMethod() string { return "server/discover" }
+func (e modernEra) pingMethod() string { return "server/discover" }
 
-func (e *modernEra) mirrors() bool { return true }
+func (e modernEra) mirrors() bool { return true }
 
-func (e *modernEra) answers() bool { return false }
+func (e modernEra) answers() bool { return false }
 
-func (e *modernEra) severalBlocks() bool { return true }
+func (e modernEra) severalBlocks() bool { return true }
 
-func (e *modernEra) has(f feature) bool {
+func (e modernEra) has(f feature) bool {
 	switch f {
 	case completionCapability, completionContext, cacheHints:
 		return true

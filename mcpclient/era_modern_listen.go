@@ -32,7 +32,7 @@ type listening struct {
 }
 
 // subscribe opens the stream and waits for the acknowledgement.
-func (e *modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
+func (e modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
 	if !c.start(&c.own, func() { s.keep(c, o) }) {
 		return ErrClosed
 	}
@@ -52,10 +52,10 @@ func (e *modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 }
 
 // unsubscribe has nothing to add: the stream ends with its context.
-func (e *modernEra) unsubscribe(*Client, *Subscription) {}
+func (e modernEra) unsubscribe(*Client, *Subscription) {}
 
 // resubscribe has nothing to do: each subscription opens its stream again.
-func (e *modernEra) resubscribe(context.Context, *Client) error { return nil }
+func (e modernEra) resubscribe(context.Context, *Client) error { return nil }
 
 // keep listens until the subscription is closed or the server will not have it.
 // A stream that was never acknowledged is not opened again. One that was lost
@@ -116,7 +116,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
-	if idle := c.opts.SubscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
+	if idle := c.terms().subscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
 		silence := time.AfterFunc(idle, func() { cancel(errIdle) })
 		defer silence.Stop()
 		r.heard = func() { silence.Reset(idle) }
@@ -164,7 +164,7 @@ func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *call
 
 // noticed brings a notification to the subscription that it names. On a stream
 // of its own it may do without the name.
-func (e *modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call) {
+func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call) {
 	if m.Method == "notifications/cancelled" {
 		l.listenCancelled(m.Params)
 		return

@@ -14,17 +14,17 @@ import (
 // result may be a task, and on those about tasks.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-func (e *modernEra) taskable(c *Client, _ *Tool) error {
-	if !c.offers.tasks && !c.opts.AllowUndeclared {
+func (e modernEra) taskable(c *Client, _ *Tool) error {
+	if !c.offers.tasks && !c.terms().allowUndeclared {
 		return errors.New("Options.Capabilities does not declare the extension " + tasksExtension)
 	}
-	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.opts.AllowUndeclared {
+	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.terms().allowUndeclared {
 		return &CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension}
 	}
 	return nil
 }
 
-func (e *modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
+func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
 
 // modernTask is a task with what it needs or has come to.
 type modernTask struct {
@@ -45,7 +45,7 @@ func readModernTask(raw json.RawMessage) (*modernTask, TaskState, error) {
 	return task, state, err
 }
 
-func (e *modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
+func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
@@ -56,14 +56,14 @@ func (e *modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	return state, true, err
 }
 
-func (e *modernEra) polled(raw json.RawMessage) (TaskState, error) {
+func (e modernEra) polled(raw json.RawMessage) (TaskState, error) {
 	_, state, err := readModernTask(raw)
 	return state, err
 }
 
 // taskResult polls until the answer has the result in it. Each question of the
 // server is answered once, although it stays until the server has seen that.
-func (e *modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
+func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
 	answered := map[string]bool{}
 	rounds := 0
 	for {
@@ -93,7 +93,7 @@ func (e *modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) 
 			if err != nil {
 				return nil, err
 			}
-			if rounds += asked; rounds > t.client.opts.MaxRounds {
+			if rounds += asked; rounds > t.client.terms().maxRounds {
 				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, rounds)
 			}
 		}
@@ -118,9 +118,9 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, answered m
 	if len(input) == 0 {
 		return 0, nil
 	}
-	if len(input) > c.opts.MaxServerRequests {
+	if len(input) > c.terms().maxServerRequests {
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
-			ErrInvalidResult, len(input), c.opts.MaxServerRequests)
+			ErrInvalidResult, len(input), c.terms().maxServerRequests)
 	}
 	answers, err := c.gather(ctx, input, CallInfo{ID: t.call, Method: "tools/call", Name: t.tool})
 	if err != nil {

@@ -113,8 +113,8 @@ func (c *Client) accepts(t *Tool) bool {
 		return true
 	}
 	c.log.Warn("left a tool out of the list", "tool", c.link.Load().cut(t.Name), "reason", c.scrubbed(bad))
-	if c.opts.OnInvalidTool != nil {
-		c.opts.OnInvalidTool(t, bad)
+	if c.onInvalidTool != nil {
+		c.onInvalidTool(t, bad)
 	}
 	return false
 }

@@ -175,7 +175,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	e := c.current()
 	maxNotes := 0
 	if o.progress != nil {
-		maxNotes = c.opts.MaxNotifications
+		maxNotes = c.terms().maxNotifications
 	}
 	call, err := l.start(&inFlight{ctx: ctx, info: r.info()}, maxNotes, o)
 	if err != nil {

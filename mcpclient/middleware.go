@@ -116,14 +116,6 @@ func compose(option string, all []Middleware, innermost Handler) (Handler, error
 	return h, nil
 }
 
-// installMiddleware prepares what requests go through.
-func (c *Client) installMiddleware() error {
-	var sendErr, serveErr error
-	c.sending, sendErr = compose("Options.Middleware", c.opts.Middleware, innermost)
-	c.answering, serveErr = compose("Options.ServerMiddleware", c.opts.ServerMiddleware, innermost)
-	return errors.Join(sendErr, serveErr)
-}
-
 func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 	if r.passage == nil {
 		return nil, errors.New("middleware: its request is neither the one it got nor a copy")

@@ -11,12 +11,12 @@ import (
 
 // firstEra is the one that the client begins with: the one that was asked for,
 // the one that the server was last found to speak, or the modern one.
-func (c *Client) firstEra() (era, error) {
-	revision := cmp.Or(c.opts.Revision, c.remembered())
+func (c *Client) firstEra() era {
+	revision := cmp.Or(c.terms().revision, c.remembered())
 	if isLegacy(revision) {
-		return &legacyEra{revision: revision}, nil
+		return &legacyEra{revision: revision}
 	}
-	return newModernEra(cmp.Or(revision, modernRevisions[0]), c)
+	return newModernEra(cmp.Or(revision, modernRevisions[0]), &c.settings)
 }
 
 // remembered is the revision that the server was last found to speak, "" when
@@ -25,7 +25,7 @@ func (c *Client) remembered() string {
 	if s := c.server.Load(); s != nil {
 		return s.Revision
 	}
-	revision := c.opts.Verdicts.find(c.transport)
+	revision := c.verdicts.find(c.transport)
 	if isLegacy(revision) {
 		return legacyRevisions[0]
 	}
@@ -35,15 +35,15 @@ func (c *Client) remembered() string {
 // negotiate finds the server's era and revision, beginning with the current one.
 func (c *Client) negotiate(ctx context.Context) error {
 	switch {
-	case isLegacy(c.opts.Revision):
+	case isLegacy(c.terms().revision):
 		return c.adoptLegacy(ctx, c.current())
-	case c.opts.Revision != "":
+	case c.terms().revision != "":
 		return c.adopt(ctx, c.current())
 	}
 	recipe := c.transport
 	err := c.recall(ctx)
 	if err == nil {
-		c.opts.Verdicts.keep(recipe, c.server.Load().Revision)
+		c.verdicts.keep(recipe, c.server.Load().Revision)
 	}
 	return err
 }
@@ -61,11 +61,7 @@ func (c *Client) recall(ctx context.Context) error {
 		return err
 	}
 	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
-	e, eraErr := newModernEra(modernRevisions[0], c)
-	if eraErr != nil {
-		return eraErr
-	}
-	c.era.Store(&eraBox{e})
+	c.era.Store(&eraBox{newModernEra(modernRevisions[0], &c.settings)})
 	_, older := recipe.(*SSE)
 	_, fell := c.transport.(*SSE)
 	if fell != older || c.link.Load().dead() != nil { // HTTP+SSE was tried in vain, or it died of initialize
@@ -114,9 +110,9 @@ func (c *Client) identify(ctx context.Context) error {
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
 		// A modern server that was slow to start does not take initialize, and is up.
-		again, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+		again, cancel := context.WithTimeout(ctx, c.terms().probeTimeout)
 		defer cancel()
-		if e, err := newModernEra(modernRevisions[0], c); err == nil && c.adopt(again, e) == nil {
+		if c.adopt(again, newModernEra(modernRevisions[0], &c.settings)) == nil {
 			return nil
 		}
 	}
@@ -146,7 +142,7 @@ var errSilent = errors.New("no answer within Options.ProbeTimeout")
 // probe asks for the modern era. When the server names other revisions it is
 // asked once more with one of those.
 func (c *Client) probe(ctx context.Context) error {
-	probe, cancel := context.WithTimeout(ctx, c.opts.ProbeTimeout)
+	probe, cancel := context.WithTimeout(ctx, c.terms().probeTimeout)
 	defer cancel()
 	err := c.adopt(probe, c.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -160,11 +156,7 @@ func (c *Client) probe(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	e, eraErr := newModernEra(revision, c)
-	if eraErr != nil {
-		return eraErr
-	}
-	return c.adopt(probe, e)
+	return c.adopt(probe, newModernEra(revision, &c.settings))
 }
 
 // adopt makes e the era of the client and does its handshake.

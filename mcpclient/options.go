@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 )
 
@@ -147,43 +146,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// silent is the logger of those who want none.
-var silent = slog.New(slog.DiscardHandler)
-
-func (o *Options) withDefaults() *Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
-	if out.Client.Name == "" {
-		out.Client = Implementation{Name: "mcpchain", Version: moduleVersion()}
-	}
-	out.Roots = slices.Clone(out.Roots)
-	out.Restart = out.Restart.withDefaults()
-	setDefault(&out.ProbeTimeout, 5*time.Second)
-	setDefault(&out.CloseTimeout, 5*time.Second)
-	setDefault(&out.MaxServerRequests, 16)
-	setDefault(&out.MaxNotifications, 1024)
-	setDefault(&out.MaxRounds, 10)
-	setDefault(&out.MaxPages, 1000)
-	if out.SubscriptionIdle == 0 {
-		out.SubscriptionIdle = 5 * time.Minute
-	}
-	if out.ElicitationWait == 0 {
-		out.ElicitationWait = defaultDoneWait
-	}
-	if out.MaxCache == 0 {
-		out.MaxCache = 4 << 20
-	}
-	if out.MaxRetries == 0 {
-		out.MaxRetries = 3
-	}
-	if out.Logger == nil {
-		out.Logger = silent
-	}
-	return &out
-}
-
 // check reports what no client can work with.
 func (o *Options) check() error {
 	var errs []error
@@ -197,12 +159,6 @@ func (o *Options) check() error {
 		errs = append(errs, r.check())
 	}
 	return errors.Join(errs...)
-}
-
-func setDefault[T int | time.Duration](p *T, v T) {
-	if *p <= 0 {
-		*p = v
-	}
 }
 
 // CallOption changes one call.

@@ -1,40 +1,41 @@
 package mcpclient
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // The defaults are those that the documentation names, for nil, for zero, and
 // where it does not mean something else for what is negative.
 func TestDefaults(t *testing.T) {
-	want := Options{
-		SubscriptionIdle:  5 * time.Minute,
-		ElicitationWait:   5 * time.Minute,
-		ProbeTimeout:      5 * time.Second,
-		CloseTimeout:      5 * time.Second,
-		MaxRetries:        3,
-		MaxServerRequests: 16,
-		MaxNotifications:  1024,
-		MaxRounds:         10,
-		MaxPages:          1000,
-		MaxCache:          4 << 20,
+	want := terms{
+		introduction:      fmt.Sprintf(`{"name":"mcpchain","version":%q}`, moduleVersion()),
+		subscriptionIdle:  5 * time.Minute,
+		elicitationWait:   5 * time.Minute,
+		probeTimeout:      5 * time.Second,
+		closeTimeout:      5 * time.Second,
+		maxRetries:        3,
+		maxServerRequests: 16,
+		maxNotifications:  1024,
+		maxRounds:         10,
+		maxPages:          1000,
+		maxCache:          4 << 20,
 	}
 	negative := Options{ProbeTimeout: -1, CloseTimeout: -1, MaxServerRequests: -1, MaxNotifications: -1, MaxRounds: -1, MaxPages: -1}
 	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "negative": &negative} {
-		got := o.withDefaults()
-		if diff := cmp.Diff(want, *got, cmpopts.IgnoreFields(Options{}, "Client", "Logger")); diff != "" {
+		got, err := o.settle()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got.terms(), cmp.AllowUnexported(terms{})); diff != "" {
 			t.Errorf("%s: got +, want -:\n%s", name, diff)
 		}
-		if got.Client.Name != "mcpchain" || got.Client.Version == "" || got.Logger == nil {
-			t.Errorf("%s: got client %+v and logger %v", name, got.Client, got.Logger)
-		}
 	}
-	off := (&Options{ElicitationWait: -1, MaxRetries: -1, MaxCache: -1}).withDefaults()
-	if off.ElicitationWait >= 0 || off.MaxRetries >= 0 || off.MaxCache >= 0 {
-		t.Errorf("got %v, %d, %d for what is negative, want it negative", off.ElicitationWait, off.MaxRetries, off.MaxCache)
+	off := (&Options{SubscriptionIdle: -1, ElicitationWait: -1, MaxRetries: -1, MaxCache: -1}).terms()
+	if off.subscriptionIdle >= 0 || off.elicitationWait >= 0 || off.maxRetries >= 0 || off.maxCache >= 0 {
+		t.Errorf("got %+v for what is negative, want it negative", off)
 	}
 }

@@ -93,7 +93,7 @@ func (c *Client) outputCheck(tool *Tool) (func(*CallToolResult) error, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
 	}
-	v := c.opts.Validator
+	v := c.validator
 	if v == nil {
 		v = (*validator)(&c.schemas)
 	}

@@ -75,12 +75,10 @@ func (r *Restart) withDefaults() *Restart {
 		return nil
 	}
 	out := *r
-	setDefault(&out.Attempts, 5)
-	setDefault(&out.First, 500*time.Millisecond)
-	setDefault(&out.Longest, 30*time.Second)
-	setDefault(&out.Reset, time.Minute)
-	out.Attempts = min(out.Attempts, 1000)
-	out.Longest = min(out.Longest, time.Hour)
+	out.Attempts = min(positive(out.Attempts, 5), 1000)
+	out.First = positive(out.First, 500*time.Millisecond)
+	out.Longest = min(positive(out.Longest, 30*time.Second), time.Hour)
+	out.Reset = positive(out.Reset, time.Minute)
 	if out.Jitter == 0 {
 		out.Jitter = 0.5
 	}
@@ -127,7 +125,7 @@ func (c *Client) over(err error) {
 // restarting begins a restart, unless one is under way or none is wanted. The
 // calls on l then end with the error lost.
 func (c *Client) restarting(l *link, lost error) bool {
-	if c.opts.Restart == nil {
+	if c.policy == nil {
 		return false
 	}
 	s := &c.session
@@ -142,7 +140,7 @@ func (c *Client) restarting(l *link, lost error) bool {
 
 // restart makes a new connection in the place of one that ended.
 func (c *Client) restart(ctx context.Context) error {
-	o, state, old := c.opts.Restart, c.restarts, c.link.Load()
+	o, state, old := c.policy, c.restarts, c.link.Load()
 	reason := old.dead()
 	_ = old.end()
 	if time.Since(state.up) >= o.Reset {
@@ -216,7 +214,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 	} else {
 		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
-	if notify := c.opts.Restart.Notify; notify != nil {
+	if notify := c.policy.Notify; notify != nil {
 		c.unasked().notices.queued(c, notice{tell: func() { notify(e) }})
 	}
 }

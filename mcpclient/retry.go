@@ -27,7 +27,7 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 			return raw, nil
 		}
 		again, err := c.anew(ctx, r, err)
-		if !again && retries < c.opts.MaxRetries && c.passes(ctx, r, err, retries) {
+		if !again && retries < c.terms().maxRetries && c.passes(ctx, r, err, retries) {
 			again = true
 			retries++
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -40,13 +39,17 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 			return fmt.Errorf("set roots: %w", err)
 		}
 	}
-	c.mu.Lock()
-	c.opts.Roots = slices.Clone(roots)
-	c.mu.Unlock()
+	c.keepRoots(roots)
 	if !c.current().answers() || c.offers.quietRoots {
 		return nil
 	}
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)
+}
+
+// keepRoots keeps a copy of the roots, which are never nil then.
+func (c *Client) keepRoots(roots []Root) {
+	kept := append([]Root{}, roots...)
+	c.roots.Store(&kept)
 }
 
 // listRoots answers a request for the roots.
@@ -54,12 +57,7 @@ func (c *Client) listRoots() (json.RawMessage, error) {
 	if !c.offers.roots {
 		return nil, refuse(CodeMethodNotFound, "roots are not available")
 	}
-	c.mu.Lock()
-	roots := slices.Clone(c.opts.Roots)
-	c.mu.Unlock()
-	if roots == nil {
-		roots = []Root{}
-	}
+	roots := *c.roots.Load()
 	return jsonrpc.Marshal(struct {
 		Roots []Root `json:"roots"`
 	}{roots})

@@ -250,7 +250,7 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if err := params.CheckMessages(); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)
 	}
-	result, err := c.opts.Sampling.CreateMessage(ctx, params)
+	result, err := c.sampler.CreateMessage(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the sampling handler returned neither a result nor an error")
 	}

@@ -29,8 +29,8 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
 		return
 	}
-	if !c.serving.take() {
-		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.opts.MaxServerRequests)}
+	if !c.serving.take(c.terms().maxServerRequests) {
+		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.terms().maxServerRequests)}
 		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
 		return
 	}
@@ -257,7 +257,7 @@ type servingKey struct{ c *Client }
 func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
-		if !c.serving.wait(ctx) {
+		if !c.serving.wait(ctx, c.terms().maxServerRequests) {
 			return gathering(ctx)
 		}
 	}
@@ -309,24 +309,24 @@ func (r *rejected) Is(target error) bool { return target == ErrRejected }
 
 // slots are places for what runs at the same time.
 type slots struct {
-	max   int
 	mu    sync.Mutex
 	taken chan struct{} // nil before the first
 }
 
-func (s *slots) places() chan struct{} {
+// of returns the places, of which there are so many.
+func (s *slots) of(places int) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken == nil {
-		s.taken = make(chan struct{}, s.max)
+		s.taken = make(chan struct{}, places)
 	}
 	return s.taken
 }
 
 // take takes a place, if there is one.
-func (s *slots) take() bool {
+func (s *slots) take(places int) bool {
 	select {
-	case s.places() <- struct{}{}:
+	case s.of(places) <- struct{}{}:
 		return true
 	default:
 		return false
@@ -334,9 +334,9 @@ func (s *slots) take() bool {
 }
 
 // wait takes a place, unless ctx ends before there is one.
-func (s *slots) wait(ctx context.Context) bool {
+func (s *slots) wait(ctx context.Context, places int) bool {
 	select {
-	case s.places() <- struct{}{}:
+	case s.of(places) <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -344,4 +344,4 @@ func (s *slots) wait(ctx context.Context) bool {
 }
 
 // leave gives a place back.
-func (s *slots) leave() { <-s.places() }
+func (s *slots) leave() { <-s.of(0) }

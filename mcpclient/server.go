@@ -82,7 +82,7 @@ func requirement(method string) string {
 // names, or could not have: its revision has no way to declare it. With
 // Options.AllowUndeclared nobody needs to.
 func (c *Client) offered(capability string) bool {
-	if c.opts.AllowUndeclared {
+	if c.terms().allowUndeclared {
 		return true
 	}
 	e := c.current()

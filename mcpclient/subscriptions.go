@@ -166,7 +166,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		return nil, err
 	}
 	asked := c.server.Load().Capabilities.notified(filter)
-	if c.opts.AllowUndeclared {
+	if c.terms().allowUndeclared {
 		asked = filter.sorted()
 	}
 	if asked.empty() {
@@ -179,7 +179,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		ready:  make(chan struct{}),
 		over:   make(chan struct{}),
 	}
-	setDefault(&o.timeout, agreeTimeout)
+	o.timeout = positive(o.timeout, agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.subs.add(s)
@@ -291,7 +291,7 @@ func (s *Subscription) push(change Change) {
 	switch {
 	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == Stale:
 		return
-	case change.Kind == Stale, len(s.queue) >= s.client.opts.MaxNotifications:
+	case change.Kind == Stale, len(s.queue) >= s.client.terms().maxNotifications:
 		s.queue = []Change{{Kind: Stale}}
 	default:
 		s.queue = append(s.queue, change)
