@@ -83,7 +83,7 @@ func (l *link) hooked() bool {
 	case *stream, *pipeEnd:
 		return false
 	case *httpConn:
-		return conn.hooks.any() || conn.wrapped
+		return conn.hooks != nil || conn.wrapped()
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+	"unique"
 )
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
@@ -63,35 +65,35 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))
 	}
-	shown := redactURL(t.URL)
-	if shown == t.URL {
-		shown = t.URL // which is kept anyway
-	}
 	c := &httpConn{
-		url:     u,
-		shown:   shown,
+		url:     unique.Make(*u),
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
-		max:     t.MaxMessage,
-		hooks:   hooks{t.Before, t.After, t.Unauthorized},
+		max:     positive(t.MaxMessage, defaultMaxMessage),
 	}
-	if c.max <= 0 {
-		c.max = defaultMaxMessage
+	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
+		c.hooks = &hooks{t.Before, t.After, t.Unauthorized}
 	}
+	var client http.Client
 	if t.Client != nil {
-		c.client = *t.Client
+		client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		c.idle = base.Clone()
 		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, maxIdle
-		c.client.Transport = c.idle
+		client.Transport = c.idle
 	}
-	if t.RoundTripper != nil && !c.wrap(t.RoundTripper) {
-		return nil, errors.New("HTTP.RoundTripper returned nil")
+	if t.RoundTripper != nil {
+		if client.Transport = t.RoundTripper(cmp.Or(client.Transport, http.DefaultTransport)); client.Transport == nil {
+			return nil, errors.New("HTTP.RoundTripper returned nil")
+		}
 	}
-	plain := c.transport() != nil
-	c.wrapped = !plain && c.client.Transport != nil
-	if c.client.CheckRedirect == nil {
-		c.client.CheckRedirect = sameOrigin
+	c.transport = client.Transport
+	c.plain = client.Jar == nil && client.Timeout == 0 && u.User == nil
+	if !c.plain || client.CheckRedirect != nil {
+		if client.CheckRedirect == nil {
+			client.CheckRedirect = sameOrigin
+		}
+		c.client = &client
 	}
 	c.bearer.inherit(ctx)
 	return c, nil
@@ -114,34 +116,34 @@ func (l *lateness) saw(late bool) {
 	}
 }
 
-// wrap puts a round tripper around that of the connection's client.
-func (c *httpConn) wrap(around func(http.RoundTripper) http.RoundTripper) bool {
-	next := c.client.Transport
-	if next == nil {
-		next = http.DefaultTransport
+// following is the client that follows redirects.
+func (c *httpConn) following() *http.Client {
+	if c.client == nil {
+		return &http.Client{Transport: c.transport, CheckRedirect: sameOrigin}
 	}
-	c.client.Transport = around(next)
-	return c.client.Transport != nil
-}
-
-// transport is that of the client, nil where the host's own round tripper makes
-// the requests.
-func (c *httpConn) transport() *http.Transport {
-	next := c.client.Transport
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	t, _ := next.(*http.Transport)
-	return t
+	return c.client
 }
 
 // direct is the transport when the client adds no more to it than redirects, else
 // nil.
 func (c *httpConn) direct() *http.Transport {
-	if c.client.Jar != nil || c.client.Timeout != 0 || c.url.User != nil {
+	if !c.plain {
 		return nil
 	}
-	return c.transport()
+	t, _ := cmp.Or(c.transport, http.DefaultTransport).(*http.Transport)
+	return t
+}
+
+// wrapped reports whether the host's own RoundTripper makes the requests.
+func (c *httpConn) wrapped() bool {
+	_, ours := c.transport.(*http.Transport)
+	return c.transport != nil && !ours
+}
+
+// shown is the URL without secrets.
+func (c *httpConn) shown() string {
+	u := c.url.Value()
+	return shownURL(&u)
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -167,15 +169,16 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // httpConn is an [exchanger].
 type httpConn struct {
-	url     *url.URL
-	shown   string // url without secrets
+	url     unique.Handle[url.URL] // which many connections may have
 	secrets []string
 	fixed   fields // of the header of every request
-	client  http.Client
-	idle    *http.Transport // of our own client
 	max     int
-	hooks   hooks
-	wrapped bool // the host's own RoundTripper makes the requests
+	hooks   *hooks // nil for none
+
+	transport http.RoundTripper // nil for http.DefaultTransport, whatever that is
+	plain     bool              // the client adds no more to it than redirects
+	client    *http.Client      // nil for one that is made when it is needed
+	idle      *http.Transport   // transport, if it is our own
 
 	accept    accept
 	lateness  lateness // of the ends of responses

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
 // bearer is a token that can be changed while the connection is in use.
-type bearer struct {
-	value atomic.Pointer[[]string] // of its header; nil for none
+type bearer struct{ now atomic.Pointer[tokens] } // nil before the first
 
-	mu     sync.Mutex
-	token  string
+// tokens are those of a connection so far.
+type tokens struct {
+	token  string   // "" for none any more
+	header []string // the value of Authorization; nil for none
 	former []string // which may still be in an answer
 }
 
@@ -22,24 +23,29 @@ const maxFormerTokens = 8
 
 // set changes the token and returns the one before.
 func (b *bearer) set(token string) (before string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before, b.token = b.token, token
-	if token == "" {
-		b.value.Store(nil)
-	} else {
-		b.value.Store(&[]string{"Bearer " + token})
+	for {
+		old := b.now.Load()
+		next := &tokens{token: token}
+		if token != "" {
+			next.header = []string{"Bearer " + token}
+		}
+		if old != nil {
+			before, next.former = old.token, old.former
+			if before != "" && before != token {
+				former := old.former[max(0, len(old.former)-maxFormerTokens+1):]
+				next.former = append(slices.Clip(former), before)
+			}
+		}
+		if b.now.CompareAndSwap(old, next) {
+			return before
+		}
 	}
-	if before != "" && before != token {
-		b.former = append(b.former[max(0, len(b.former)-maxFormerTokens+1):], before)
-	}
-	return before
 }
 
 // header is the value of Authorization, nil for none.
 func (b *bearer) header() []string {
-	if v := b.value.Load(); v != nil {
-		return *v
+	if t := b.now.Load(); t != nil {
+		return t.header
 	}
 	return nil
 }
@@ -78,19 +84,22 @@ func (l *link) carried(ctx context.Context) context.Context {
 
 // inherit takes the token that the context of a dial carries.
 func (b *bearer) inherit(ctx context.Context) {
-	if old, ok := ctx.Value(bearerKey{}).(*bearer); ok {
-		old.mu.Lock()
-		token := old.token
-		old.mu.Unlock()
-		b.set(token)
+	old, ok := ctx.Value(bearerKey{}).(*bearer)
+	if !ok {
+		return
+	}
+	if t := old.now.Load(); t != nil {
+		b.set(t.token)
 	}
 }
 
 // scrub takes the tokens out of text that the server sent.
 func (b *bearer) scrub(text string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, t := range append(b.former[:len(b.former):len(b.former)], b.token) {
+	now := b.now.Load()
+	if now == nil {
+		return text
+	}
+	for _, t := range append(slices.Clip(now.former), now.token) {
 		if len(t) >= minSecret {
 			text = strings.ReplaceAll(text, t, "[secret]")
 		}

@@ -26,10 +26,10 @@ type exchange struct {
 type exchanges struct {
 	mu       sync.Mutex
 	first    *exchange
-	draining int
-	closed   bool
 	end      chan struct{} // closed with them; nil before somebody waits for it
 	drains   crew          // none is added once closed is set
+	draining int32
+	closed   bool
 }
 
 // begin begins an exchange that ends with its caller in any case. Like all it is

@@ -48,14 +48,14 @@ func (a *accept) next(level int32) bool {
 // for that: in either case the server has refused to look at the message.
 func (c *httpConn) do(ctx context.Context, method string, header fields, body []byte) (*http.Response, error) {
 	x := HTTPExchange{HTTPMethod: method}
-	if c.hooks.any() && len(body) > 0 {
+	if c.hooks != nil && len(body) > 0 {
 		if m, err := jsonrpc.Parse(body); err == nil {
 			x.Method = m.Method
 		}
 	}
 	for asked := false; ; {
 		level := c.accept.level.Load()
-		if c.hooks.before != nil {
+		if c.hooks != nil && c.hooks.before != nil {
 			c.hooks.before(ctx, x)
 		}
 		resp, err := c.once(ctx, method, header, body, accepts[level])
@@ -63,7 +63,7 @@ func (c *httpConn) do(ctx context.Context, method string, header fields, body []
 			return nil, err
 		}
 		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
-		if c.hooks.any() {
+		if c.hooks != nil {
 			seen := c.seen(x, resp)
 			if c.hooks.after != nil {
 				c.hooks.after(ctx, seen)
@@ -80,13 +80,11 @@ func (c *httpConn) do(ctx context.Context, method string, header fields, body []
 	}
 }
 
-// hooks are those of an [HTTP] transport; each may be nil.
+// hooks are those of an [HTTP] transport; some may be nil.
 type hooks struct {
 	before, after func(context.Context, HTTPExchange)
 	unauthorized  func(context.Context, HTTPExchange) bool
 }
-
-func (h *hooks) any() bool { return h.before != nil || h.after != nil || h.unauthorized != nil }
 
 // asks reports whether to ask the hook for 401 and 403. What it would change is no
 // affair of a session that ends.
@@ -128,7 +126,7 @@ func (c *httpConn) once(ctx context.Context, method string, header fields, body 
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
 		err = &scrubbedError{cut(text), err}
 	}
-	return nil, fmt.Errorf("%s %s: %w", method, c.shown, err)
+	return nil, fmt.Errorf("%s %s: %w", method, c.shown(), err)
 }
 
 // send makes an HTTP request as the client would, whose part is to follow
@@ -136,7 +134,7 @@ func (c *httpConn) once(ctx context.Context, method string, header fields, body 
 func (c *httpConn) send(req *http.Request) (*http.Response, error) {
 	direct := c.direct()
 	if direct == nil {
-		return do(&c.client, req)
+		return do(c.following(), req)
 	}
 	resp, err := direct.RoundTrip(req)
 	if wrong, ok := err.(tls.RecordHeaderError); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
@@ -148,7 +146,7 @@ func (c *httpConn) send(req *http.Request) (*http.Response, error) {
 	case resp != nil && resp.Body != nil && resp.StatusCode/100 != 3:
 		return resp, nil
 	}
-	client := c.client // which also knows what to do with half a response
+	client := *c.following() // which also knows what to do with half a response
 	client.Transport = &answered{resp: resp, next: direct}
 	return do(&client, req)
 }
@@ -180,7 +178,7 @@ func (a *answered) RoundTrip(req *http.Request) (*http.Response, error) {
 // request makes a request without its header. It shares no memory that the
 // caller's RoundTripper may change.
 func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
-	u := *c.url
+	u := c.url.Value()
 	req := (&http.Request{Method: method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	if len(body) > 0 {
 		req.ContentLength = int64(len(body))

@@ -24,10 +24,10 @@ func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error 
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(body)) == 0:
-		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown, resp.StatusCode)
+		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown(), resp.StatusCode)
 	case media != mediaJSON:
 		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
-			ErrInvalidResult, c.shown, cut(media), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body[:min(len(body), maxScrubbed)]))))))
+			ErrInvalidResult, c.shown(), cut(media), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body[:min(len(body), maxScrubbed)]))))))
 	}
 	deliver(body)
 	return nil
@@ -88,7 +88,7 @@ func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown, len(body), err)
+		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown(), len(body), err)
 	case len(body) > c.max:
 		return nil, c.tooLarge()
 	}
@@ -134,7 +134,7 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 	return &HTTPError{
 		session:    lost,
 		Method:     resp.Request.Method,
-		URL:        c.shown,
+		URL:        c.shown(),
 		Status:     resp.StatusCode,
 		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
 		RetryAfter: retryAfter(resp.Header),

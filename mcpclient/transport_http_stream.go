@@ -195,7 +195,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	if resp.StatusCode/100 != 2 {
 		return nil, s.conn.statusError(resp)
 	}
-	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown, resp.StatusCode, cut(media))
+	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown(), resp.StatusCode, cut(media))
 }
 
 // permanent reports whether there is no use in connecting again.

@@ -78,7 +78,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("GET %s: %w", c.stream.shown, ended(wait))
+		return nil, fmt.Errorf("GET %s: %w", c.stream.shown(), ended(wait))
 	case err != nil:
 		return nil, err
 	case !c.life.outlive(): // the connection outlives the dialing
@@ -99,7 +99,7 @@ type sseConn struct {
 
 // open reads the beginning of the stream up to the endpoint.
 func (c *sseConn) open(resp *http.Response) error {
-	shown := c.stream.shown
+	shown := c.stream.shown()
 	switch media := mediaType(resp); {
 	case resp.StatusCode/100 != 2:
 		return c.stream.statusError(resp)
@@ -126,15 +126,15 @@ func (c *sseConn) open(resp *http.Response) error {
 func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
-		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", ErrInvalidResult, c.stream.shown, maxEndpoint)
+		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", ErrInvalidResult, c.stream.shown(), maxEndpoint)
 	}
 	u := base.ResolveReference(named)
 	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
-		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown, cut(u.Scheme), cut(u.Host))
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown(), cut(u.Scheme), cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
-	posts.Client, posts.RoundTripper = &c.stream.client, nil // the client has it
+	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
 	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, &c.stream.bearer))
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
