@@ -57,7 +57,7 @@ func WithoutCache() CallOption {
 
 // ClearCache forgets all cached results. Call it when the server sees another
 // identity than before: a private result is for the one who asked.
-func (c *Client) ClearCache() { c.cache.clear() }
+func (c *Client) ClearCache() { c.cache.get().clear() }
 
 // cache keeps results for as long as their server said. It belongs to one
 // client, so that nothing private is shared. The zero value is ready.

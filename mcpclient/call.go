@@ -72,7 +72,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 		return err
 	}
 	if err := decodeResult(raw, result); err != nil {
-		c.cache.forget(r)
+		c.cache.get().forget(r)
 		return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
 	}
 	return nil
@@ -112,16 +112,16 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 	}
 	var generation int
 	if o.noCache || ctx.Err() != nil || c.ctx.Err() != nil {
-		generation = c.cache.generation()
+		generation = c.cache.get().generation()
 	} else {
 		var raw json.RawMessage
-		if raw, generation = c.cache.get(r); raw != nil {
+		if raw, generation = c.cache.get().get(r); raw != nil {
 			return raw, nil
 		}
 	}
 	raw, rounds, err := c.settled(ctx, r, o)
 	if err == nil && rounds == 0 {
-		c.cache.put(r, raw, generation, c.terms().maxCache)
+		c.cache.get().put(r, raw, generation, c.terms().maxCache)
 	}
 	return raw, err
 }

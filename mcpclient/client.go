@@ -32,15 +32,15 @@ type Client struct {
 	lastCall atomic.Int64
 
 	roots       atomic.Pointer[[]Root] // nil without Options.Roots
-	toolHeaders toolHeaders
+	toolHeaders lazily[toolHeaders]
 	session     session
 	restarts    *restarts // nil without Options.Restart
 
 	serving slots // of server requests that are being answered
-	lazy    atomic.Pointer[unasked]
-	subs    subscriptions
-	cache   cache
-	schemas schema.Cache
+	unasked lazily[unasked]
+	subs    lazily[subscriptions]
+	cache   lazily[cache]
+	schemas lazily[schema.Cache]
 
 	mu      sync.Mutex
 	leaving bool // Close has been called
@@ -70,12 +70,16 @@ type unasked struct {
 	visits  visits
 }
 
-func (c *Client) unasked() *unasked {
-	if u := c.lazy.Load(); u != nil {
-		return u
+// lazily is a part of a client that is made when it is needed first, which for
+// most clients is never.
+type lazily[T any] struct{ made atomic.Pointer[T] }
+
+func (l *lazily[T]) get() *T {
+	if part := l.made.Load(); part != nil {
+		return part
 	}
-	c.lazy.CompareAndSwap(nil, new(unasked))
-	return c.lazy.Load()
+	l.made.CompareAndSwap(nil, new(T))
+	return l.made.Load()
 }
 
 // Connect reaches the server, finds out which revision it speaks, and prepares

@@ -90,7 +90,7 @@ func (c *Client) shut() (err error) {
 		err = l.end()
 	}
 	c.await(&c.own, "a hook of the transport")
-	c.cache.clear()
+	c.cache.get().clear()
 	if !ended {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -102,7 +102,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 		}
 	}
 	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
-		ctx = context.WithValue(ctx, doneKey{}, c.unasked().visits.expect(params.ElicitationID))
+		ctx = context.WithValue(ctx, doneKey{}, c.unasked.get().visits.expect(params.ElicitationID))
 	}
 	result, err := c.elicitor.Elicit(ctx, params)
 	if err == nil && result == nil {

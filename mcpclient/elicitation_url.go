@@ -122,7 +122,7 @@ func (c *Client) visited(ctx context.Context, r *request, err error) error {
 	}
 	var waits []<-chan struct{}
 	for _, p := range failure.Elicitations {
-		waits = append(waits, c.unasked().visits.expect(p.ElicitationID))
+		waits = append(waits, c.unasked.get().visits.expect(p.ElicitationID))
 		action, err := c.visit(ctx, r, p)
 		if err != nil {
 			return err

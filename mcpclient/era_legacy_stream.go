@@ -47,7 +47,7 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 		open := func(resumed bool) {
 			settle()
 			if wasOpen && !resumed {
-				c.subs.spread(Change{Kind: Stale})
+				c.subs.get().spread(Change{Kind: Stale})
 			}
 			wasOpen = true
 		}

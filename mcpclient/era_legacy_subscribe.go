@@ -69,30 +69,30 @@ func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error
 // watchInTurn is a watch that talks to the server alone, so that what it is told
 // last is what holds.
 func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
-	leave, err := c.subs.enter(ctx)
+	leave, err := c.subs.get().enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	told, wanted := c.subs.watched()
+	told, wanted := c.subs.get().watched()
 	for _, uri := range uris {
 		if told[uri] {
 			continue
 		}
-		c.subs.tell(uri, false) // it may come to watch without our hearing of it
+		c.subs.get().tell(uri, false) // it may come to watch without our hearing of it
 		if err := c.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
 			if unwatched(err) {
-				c.subs.untell(uri)
+				c.subs.get().untell(uri)
 			}
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
-		c.subs.tell(uri, true)
+		c.subs.get().tell(uri, true)
 	}
 	for _, uri := range slices.Sorted(maps.Keys(told)) {
 		if wanted[uri] {
 			continue
 		}
-		c.subs.untell(uri)
+		c.subs.get().untell(uri)
 		if err := c.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
@@ -121,16 +121,16 @@ func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOption
 // resubscribe tells the server what to watch. A resource that it will not watch any more does not
 // keep it from the others.
 func (e *legacyEra) resubscribe(ctx context.Context, c *Client) error {
-	leave, err := c.subs.enter(ctx)
+	leave, err := c.subs.get().enter(ctx)
 	if err != nil {
 		return err
 	}
-	_, wanted := c.subs.watched()
-	c.subs.mu.Lock()
-	c.subs.told = nil
-	c.subs.mu.Unlock()
+	_, wanted := c.subs.get().watched()
+	c.subs.get().mu.Lock()
+	c.subs.get().told = nil
+	c.subs.get().mu.Unlock()
 	leave()
-	defer c.subs.spread(Change{Kind: Stale})
+	defer c.subs.get().spread(Change{Kind: Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := c.watch(ctx, []string{uri}, &callOptions{})
 		if _, refused := errors.AsType[*RPCError](err); refused {
@@ -190,9 +190,9 @@ func (l *subscriptions) untell(uri string) {
 // noticed brings a notification to what waits for it.
 func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
 	if m.Method == "notifications/elicitation/complete" {
-		c.unasked().visits.complete(m.Params)
+		c.unasked.get().visits.complete(m.Params)
 	} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
-		c.subs.spread(change)
+		c.subs.get().spread(change)
 	}
 }
 

@@ -191,7 +191,7 @@ func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.
 	default:
 		a.timer.Stop()
 		if a.sub.agree(p.Notifications) {
-			c.cache.clear() // what happened meanwhile is not told again
+			c.cache.get().clear() // what happened meanwhile is not told again
 			a.sub.push(Change{Kind: Stale})
 		}
 	}

@@ -48,7 +48,11 @@ func (h *toolHeaders) learn(tool string, params []paramHeader) {
 	h.known[tool] = params
 }
 
+// of returns those of a tool; of nil nothing is known.
 func (h *toolHeaders) of(tool string) []paramHeader {
+	if h == nil {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known[tool]
@@ -75,7 +79,7 @@ func (c *Client) RegisterTools(tools ...*Tool) error {
 // learnTool remembers the parameter headers of a tool.
 func (c *Client) learnTool(t *Tool) error {
 	params, err := paramHeaders(t.InputSchema)
-	c.toolHeaders.learn(t.Name, params)
+	c.toolHeaders.get().learn(t.Name, params)
 	if err != nil {
 		return fmt.Errorf("tool %q: %w: %w", cut(t.Name), ErrInvalidResult, err)
 	}
@@ -126,7 +130,7 @@ func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json
 	if r.method != "tools/call" || !c.mirrors() {
 		return c.attempt(ctx, r, o)
 	}
-	if err := r.mirror(c.toolHeaders.of(r.target)); err != nil {
+	if err := r.mirror(c.toolHeaders.made.Load().of(r.target)); err != nil {
 		return nil, err
 	}
 	raw, err := c.attempt(ctx, r, o)
@@ -154,7 +158,7 @@ func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error
 			if err := c.learnTool(t); err != nil {
 				return nil, err
 			}
-			return c.toolHeaders.of(tool), nil
+			return c.toolHeaders.made.Load().of(tool), nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

@@ -95,7 +95,7 @@ func (c *Client) outputCheck(tool *Tool) (func(*CallToolResult) error, error) {
 	}
 	v := c.validator
 	if v == nil {
-		v = (*validator)(&c.schemas)
+		v = (*validator)(c.schemas.get())
 	}
 	check, err := v.Compile(tool.OutputSchema)
 	if err != nil {

@@ -84,7 +84,7 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 	p := &paged[T]{key: key}
 	if err := c.call(ctx, r, p, opts); err != nil {
 		if rpc, ok := errors.AsType[*RPCError](err); ok && cursor != nil && rpc.Code == CodeInvalidParams {
-			c.cache.dropMethods(method)
+			c.cache.get().dropMethods(method)
 		}
 		return nil, err
 	}

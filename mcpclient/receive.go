@@ -148,10 +148,10 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		l.cancelled(m.Params)
 	}
 	if change, ok := changeOf(m); ok {
-		c.cache.invalidate(change)
+		c.cache.get().invalidate(change)
 	}
 	c.current().noticed(c, l, m, from)
-	c.unasked().notices.add(c, m)
+	c.unasked.get().notices.add(c, m)
 }
 
 // rpcError reads the error of a response, without what scrub takes out. The URLs

@@ -201,7 +201,7 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 		return err
 	}
 	if c.isModern() != modern {
-		c.subs.endAll(errOtherEra)
+		c.subs.get().endAll(errOtherEra)
 	}
 	return c.restore(ctx)
 }
@@ -215,7 +215,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
 	if notify := c.policy.Notify; notify != nil {
-		c.unasked().notices.queued(c, notice{tell: func() { notify(e) }})
+		c.unasked.get().notices.queued(c, notice{tell: func() { notify(e) }})
 	}
 }
 

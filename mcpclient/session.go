@@ -154,7 +154,7 @@ func (c *Client) beginAnew(ctx context.Context) error {
 
 // restore brings back what a server knew that has forgotten everything.
 func (c *Client) restore(ctx context.Context) error {
-	c.cache.clear()
+	c.cache.get().clear()
 	return c.current().resubscribe(ctx, c)
 }
 

@@ -117,7 +117,7 @@ func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) 
 		err = refuse("its SHA-256 is not that of the entry")
 	}
 	if err != nil {
-		l.client.cache.drop(func(key cacheKey, e *cached) bool { return key.method == "resources/read" && e.target == uri })
+		l.client.cache.get().drop(func(key cacheKey, e *cached) bool { return key.method == "resources/read" && e.target == uri })
 		return nil, err
 	}
 	return content, nil

@@ -182,7 +182,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	o.timeout = positive(o.timeout, agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	c.subs.add(s)
+	c.subs.get().add(s)
 	if err := c.current().subscribe(ctx, c, s, o); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -326,7 +326,7 @@ func (s *Subscription) agree(f SubscriptionFilter) (again bool) {
 
 // end lets nothing come any more, for the reason err; nil is Close.
 func (s *Subscription) end(err error) {
-	s.client.subs.remove(s)
+	s.client.subs.get().remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isOver() {

@@ -30,7 +30,7 @@ type told struct {
 
 // tell queues a message; beyond the bound it is dropped.
 func (c *Client) tell(l *link, what string, body []byte) {
-	t := &c.unasked().teller
+	t := &c.unasked.get().teller
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) >= maxTold {
@@ -46,7 +46,7 @@ func (c *Client) tell(l *link, what string, body []byte) {
 // sendTold sends what is queued until nothing is.
 func (c *Client) sendTold() {
 	for {
-		m, dropped, ok := c.unasked().teller.next(c)
+		m, dropped, ok := c.unasked.get().teller.next(c)
 		if dropped > 0 {
 			c.log.Warn("dropped messages to the server: too many were waiting to be sent", "count", dropped)
 		}
