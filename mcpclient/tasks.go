@@ -70,6 +70,20 @@ type taskFacts struct {
 	UpdatedAt string     `json:"lastUpdatedAt"`
 }
 
+// polledTask is what a server answers that is asked for a task.
+type polledTask struct {
+	state TaskState
+	taskOutcome
+}
+
+// taskOutcome is what a task needs or has come to, where the answer that tells its
+// state has that too: in the modern era.
+type taskOutcome struct {
+	Input  json.RawMessage `json:"inputRequests"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
 // state makes a TaskState; times are in milliseconds.
 func (f *taskFacts) state(ttl, poll *float64) (TaskState, error) {
 	switch f.Status {
@@ -164,28 +178,29 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) 
 	if t.id == "" {
 		return t.State(), nil
 	}
-	state, _, err := t.poll(ctx, opts)
+	task, err := t.poll(ctx, opts)
 	if err != nil {
 		return TaskState{}, t.failure(err)
 	}
-	return state, nil
+	return task.state, nil
 }
 
-// poll also returns the whole answer.
-func (t *Task) poll(ctx context.Context, opts []CallOption) (state TaskState, raw json.RawMessage, err error) {
+func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
+	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
-		return TaskState{}, nil, err
+		return polledTask{}, err
 	}
-	if state, err = t.client.current().polled(raw); err != nil {
-		return TaskState{}, nil, err
+	task, err := t.client.current().polled(raw)
+	if err != nil {
+		return polledTask{}, err
 	}
-	if state.ID != t.id {
-		return TaskState{}, nil, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
+	if task.state.ID != t.id {
+		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
 	}
 	t.mu.Lock()
-	t.state = state
+	t.state = task.state
 	t.mu.Unlock()
-	return state, raw, nil
+	return task, nil
 }
 
 // Wait waits until the task has ended and returns its result. It asks as often

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,4 +162,40 @@ func TestTaskBounds(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The answer to a poll is read once, also where the result is in it.
+func TestTaskIsReadOnce(t *testing.T) {
+	const size = 4 << 20
+	result := `{"content":[],"structuredContent":"` + strings.Repeat("x", size) + `"}`
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, m.ID, result)
+			}
+		}()
+		task := c.ResumeTask("k", "slow")
+		polled := allocated(func() {
+			if _, err := task.Poll(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		waited := allocated(func() {
+			if _, err := task.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if more := float64(waited-polled) / size; more > 1.5 {
+			t.Errorf("a wait takes %.1f times its result more than a poll, want room for the result alone", more)
+		}
+	})
+}
+
+// allocated is how many bytes f takes.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
 }
