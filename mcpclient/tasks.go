@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,6 +40,27 @@ type TaskState struct {
 	UpdatedAt    string         // likewise
 	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil is for ever
 	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
+}
+
+// String is how far the task is, for logs: `working: "half way" (asked every 5s, kept
+// for 1m0s)`. It is without the id, which may be a secret. The message is cut to
+// 1 KiB.
+func (s TaskState) String() string {
+	text := string(s.Status)
+	if s.Message != "" {
+		text += ": " + strconv.Quote(cut(s.Message))
+	}
+	var times []string
+	if s.PollInterval > 0 {
+		times = append(times, fmt.Sprint("asked every ", s.PollInterval))
+	}
+	if s.TTL != nil {
+		times = append(times, fmt.Sprint("kept for ", *s.TTL))
+	}
+	if len(times) > 0 {
+		text += " (" + strings.Join(times, ", ") + ")"
+	}
+	return text
 }
 
 // Task is a tool call that goes on at the server while nobody waits for it. Its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -198,4 +199,18 @@ func allocated(f func()) int64 {
 	f()
 	runtime.ReadMemStats(&after)
 	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// What a log shows of a task does not give it away.
+func TestTaskStateString(t *testing.T) {
+	minute := time.Minute
+	for want, state := range map[string]mcpclient.TaskState{
+		"completed": {ID: "secret", Status: mcpclient.TaskCompleted},
+		`working: "half way" (asked every 5s, kept for 1m0s)`: {ID: "secret", Status: mcpclient.TaskWorking, Message: "half way", PollInterval: 5 * time.Second, TTL: &minute},
+		`working: "` + strings.Repeat("m", 1024) + `…"`:       {Status: mcpclient.TaskWorking, Message: strings.Repeat("m", 2000)},
+	} {
+		if got := fmt.Sprintf("%+v", state); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
