@@ -26,6 +26,11 @@ const (
 	Trusted
 )
 
+// String is what the constant says in words.
+func (t Trust) String() string {
+	return word("Trust", int(t), "untrusted", "hints are trusted", "trusted")
+}
+
 // Approval is a call that awaits a decision.
 type Approval struct {
 	Tool *Tool
@@ -62,6 +67,19 @@ const (
 	SameTool                   // the same tool
 	SameServer                 // all tools of the server, later ones included
 )
+
+// String is what the constant says in words.
+func (s Scope) String() string {
+	return word("Scope", int(s), "this call", "same arguments", "same tool", "same server")
+}
+
+// word is that of a constant, or what the type calls one that it does not have.
+func word(typeName string, n int, words ...string) string {
+	if n < 0 || n >= len(words) {
+		return fmt.Sprintf("%s(%d)", typeName, n)
+	}
+	return words[n]
+}
 
 // ApproveFunc decides on a call before it is sent. It is asked about one call at
 // a time in each toolset, and not about calls for which a decision is

@@ -187,3 +187,14 @@ func TestApprovalThatFails(t *testing.T) {
 		}
 	}
 }
+
+func TestConstantsInWords(t *testing.T) {
+	for want, constant := range map[string]fmt.Stringer{
+		"untrusted": Untrusted, "hints are trusted": TrustHints, "trusted": Trusted, "Trust(3)": Trusted + 1,
+		"this call": ThisCall, "same arguments": SameArguments, "same tool": SameTool, "same server": SameServer, "Scope(-1)": Scope(-1),
+	} {
+		if got := constant.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -29,11 +29,7 @@ const (
 
 // String is what the constant says in words.
 func (k EventKind) String() string {
-	words := [...]string{"tools changed", "server added", "server removed", "prompts changed", "resources changed", "listening ended"}
-	if k < 0 || int(k) >= len(words) {
-		return fmt.Sprintf("EventKind(%d)", int(k))
-	}
-	return words[k]
+	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "listening ended")
 }
 
 // Event says what changed in a toolset. Tools go by the names that their server

@@ -93,8 +93,8 @@ type era interface {
 	// created reads the task that a result is, if it is one.
 	created(result json.RawMessage) (state TaskState, isTask bool, err error)
 
-	// polled reads the result of tasks/get.
-	polled(result json.RawMessage) (TaskState, error)
+	// polled reads the result of tasks/get, once for all that is in it.
+	polled(result json.RawMessage) (polledTask, error)
 
 	// taskResult waits for the result of a task.
 	taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error)

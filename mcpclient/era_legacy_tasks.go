@@ -61,12 +61,13 @@ func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	return state, true, err
 }
 
-func (e *legacyEra) polled(raw json.RawMessage) (TaskState, error) {
+func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task legacyTask
 	if err := json.Unmarshal(raw, &task); err != nil {
-		return TaskState{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return polledTask{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
 	}
-	return task.state(task.TTL, task.Poll)
+	state, err := task.state(task.TTL, task.Poll)
+	return polledTask{state: state}, err
 }
 
 const relatedTask = metaPrefix + "related-task"
@@ -100,18 +101,18 @@ func aboutTask(answer, question json.RawMessage) json.RawMessage {
 // needs input, which it asks for while that request is under way.
 func (e *legacyEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
 	for {
-		state, _, err := t.poll(ctx, opts)
+		task, err := t.poll(ctx, opts)
 		switch {
 		case err != nil:
 			return nil, err
-		case state.Status == TaskCancelled:
+		case task.state.Status == TaskCancelled:
 			return nil, ErrTaskCancelled
-		case state.Status != TaskWorking:
+		case task.state.Status != TaskWorking:
 			var raw json.RawMessage
 			err := t.client.call(ctx, t.request("tasks/result"), &raw, opts)
 			return raw, err
 		}
-		if err := t.pause(ctx, state); err != nil {
+		if err := t.pause(ctx, task.state); err != nil {
 			return nil, err
 		}
 	}

@@ -29,20 +29,9 @@ func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r 
 // modernTask is a task with what it needs or has come to.
 type modernTask struct {
 	taskFacts
-	TTL    *float64        `json:"ttlMs"`
-	Poll   *float64        `json:"pollIntervalMs"`
-	Input  json.RawMessage `json:"inputRequests"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-}
-
-func readModernTask(raw json.RawMessage) (*modernTask, TaskState, error) {
-	task := new(modernTask)
-	if err := json.Unmarshal(raw, task); err != nil {
-		return nil, TaskState{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
-	}
-	state, err := task.state(task.TTL, task.Poll)
-	return task, state, err
+	taskOutcome
+	TTL  *float64 `json:"ttlMs"`
+	Poll *float64 `json:"pollIntervalMs"`
 }
 
 func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
@@ -52,13 +41,17 @@ func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	if err := json.Unmarshal(raw, &result); err != nil || result.ResultType != "task" {
 		return TaskState{}, false, err
 	}
-	_, state, err := readModernTask(raw)
-	return state, true, err
+	task, err := e.polled(raw)
+	return task.state, true, err
 }
 
-func (e modernEra) polled(raw json.RawMessage) (TaskState, error) {
-	_, state, err := readModernTask(raw)
-	return state, err
+func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
+	var task modernTask
+	if err := json.Unmarshal(raw, &task); err != nil {
+		return polledTask{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+	}
+	state, err := task.state(task.TTL, task.Poll)
+	return polledTask{state, task.taskOutcome}, err
 }
 
 // taskResult polls until the answer has the result in it. Each question of the
@@ -67,15 +60,11 @@ func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (
 	answered := map[string]bool{}
 	rounds := 0
 	for {
-		state, raw, err := t.poll(ctx, opts)
+		task, err := t.poll(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
-		task, _, err := readModernTask(raw)
-		if err != nil {
-			return nil, err
-		}
-		switch state.Status {
+		switch task.state.Status {
 		case TaskCompleted:
 			if len(task.Result) == 0 {
 				return nil, fmt.Errorf("%w: a completed task without a result", ErrInvalidResult)
@@ -97,7 +86,7 @@ func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (
 				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, rounds)
 			}
 		}
-		if err := t.pause(ctx, state); err != nil {
+		if err := t.pause(ctx, task.state); err != nil {
 			return nil, err
 		}
 	}

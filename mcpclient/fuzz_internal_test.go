@@ -255,7 +255,7 @@ func FuzzTaskState(f *testing.F) {
 				TaskState
 				ok  bool
 				err error
-			}{{created, isTask, createErr}, {polled, true, pollErr}} {
+			}{{created, isTask, createErr}, {polled.state, true, pollErr}} {
 				switch {
 				case state.err != nil:
 					if len(state.err.Error()) > 8<<10 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -16,6 +17,21 @@ type Progress struct {
 	Total    *float64 `json:"total,omitempty"` // nil when unknown
 	Message  string   `json:"message,omitempty"`
 }
+
+// String is how far the call is, for logs: `1 of 2: "reading"`. The message is cut
+// to 1 KiB.
+func (p Progress) String() string {
+	s := decimal(p.Progress)
+	if p.Total != nil {
+		s += " of " + decimal(*p.Total)
+	}
+	if p.Message != "" {
+		s += ": " + strconv.Quote(cut(p.Message))
+	}
+	return s
+}
+
+func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // silenceError ends a call that made no progress.
 type silenceError struct{ after time.Duration }

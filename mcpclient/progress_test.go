@@ -3,6 +3,8 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,4 +72,17 @@ func TestPatienceCancelled(t *testing.T) {
 			t.Errorf("got %v, want that the context was canceled", err)
 		}
 	})
+}
+
+func TestProgressString(t *testing.T) {
+	total := 1e6
+	for want, p := range map[string]mcpclient.Progress{
+		"0.5":                  {Progress: 0.5},
+		`1 of 1000000: "a\nb"`: {Progress: 1, Total: &total, Message: "a\nb"},
+		`2: "` + strings.Repeat("m", 1024) + `…"`: {Progress: 2, Message: strings.Repeat("m", 2000)},
+	} {
+		if got := fmt.Sprint(p); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }

@@ -1,6 +1,12 @@
 package mcpclient
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Server is what is known of the server after connecting. Info is the server's
 // own claim: show it, but decide nothing by it.
@@ -21,6 +27,60 @@ type ServerCapabilities struct {
 	Tasks        *TaskCapability            `json:"tasks,omitempty"` // revision 2025-11-25; since then an extension
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
+}
+
+// String lists what is offered, for logs: "tools (list changes), logging", or
+// "nothing". It is cut to 1 KiB.
+func (s ServerCapabilities) String() string {
+	var all []string
+	if c := s.Tools; c != nil {
+		all = append(all, detailed("tools", detail{"list changes", c.ListChanged}))
+	}
+	if c := s.Prompts; c != nil {
+		all = append(all, detailed("prompts", detail{"list changes", c.ListChanged}))
+	}
+	if c := s.Resources; c != nil {
+		all = append(all, detailed("resources", detail{"list changes", c.ListChanged}, detail{"subscribe", c.Subscribe}))
+	}
+	if s.Completions != nil {
+		all = append(all, "completions")
+	}
+	if s.Logging != nil {
+		all = append(all, "logging")
+	}
+	if c := s.Tasks; c != nil {
+		all = append(all, detailed("tasks", detail{"tool calls", c.Requests.Tools.Call != nil}, detail{"list", c.List != nil}, detail{"cancel", c.Cancel != nil}))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Extensions)) {
+		all = append(all, "extension "+strconv.Quote(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Experimental)) {
+		all = append(all, "experimental "+strconv.Quote(name))
+	}
+	if len(all) == 0 {
+		return "nothing"
+	}
+	return cut(strings.Join(all, ", "))
+}
+
+// detail is what something may have, and whether it does.
+type detail struct {
+	name string
+	has  bool
+}
+
+// detailed is a name, and after it the details that it has.
+func detailed(name string, details ...detail) string {
+	var has []string
+	for _, d := range details {
+		if d.has {
+			has = append(has, d.name)
+		}
+	}
+	if len(has) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(has, ", ") + ")"
 }
 
 // TaskCapability says what a server of revision 2025-11-25 can do with tasks.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -40,6 +42,27 @@ type TaskState struct {
 	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
 }
 
+// String is how far the task is, for logs: `working: "half way" (asked every 5s, kept
+// for 1m0s)`. It is without the id, which may be a secret. The message is cut to
+// 1 KiB.
+func (s TaskState) String() string {
+	text := string(s.Status)
+	if s.Message != "" {
+		text += ": " + strconv.Quote(cut(s.Message))
+	}
+	var times []string
+	if s.PollInterval > 0 {
+		times = append(times, fmt.Sprint("asked every ", s.PollInterval))
+	}
+	if s.TTL != nil {
+		times = append(times, fmt.Sprint("kept for ", *s.TTL))
+	}
+	if len(times) > 0 {
+		text += " (" + strings.Join(times, ", ") + ")"
+	}
+	return text
+}
+
 // Task is a tool call that goes on at the server while nobody waits for it. Its
 // methods may be called concurrently.
 type Task struct {
@@ -68,6 +91,20 @@ type taskFacts struct {
 	Message   string     `json:"statusMessage"`
 	CreatedAt string     `json:"createdAt"`
 	UpdatedAt string     `json:"lastUpdatedAt"`
+}
+
+// polledTask is what a server answers that is asked for a task.
+type polledTask struct {
+	state TaskState
+	taskOutcome
+}
+
+// taskOutcome is what a task needs or has come to, where the answer that tells its
+// state has that too: in the modern era.
+type taskOutcome struct {
+	Input  json.RawMessage `json:"inputRequests"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
 }
 
 // state makes a TaskState; times are in milliseconds.
@@ -164,28 +201,29 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) 
 	if t.id == "" {
 		return t.State(), nil
 	}
-	state, _, err := t.poll(ctx, opts)
+	task, err := t.poll(ctx, opts)
 	if err != nil {
 		return TaskState{}, t.failure(err)
 	}
-	return state, nil
+	return task.state, nil
 }
 
-// poll also returns the whole answer.
-func (t *Task) poll(ctx context.Context, opts []CallOption) (state TaskState, raw json.RawMessage, err error) {
+func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
+	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
-		return TaskState{}, nil, err
+		return polledTask{}, err
 	}
-	if state, err = t.client.current().polled(raw); err != nil {
-		return TaskState{}, nil, err
+	task, err := t.client.current().polled(raw)
+	if err != nil {
+		return polledTask{}, err
 	}
-	if state.ID != t.id {
-		return TaskState{}, nil, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
+	if task.state.ID != t.id {
+		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
 	}
 	t.mu.Lock()
-	t.state = state
+	t.state = task.state
 	t.mu.Unlock()
-	return state, raw, nil
+	return task, nil
 }
 
 // Wait waits until the task has ended and returns its result. It asks as often

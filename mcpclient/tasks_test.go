@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,4 +163,54 @@ func TestTaskBounds(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The answer to a poll is read once, also where the result is in it.
+func TestTaskIsReadOnce(t *testing.T) {
+	const size = 4 << 20
+	result := `{"content":[],"structuredContent":"` + strings.Repeat("x", size) + `"}`
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, m.ID, result)
+			}
+		}()
+		task := c.ResumeTask("k", "slow")
+		polled := allocated(func() {
+			if _, err := task.Poll(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		waited := allocated(func() {
+			if _, err := task.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if more := float64(waited-polled) / size; more > 1.5 {
+			t.Errorf("a wait takes %.1f times its result more than a poll, want room for the result alone", more)
+		}
+	})
+}
+
+// allocated is how many bytes f takes.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// What a log shows of a task does not give it away.
+func TestTaskStateString(t *testing.T) {
+	minute := time.Minute
+	for want, state := range map[string]mcpclient.TaskState{
+		"completed": {ID: "secret", Status: mcpclient.TaskCompleted},
+		`working: "half way" (asked every 5s, kept for 1m0s)`: {ID: "secret", Status: mcpclient.TaskWorking, Message: "half way", PollInterval: 5 * time.Second, TTL: &minute},
+		`working: "` + strings.Repeat("m", 1024) + `…"`:       {Status: mcpclient.TaskWorking, Message: strings.Repeat("m", 2000)},
+	} {
+		if got := fmt.Sprintf("%+v", state); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -110,6 +111,27 @@ type ToolAnnotations struct {
 	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // default true
 	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // default false
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // default true
+}
+
+// String has the hints that the server gave, for logs: `title="Weather"
+// readOnlyHint=true`, or "". The title is cut to 1 KiB.
+func (a ToolAnnotations) String() string {
+	var all []string
+	if a.Title != "" {
+		all = append(all, "title="+strconv.Quote(cut(a.Title)))
+	}
+	for _, h := range []struct {
+		name string
+		says *bool
+	}{
+		{"readOnlyHint", a.ReadOnlyHint}, {"destructiveHint", a.DestructiveHint},
+		{"idempotentHint", a.IdempotentHint}, {"openWorldHint", a.OpenWorldHint},
+	} {
+		if h.says != nil {
+			all = append(all, h.name+"="+strconv.FormatBool(*h.says))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // Icon is an image for a user interface.

@@ -95,3 +95,17 @@ func TestCallToolAs(t *testing.T) {
 		})
 	}
 }
+
+func TestToolAnnotationsString(t *testing.T) {
+	yes, no := true, false
+	for want, a := range map[string]*mcpclient.ToolAnnotations{
+		"": {},
+		`title="T\n" readOnlyHint=true destructiveHint=false`: {Title: "T\n", ReadOnlyHint: &yes, DestructiveHint: &no},
+		"idempotentHint=false openWorldHint=true":             {IdempotentHint: &no, OpenWorldHint: &yes},
+		`title="` + strings.Repeat("t", 1024) + `…"`:          {Title: strings.Repeat("t", 2000)},
+	} {
+		if got := fmt.Sprint(a); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -99,23 +99,6 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	return c, nil
 }
 
-// lateness says how many more event streams to expect whose ends come after the
-// answers. One that was not expected, if its caller leaves at once, costs its
-// connection.
-type lateness struct{ expected atomic.Int32 }
-
-// afterLate is how many streams in a row must end with their answers for none to
-// be expected any more.
-const afterLate = 100
-
-func (l *lateness) saw(late bool) {
-	if late {
-		l.expected.Store(afterLate)
-	} else if n := l.expected.Load(); n > 0 {
-		l.expected.CompareAndSwap(n, n-1)
-	}
-}
-
 // following is the client that follows redirects.
 func (c *httpConn) following() *http.Client {
 	if c.client == nil {
