@@ -133,7 +133,7 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if before == token {
 		return nil
 	}
-	c.cache.get().clear()                             // what was kept may be for the eyes of the other token only
+	c.cache.get().clear()                       // what was kept may be for the eyes of the other token only
 	if ctx.Value(renewing{&c.session}) != nil { // a session is just being begun
 		return nil
 	}
