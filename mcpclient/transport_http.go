@@ -164,7 +164,6 @@ type httpConn struct {
 	idle      *http.Transport   // transport, if it is our own
 
 	accept    accept
-	lateness  lateness // of the ends of responses
 	bearer    bearer
 	session   atomic.Pointer[[]string] // the value of its header; nil for none
 	exchanges exchanges
@@ -177,18 +176,19 @@ const (
 	sessionHeader = "Mcp-Session-Id"
 )
 
+// exchange begins an exchange.
+func (c *httpConn) exchange(caller context.Context) *exchange {
+	return c.exchanges.begin(caller, c.hooks == nil && c.client == nil && c.direct() != nil)
+}
+
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	begin := c.exchanges.begin
-	if c.lateness.expected.Load() > 0 {
-		begin = c.exchanges.beginDetachable
-	}
-	x := begin(ctx)
+	x := c.exchange(ctx)
 	defer x.end()
 	if m.opensSession {
 		m.header = fields{{sessionHeader, nil}} // not that of an earlier one
 	}
-	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
+	resp, err := c.do(x, http.MethodPost, m.header, m.body)
 	if err != nil {
 		return err
 	}
@@ -206,9 +206,12 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	x := c.exchanges.beginDetachable(ctx)
+	x := c.exchange(ctx)
 	defer x.end()
-	resp, err := c.do(x.ctx, http.MethodPost, m.header, m.body)
+	resp, err := c.do(x, http.MethodPost, m.header, m.body)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -216,7 +219,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		defer func() { _ = resp.Body.Close() }()
 		return c.statusError(resp)
 	}
-	x.leave(resp.Body)
+	x.drainOff(resp.Body)
 	return nil
 }
 

@@ -201,3 +201,19 @@ func TestNotificationsShareConnections(t *testing.T) {
 		})
 	}
 }
+
+// A notification that is not taken in time ends with what the context says.
+func TestNotifyInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
+		c, err := connectBy(t, s.URL(), s.Client(), modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Notify(ctx, "x/slow", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+	})
+}

@@ -5,59 +5,72 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// exchange is the life of one HTTP request and its response. It ends with the
-// connection, and with the context of the caller, unless it can be detached from
-// that and a drain has taken it over.
+// exchange is one HTTP request and its response, and the context of both. It ends
+// with the connection, and with the context of the caller, unless a drain has
+// taken it over.
 type exchange struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	detach func() bool // from the caller; nil where that cannot be
-	drain  *time.Timer // ends the drain that has taken it over; nil for none
+	*life
+	caller  context.Context
+	detach  func() bool // from the caller; nil where that never ends
+	private bool        // none but net/http sees the context
+	drain   *time.Timer // ends the drain that has taken it over; nil for none
 
 	all        *exchanges
 	prev, next *exchange // in the list of all
 	left       bool      // that list
 }
 
+// Value returns the values of the caller's context.
+func (x *exchange) Value(key any) any {
+	if v := x.life.Value(key); v != nil { // by which package context knows its own
+		return v
+	}
+	return x.caller.Value(key)
+}
+
+// life is a context that can be ended. What net/http hangs on to one is much of
+// what a request costs, so that one goes from exchange to exchange as long as it
+// has not been ended.
+type life struct {
+	context.Context
+	cancel context.CancelFunc
+	spare  *life // another
+}
+
 // exchanges are those of a connection that are under way.
 type exchanges struct {
 	mu       sync.Mutex
 	first    *exchange
+	spare    *life         // while there are some
 	end      chan struct{} // closed with them; nil before somebody waits for it
 	drains   crew          // none is added once closed is set
 	draining int32
 	closed   bool
 }
 
-// begin begins an exchange that ends with its caller in any case. Like all it is
-// over at once when the connection is closed.
-func (e *exchanges) begin(ctx context.Context) *exchange {
-	x := &exchange{all: e}
-	x.ctx, x.cancel = context.WithCancel(ctx)
+// begin begins an exchange, which is over at once when the connection is closed.
+// private says that no code of the host's comes to see its context.
+func (e *exchanges) begin(caller context.Context, private bool) *exchange {
+	x := &exchange{caller: caller, private: private, all: e}
 	e.enter(x)
-	return x
-}
-
-// beginDetachable begins an exchange that can outlive its caller, which costs
-// more.
-func (e *exchanges) beginDetachable(ctx context.Context) *exchange {
-	if ctx.Done() == nil {
-		return e.begin(ctx)
+	if caller.Done() != nil {
+		x.detach = context.AfterFunc(caller, x.cancel)
 	}
-	x := &exchange{all: e}
-	x.ctx, x.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	x.detach = context.AfterFunc(ctx, x.cancel)
-	e.enter(x)
 	return x
 }
 
 func (e *exchanges) enter(x *exchange) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if x.life = e.spare; x.life != nil {
+		e.spare, x.life.spare = x.life.spare, nil
+	} else {
+		x.life = new(life)
+		x.life.Context, x.life.cancel = context.WithCancel(context.Background())
+	}
 	if e.closed {
 		x.cancel()
 	}
@@ -76,6 +89,7 @@ func (e *exchanges) close() {
 		close(e.end)
 	}
 	e.closed = true
+	e.spare = nil
 	for x := e.first; x != nil; x = x.next {
 		if x.drain == nil {
 			x.cancel()
@@ -106,17 +120,17 @@ func (e *exchanges) ended() <-chan struct{} {
 
 // end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
-	if x.drain != nil {
-		return
+	if x.drain == nil {
+		x.leave(x.outlive())
 	}
-	x.outlive()
-	x.cancel()
-	x.all.mu.Lock()
-	defer x.all.mu.Unlock()
-	x.leaveLocked()
 }
 
-func (x *exchange) leaveLocked() {
+// leave takes the exchange off the list. Its life can go on with another one where
+// it is intact, which is to say that nothing is about to end it.
+func (x *exchange) leave(intact bool) {
+	e := x.all
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if x.left {
 		return
 	}
@@ -124,10 +138,18 @@ func (x *exchange) leaveLocked() {
 	if x.prev != nil {
 		x.prev.next = x.next
 	} else {
-		x.all.first = x.next
+		e.first = x.next
 	}
 	if x.next != nil {
 		x.next.prev = x.prev
+	}
+	switch {
+	case !intact || !x.private || x.Err() != nil:
+		x.cancel()
+	case e.first != nil:
+		x.life.spare, e.spare = e.spare, x.life
+	default:
+		e.spare = nil // one that is idle keeps nothing
 	}
 }
 
@@ -142,10 +164,10 @@ const (
 	drainGrace  = 10 * time.Millisecond // once the connection is closed
 )
 
-// leave reads the end of a response that is not needed any more, so that the
+// drainOff reads the end of a response that is not needed any more, so that the
 // connection under it can be used again, and then ends the exchange. It gives
 // up when the server keeps the response open or says more.
-func (x *exchange) leave(body io.ReadCloser) {
+func (x *exchange) drainOff(body io.ReadCloser) {
 	if body == http.NoBody || !x.startDrain(body) {
 		_ = body.Close()
 	}
@@ -160,34 +182,15 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 		return false
 	}
 	e.draining++
-	x.outlive()
+	intact := x.outlive()
 	x.drain = time.AfterFunc(drainTime, x.cancel)
 	e.drains.Go(func() {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 		_ = body.Close()
-		x.drain.Stop()
-		x.cancel()
+		x.leave(x.drain.Stop() && intact)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.draining--
-		x.leaveLocked()
 	})
 	return true
-}
-
-// lateness says how many more event streams to expect whose ends come after the
-// answers. One that was not expected, if its caller leaves at once, costs its
-// connection.
-type lateness struct{ expected atomic.Int32 }
-
-// afterLate is how many streams in a row must end with their answers for none to
-// be expected any more.
-const afterLate = 100
-
-func (l *lateness) saw(late bool) {
-	if late {
-		l.expected.Store(afterLate)
-	} else if n := l.expected.Load(); n > 0 {
-		l.expected.CompareAndSwap(n, n-1)
-	}
 }

@@ -44,22 +44,3 @@ func TestClaimedSizeIsNotTrusted(t *testing.T) {
 		}
 	}
 }
-
-// One end that comes late makes others expected for a while.
-func TestLateness(t *testing.T) {
-	var l lateness
-	l.saw(false)
-	if n := l.expected.Load(); n != 0 {
-		t.Errorf("got %d expected before one was late, want none", n)
-	}
-	l.saw(true)
-	for range afterLate - 1 {
-		l.saw(false)
-	}
-	if n := l.expected.Load(); n != 1 {
-		t.Errorf("got %d expected, want 1", n)
-	}
-	if l.saw(false); l.expected.Load() != 0 {
-		t.Error("late ends are still expected")
-	}
-}

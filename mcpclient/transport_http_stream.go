@@ -47,11 +47,8 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	for {
 		satisfied, atEnd, err := s.connection(body, deliver)
-		if satisfied {
-			s.conn.lateness.saw(!atEnd)
-		}
 		if satisfied && !atEnd {
-			x.leave(body)
+			x.drainOff(body)
 			return nil
 		}
 		_ = body.Close()
@@ -62,11 +59,11 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 			err = errors.New("the event stream ended")
 		}
 		err = fmt.Errorf("%w: %w", errLost, err)
-		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || x.ctx.Err() != nil {
+		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || x.Err() != nil {
 			return err
 		}
 		var resumeErr error
-		if body, resumeErr = s.resume(x.ctx); resumeErr != nil {
+		if body, resumeErr = s.resume(x); resumeErr != nil {
 			return fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
 		}
 	}
@@ -207,13 +204,13 @@ func permanent(err error) bool {
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
 func (c *httpConn) listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error {
-	x := c.exchanges.begin(ctx)
+	x := c.exchange(ctx)
 	defer x.end()
 	s := &eventStream{conn: c, header: header, session: c.sessionValue()}
 	for wasOpen := false; ; {
-		body, err := s.open(x.ctx)
+		body, err := s.open(x)
 		switch {
-		case x.ctx.Err() != nil:
+		case x.Err() != nil:
 			return nil
 		case err == nil:
 			open(s.lastID != "")
