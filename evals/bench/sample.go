@@ -156,6 +156,10 @@ func (s *subject) together(ctx context.Context, m *meter) error {
 	return err
 }
 
+// eachDoes is how many operations each of many goroutines does at least. With few
+// the beginning, when all send at once, would be most of a sample.
+const eachDoes = 8
+
 // calibrate finds out how many operations a sample of about that length has. One
 // of no length has one.
 func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
@@ -172,7 +176,7 @@ func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
 		per := max(got.wall/time.Duration(n), time.Nanosecond)
 		want := max(int(length/per), 1)
 		if want <= 2*n || got.wall > length/4 {
-			s.count = max(want, s.cell.together)
+			s.count = max(want, eachDoes*s.cell.together)
 			return nil
 		}
 		n = min(want, 32*n)
