@@ -22,21 +22,26 @@ type modernEra struct{ unique.Handle[modernWords] }
 // modernWords are what the requests of a client have in common, and those of
 // clients that are alike.
 type modernWords struct {
-	revision string
-	meta     string // the constant entries of _meta, each with a comma after it
-	taskMeta string // those of requests whose result may be a task
+	revision     string
+	meta         string // the constant entries of _meta but for the capabilities, each with a comma after it
+	capabilities string // that entry
+	forTasks     string // it on requests whose result may be a task
 }
 
 const metaPrefix = "io.modelcontextprotocol/"
 
 func newModernEra(revision string, s *settings) modernEra {
+	const capabilities = `"` + metaPrefix + `clientCapabilities":`
 	var buf [1 << 10]byte
-	b := append(buf[:0], `"`+metaPrefix+`protocolVersion":"`+revision+`","`+metaPrefix+`clientInfo":`...)
-	b = append(append(b, s.terms().introduction...), `,"`+metaPrefix+`clientCapabilities":`...)
-	capabilities := func(extensions ...string) string {
-		return string(append(s.offers.appendTo(b, "{}", extensions...), ','))
-	}
-	return modernEra{unique.Make(modernWords{revision, capabilities(), capabilities(tasksExtension)})}
+	b := append(append(buf[:0], `"`+metaPrefix+`protocolVersion":"`...), revision...)
+	b = append(append(b, `","`+metaPrefix+`clientInfo":`...), s.terms().introduction...)
+	b = append(b, ',')
+	first := len(b)
+	b = append(s.offers.appendTo(append(b, capabilities...), "{}"), ',')
+	second := len(b)
+	b = append(s.offers.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
+	all := string(b)
+	return modernEra{unique.Make(modernWords{revision, all[:first], all[first:second], all[second:]})}
 }
 
 func (e modernEra) revision() string { return e.Value().revision }
@@ -73,10 +78,12 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	b = appendMembers(b, r.params)
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
-	if words := e.Value(); r.task {
-		b = append(b, words.taskMeta...)
+	words := e.Value()
+	b = append(b, words.meta...)
+	if r.task {
+		b = append(b, words.forTasks...)
 	} else {
-		b = append(b, words.meta...)
+		b = append(b, words.capabilities...)
 	}
 	if o.logLevel != "" {
 		b = append(b, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
@@ -85,7 +92,8 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 }
 
 func (e modernEra) room(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.round) + len(e.Value().taskMeta)
+	words := e.Value()
+	return envelope + len(r.method) + len(r.params) + len(r.round) + len(words.meta) + len(words.forTasks)
 }
 
 func (e modernEra) header(h fields, r *request) fields {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // The defaults are those that the documentation names, for nil, for zero, and
@@ -37,5 +39,26 @@ func TestDefaults(t *testing.T) {
 	off := (&Options{SubscriptionIdle: -1, ElicitationWait: -1, MaxRetries: -1, MaxCache: -1}).terms()
 	if off.subscriptionIdle >= 0 || off.elicitationWait >= 0 || off.maxRetries >= 0 || off.maxCache >= 0 {
 		t.Errorf("got %+v for what is negative, want it negative", off)
+	}
+}
+
+// What a client says of itself is its Implementation as encoding/json has it.
+func TestIntroduction(t *testing.T) {
+	for _, i := range []Implementation{
+		{Name: "a"},
+		{Name: "a <b> & \"c\"", Version: "1\n2"},
+		{Name: "a", Title: "A", Version: "1", Description: "d é", WebsiteURL: "https://a.test/?b&c", Icons: []Icon{{Src: "data:,", Sizes: []string{"48x48"}}}},
+	} {
+		got, err := (&Options{Client: i}).introduction()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := jsonrpc.Marshal(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }

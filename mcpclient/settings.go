@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"time"
 	"unique"
 
@@ -67,19 +68,45 @@ func (o *Options) settle() (s settings, err error) {
 		o = new(Options)
 	}
 	t := o.terms()
-	introduction, introErr := jsonrpc.AppendValue(nil, o.introduction())
-	t.introduction = string(introduction)
+	var introErr error
+	t.introduction, introErr = o.introduction()
 	s.plain = unique.Make(t)
 	s.installed, err = o.installed()
 	return s, errors.Join(introErr, err)
 }
 
-// introduction is who we say we are.
-func (o *Options) introduction() Implementation {
-	if o.Client.Name == "" {
-		return Implementation{Name: "mcpchain", Version: moduleVersion()}
+// introduction is who we say we are, as JSON.
+func (o *Options) introduction() (string, error) {
+	i := o.Client
+	if i.Name == "" {
+		i = Implementation{Name: "mcpchain", Version: moduleVersion()}
 	}
-	return o.Client
+	var buf [256]byte
+	b := appendText(append(buf[:0], '{'), "name", i.Name)
+	if i.Title != "" {
+		b = appendText(b, "title", i.Title)
+	}
+	b = appendText(b, "version", i.Version)
+	if i.Description != "" {
+		b = appendText(b, "description", i.Description)
+	}
+	if i.WebsiteURL != "" {
+		b = appendText(b, "websiteUrl", i.WebsiteURL)
+	}
+	if len(i.Icons) > 0 {
+		icons, err := jsonrpc.Marshal(i.Icons)
+		if err != nil {
+			return "", fmt.Errorf("Options.Client.Icons: %w", err)
+		}
+		b = appendMember(b, "icons", icons)
+	}
+	return string(closeObject(b)), nil
+}
+
+// appendText appends a member that is a string, with a comma after it.
+func appendText(b []byte, key, text string) []byte {
+	b = append(jsonrpc.AppendString(b, key), ':')
+	return append(jsonrpc.AppendString(b, text), ',')
 }
 
 // terms are the plain values, with their defaults.
