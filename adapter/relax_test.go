@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // relaxed is a schema without what the changes say that a model is not held to,
@@ -79,7 +81,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	}
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
-		target := newRepair(r.root).at(strings.TrimPrefix(ref, "#"))
+		target, _ := (&rewrite.Document{Root: r.root}).Resolve(ref)
 		if len(out) == 0 {
 			return r.at(target, segments, keyword, hops-1)
 		}

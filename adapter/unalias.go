@@ -17,20 +17,18 @@ func (t *Tool) restore(args map[string]any) map[string]any {
 		args = maps.Clone(args)
 		delete(args, rewrite.Placeholder)
 	}
-	if !t.odd {
+	if len(t.odd) == 0 {
 		return args
 	}
-	root := t.schema.Root()
-	u := unaliaser{repair: newRepair(root), own: rewrite.DocumentAliases(root), document: rewrite.NewResolver(root)}
-	restored, _ := u.value([]any{root}, args, schema.MaxDepth).(map[string]any)
+	u := unaliaser{newRepair(t.root()), t.odd}
+	restored, _ := u.value([]any{t.root()}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
 
 // unaliaser gives properties their own names back.
 type unaliaser struct {
 	*repair
-	own      map[string]string // names by alias
-	document *rewrite.Resolver
+	own map[string]string // names by alias
 }
 
 // value gives properties their own names where v has their aliases and one of the
@@ -87,19 +85,11 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 			return
 		}
 		seen[reflect.ValueOf(sub).Pointer()] = true
-		if ref, refers := sub["$ref"].(string); refers {
-			if !u.spend(1 + len(sub) + len(ref)/64) {
-				return
-			}
-			target, _ := u.document.Resolve(ref)
-			add(target, depth-1)
-			sub = maps.Clone(sub)
-			delete(sub, "$ref")
-		}
-		if sub = u.resolve(sub); sub == nil {
+		if !u.read(sub) {
 			return
 		}
 		out = append(out, sub)
+		add(u.target(sub), depth-1)
 		for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 			for _, part := range list(sub[keyword]) {
 				add(part, depth-1)
@@ -132,7 +122,7 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 		}
 		patterns, _ := s["patternProperties"].(map[string]any)
 		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-			if matches, known := u.matches(pattern, name); matches && known {
+			if matches, known := u.doc.Matches(pattern, name); matches && known {
 				out = append(out, patterns[pattern])
 			}
 		}
@@ -157,6 +147,3 @@ func ofItem(about []map[string]any, i int) []any {
 	}
 	return out
 }
-
-// isOdd reports whether a schema names properties as not all providers take them.
-func isOdd(v any) bool { return len(rewrite.DocumentAliases(v)) > 0 }

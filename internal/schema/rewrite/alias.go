@@ -96,7 +96,7 @@ func (w *writer) plainNames(out map[string]any, at string) {
 	}
 	if w.aliases == nil {
 		w.aliases = map[string]string{}
-		for alias, name := range DocumentAliases(w.root) {
+		for alias, name := range DocumentAliases(w.doc.Root) {
 			w.aliases[name] = alias
 		}
 	}
@@ -155,7 +155,7 @@ func (w *writer) patternedNames(out map[string]any) {
 	properties := maps.Clone(object(out["properties"]))
 	for _, name := range slices.Sorted(maps.Keys(w.aliases)) {
 		for _, pattern := range keys(patterns) {
-			if matches, _ := w.matches(pattern, name); !matches {
+			if matches, _ := w.doc.Matches(pattern, name); !matches {
 				continue
 			}
 			if properties == nil {

@@ -27,7 +27,7 @@ func (w *writer) plain(v any) map[string]any {
 		if !ok {
 			return s
 		}
-		target, _ := w.resolve(ref)
+		target, _ := w.doc.Resolve(ref)
 		s = object(target)
 	}
 	return nil
@@ -38,14 +38,14 @@ func (w *writer) plain(v any) map[string]any {
 func (w *writer) apart(a, b map[string]any, depth int) bool {
 	requiredA, requiredB := list(a["required"]), list(b["required"])
 	valuesA, valuesB := constants(a), constants(b)
-	if depth == 0 || !w.compares.spend(8+len(requiredA)+len(requiredB)) {
+	if depth == 0 || !w.doc.Spend(8+len(requiredA)+len(requiredB)) {
 		return false
 	}
 	typesA, typesB := types(a), types(b)
-	if len(typesA) > 0 && len(typesB) > 0 && w.compares.spend(len(typesA)*len(typesB)) && len(commonTypes(typesA, typesB)) == 0 {
+	if len(typesA) > 0 && len(typesB) > 0 && w.doc.Spend(len(typesA)*len(typesB)) && len(commonTypes(typesA, typesB)) == 0 {
 		return true
 	}
-	if valuesA != nil && valuesB != nil && w.compares.spend(weight(valuesA)+weight(valuesB)) && len(intersection(valuesA, valuesB)) == 0 {
+	if valuesA != nil && valuesB != nil && w.doc.Spend(weight(valuesA)+weight(valuesB)) && len(intersection(valuesA, valuesB)) == 0 {
 		return true
 	}
 	if !slices.Equal(typesA, []string{"object"}) || !slices.Equal(typesB, []string{"object"}) {
@@ -80,7 +80,7 @@ func (w *writer) refuses(s map[string]any, name string) bool {
 		return false
 	}
 	for pattern := range object(s["patternProperties"]) {
-		if matches, known := w.matches(pattern, name); matches || !known {
+		if matches, known := w.doc.Matches(pattern, name); matches || !known {
 			return false
 		}
 	}

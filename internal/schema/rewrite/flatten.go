@@ -13,7 +13,7 @@ const maxRootParts = 200
 // flatten makes an object without alternatives of a root, that of the document in
 // the words of 2020-12.
 func (w *writer) flatten(root map[string]any) map[string]any {
-	f := flattener{writer: w, document: &writer{root: root}, left: maxRootParts, followed: map[string]bool{}}
+	f := flattener{writer: w, document: &Document{Root: root}, left: maxRootParts, followed: map[string]bool{}}
 	before := len(w.changes)
 	out := f.part(root, "")
 	if len(f.followed) > 0 && !w.replaces() && size(out, maxNodes) > maxNodes && size(root, maxNodes) <= maxNodes {
@@ -47,7 +47,7 @@ func size(v any, limit int) int {
 
 type flattener struct {
 	*writer
-	document *writer // has what the root is made of
+	document *Document // that the root is made of
 	left     int
 	followed map[string]bool // references
 }
@@ -113,9 +113,9 @@ func (f *flattener) reference(ref string, beside map[string]any, at string) map[
 		f.note(at, "$ref", Same, "a reference that says nothing new was removed from the root")
 		return beside
 	}
-	target, found := f.document.resolve(ref)
+	target, found := f.document.Resolve(ref)
 	if !found {
-		if target, found = f.resolve(ref); found {
+		if target, found = f.doc.Resolve(ref); found {
 			target = f.modern(target, at)
 		}
 	}

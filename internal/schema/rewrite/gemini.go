@@ -23,7 +23,7 @@ const maxUnrolled = 500
 
 // gemini writes the root in Gemini's subset of OpenAPI.
 func (w *writer) gemini() map[string]any {
-	root := w.flatten(object(w.modern(w.root, "")))
+	root := w.flatten(object(w.modern(w.doc.Root, "")))
 	left, before := w.left, len(w.changes)
 	var out map[string]any
 	for _, levels := range unrolled {
@@ -227,7 +227,7 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		if !ok {
 			break
 		}
-		target, found := g.resolve(ref)
+		target, found := g.doc.Resolve(ref)
 		if !found || g.levels == 0 && slices.Contains(r, ref) || !g.spend(breadth(s)+breadth(object(target))) {
 			return nil, r, false
 		}

@@ -61,7 +61,7 @@ func isEntries(written map[string]any) bool {
 // wrapped, down to a depth.
 func (g *geminiWriter) takesEntries(v any, depth int) bool {
 	s := g.plain(v)
-	if depth == 0 || !g.compares.spend(8) {
+	if depth == 0 || !g.doc.Spend(8) {
 		return true
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {

@@ -149,14 +149,14 @@ func (g *geminiWriter) valuesOf(s map[string]any, depth int) []any {
 		all = []any{true, false}
 	}
 	for _, part := range list(s["allOf"]) {
-		if depth == 0 || !g.compares.spend(8) {
+		if depth == 0 || !g.doc.Spend(8) {
 			break
 		}
 		values := g.valuesOf(g.plain(part), depth-1)
 		switch {
 		case all == nil:
 			all = values
-		case values != nil && g.compares.spend(weight(all)+weight(values)):
+		case values != nil && g.doc.Spend(weight(all)+weight(values)):
 			all = append([]any{}, intersection(all, values)...)
 		}
 	}

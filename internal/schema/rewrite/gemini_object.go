@@ -89,8 +89,8 @@ func (g *geminiWriter) saidOf(s map[string]any, name string, patterns []string, 
 	path = join(at, "properties", name)
 	for _, pattern := range patterns {
 		// A pattern of another language is left to the server, by validation too.
-		matches, _ := g.matches(pattern, name)
-		if g.compares == 0 {
+		matches, _ := g.doc.Matches(pattern, name)
+		if g.doc.Left == 0 {
 			g.left = -1 // too large to be written
 			break
 		}

@@ -188,7 +188,7 @@ func TestDisjoint(t *testing.T) {
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		w := &writer{compares: maxSteps}
+		w := &writer{doc: &Document{Left: maxSteps}}
 		if got := w.disjoint(branches(n)); got != want {
 			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
 		}

@@ -10,8 +10,8 @@ import (
 // standard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic
 // take.
 func (w *writer) standard() map[string]any {
-	out := w.flatten(object(w.modern(w.root, "")))
-	m := mender{writer: w, out: &writer{root: out}, moved: map[string]string{}}
+	out := w.flatten(object(w.modern(w.doc.Root, "")))
+	m := mender{writer: w, out: &Document{Root: out}, moved: map[string]string{}}
 	m.mend(out)
 	if len(w.changes) > 0 {
 		delete(out, "$schema")
@@ -33,7 +33,7 @@ var (
 // written beside the document itself, as references can demand over and over, is
 // bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
-	m := modernizer{writer: w, free: same(v, w.root)}
+	m := modernizer{writer: w, free: same(v, w.doc.Root)}
 	return m.schema(v, at)
 }
 
@@ -59,7 +59,7 @@ func (m modernizer) schema(v any, at string) any {
 			return m.tooMuch(at)
 		}
 	}
-	m.foreign = m.foreign || m.movesBase(s)
+	m.foreign = m.foreign || m.doc.movesBase(s)
 	out := maps.Clone(s)
 	m.references(out)
 	m.tuple(out, at)

@@ -25,7 +25,7 @@ type strictness struct {
 
 // strict writes the strict subset. When it cannot, the last change says why.
 func (w *writer) strict() (map[string]any, bool) {
-	root := w.flatten(object(w.modern(w.root, "")))
+	root := w.flatten(object(w.modern(w.doc.Root, "")))
 	if w.lossy {
 		return nil, w.fail("", "", "the root has alternatives")
 	}

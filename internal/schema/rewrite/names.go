@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"math/big"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
@@ -15,24 +14,6 @@ func readable(pattern string) bool {
 	return err == nil
 }
 
-// matches reports whether a name matches a pattern. That is not known of patterns
-// of another language, which are left to the server by validation, too, and of
-// what would take too long.
-func (w *writer) matches(pattern, name string) (matches, known bool) {
-	if !w.compares.spend(16 + len(name)/16) {
-		return false, false
-	}
-	compiled, there := w.patterns[pattern]
-	if !there {
-		compiled, _ = regexp.Compile(pattern)
-		if w.patterns == nil {
-			w.patterns = map[string]*regexp.Regexp{}
-		}
-		w.patterns[pattern] = compiled
-	}
-	return compiled != nil && compiled.MatchString(name), compiled != nil
-}
-
 // named reports whether a name fits what propertyNames says, down to a depth.
 // That is not known of all that it can say.
 func (w *writer) named(says any, name string, depth int) (fits, known bool) {
@@ -42,7 +23,7 @@ func (w *writer) named(says any, name string, depth int) (fits, known bool) {
 		return true, true
 	case never(says):
 		return false, true
-	case s == nil, depth == 0, !w.compares.spend(breadth(s)):
+	case s == nil, depth == 0, !w.doc.Spend(breadth(s)):
 		return false, false
 	}
 	known = true
@@ -57,7 +38,7 @@ func (w *writer) named(says any, name string, depth int) (fits, known bool) {
 			length := big.NewRat(int64(utf8.RuneCountInString(name)), 1)
 			fits = within(length, s["minLength"], s["maxLength"])
 		case "pattern":
-			fits, sure = w.matches(text(v), name)
+			fits, sure = w.doc.Matches(text(v), name)
 		case "not":
 			fits, sure = w.named(v, name, depth-1)
 			fits = !fits
