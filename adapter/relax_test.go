@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +93,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 func (r relaxer) patterns(all map[string]any, name string, segments []string, keyword string, hops int) map[string]any {
 	out := maps.Clone(all)
 	for pattern, says := range all {
-		if regexp.MustCompile(pattern).MatchString(name) {
+		if matches, _ := (&rewrite.Document{Left: 1 << 10}).Matches(pattern, name); matches {
 			out[pattern] = r.at(says, segments, keyword, hops-1)
 		}
 	}
