@@ -160,6 +160,9 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		`{"$id":"https://e/x/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"../x/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"/r.json#/$defs/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"$defs":{"b":{"type":"string"}}}`,
 		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"https://e/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%24defs/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"$defs":{"b":{"type":"string"}}}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/d%65finitions/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"definitions":{"b":{"type":"string"}}}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%70roperties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 	} {
 		root, _, _ := parametersOf(t, toolWith(t, s), OpenAI)

@@ -41,6 +41,8 @@ func TestFor(t *testing.T) {
 		{"names", Anthropic, `{"type":"object","properties":{"a b":{},"a_b":{},"$c":{}},"required":["a b","a_b"]}`,
 			`{"type":"object","properties":{"a_b_c8687a08":{},"a_b":{},"_c":{}},"required":["a_b_c8687a08","a_b"]}`,
 			[]string{"/properties/$c  same", "/properties/a b  same"}},
+		{"an encoded reference to a definition", OpenAIStrict, `{"type":"object","properties":{"a":{"$ref":"#/%24defs/d"}},"required":["a"],"additionalProperties":false,"$defs":{"d":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/d"}},"required":["a"],"additionalProperties":false,"$defs":{"d":{"type":"string"}}}`, []string{"/properties/a $ref same"}},
 		{"root reference", OpenAI, `{"$ref":"#/$defs/r","$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`,
 			`{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}},"$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`, []string{" $ref same"}},
 		{"root that refers to itself", OpenAI, `{"$ref":"#"}`, `{"type":"object","properties":{}}`, []string{" $ref same", " $ref same"}},
