@@ -29,6 +29,8 @@ var unheld = []struct {
 		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}},"additionalProperties":false}`, `{"a":1}`},
 	{"additionalProperties", []Profile{Gemini, GoogleAI}, "of two parts of an allOf that speak of names by patterns, too",
 		`{"allOf":[{"properties":{"a":{}},"patternProperties":{"^a":{}}},{"properties":{"a":{}},"additionalProperties":{"type":"integer"}},{"properties":{"b":{"type":"string"}}}]}`, `{"b":"x"}`},
+	{"unevaluatedProperties", []Profile{GoogleAI}, "at the root, beside alternatives, the properties of which are all described",
+		`{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b","c"]}],"unevaluatedProperties":false}`, `{"a":"x","b":"y"}`},
 	{"if", []Profile{Gemini}, "but for whether properties are given, and for enumerated values of them", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"],"properties":{"a":{"pattern":"^x"}}},"then":{"required":["b"]}}`, `{"a":"x"}`},
 	{"if", []Profile{GoogleAI}, "not handed on by langchaingo", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"a":"x"}`},
 	{"", []Profile{Gemini, GoogleAI}, "values that nothing fits or that have no end, of more than 32 levels, of more than 10,000 parts or of more than 4 MiB, which are JSON text",

@@ -69,7 +69,7 @@ func (e Effect) String() string {
 
 // Change is one difference between a schema and what was made of it.
 type Change struct {
-	Path    string // a JSON pointer into the original schema
+	Path    string // a JSON pointer into the original schema, through its references
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string
@@ -111,6 +111,7 @@ type writer struct {
 	left    int               // subschemas that are still allowed
 	writes  steps             // of merging and writing values
 	aliases map[string]string // of the names of properties, nil before the first is sought
+	places  places            // of what is merged, nil where that is not told of
 	lossy   bool              // something was lost when the root was merged
 	changes []Change
 }

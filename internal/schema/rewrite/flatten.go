@@ -50,6 +50,7 @@ type flattener struct {
 	document *Document // that the root is made of
 	left     int
 	followed map[string]bool // references
+	choices  int             // the sets of alternatives that were merged
 }
 
 // part merges into a subschema what its $ref, allOf, anyOf and oneOf say about
@@ -68,6 +69,7 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	}
 	others, closing := out["unevaluatedProperties"] // sees the properties of all parts
 	delete(out, "unevaluatedProperties")
+	choices := f.choices
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
 		out = f.reference(ref, out, at)
@@ -95,6 +97,9 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	}
 	if closing {
 		out["unevaluatedProperties"] = others
+		if f.choices > choices && limits(others) {
+			f.note(at, "unevaluatedProperties", Wider, "the properties of all alternatives are described")
+		}
 	}
 	if f.target != Anthropic {
 		for _, key := range []string{"not", "enum", "const"} {
@@ -131,6 +136,7 @@ func (f *flattener) reference(ref string, beside map[string]any, at string) map[
 		return beside
 	}
 	f.followed[ref] = true
+	f.places.put(target, place{key: at})
 	f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
 	return f.with(beside, target, at)
 }
@@ -206,6 +212,7 @@ func (f *flattener) both(a, b map[string]any, at string) map[string]any {
 // either merges alternatives into the subschema that has them: all properties
 // may be given, and required is what all alternatives require.
 func (f *flattener) either(base map[string]any, branches []any, at, key string) map[string]any {
+	f.choices++
 	out := maps.Clone(base)
 	properties := maps.Clone(object(base["properties"]))
 	if properties == nil {

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 )
@@ -34,13 +33,15 @@ var (
 // bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
 	m := modernizer{writer: w, free: same(v, w.doc.Root)}
-	return m.schema(v, at)
+	out := m.schema(v, at)
+	w.places.put(out, place{key: at})
+	return out
 }
 
 // same reports whether two values are one object.
 func same(a any, b map[string]any) bool {
 	s, ok := a.(map[string]any)
-	return ok && reflect.ValueOf(s).Pointer() == reflect.ValueOf(b).Pointer()
+	return ok && address(s) == address(b)
 }
 
 type modernizer struct {
@@ -71,7 +72,7 @@ func (m modernizer) schema(v any, at string) any {
 			m.note(at, key, Same, "null was removed")
 		}
 	}
-	m.below(out, at)
+	m.below(out, s, at)
 	if _, ok := out["items"]; !ok && (m.target == OpenAI || m.target == OpenAIStrict) && slices.Contains(types(out), "array") {
 		out = m.anyItems(out, at)
 	}
@@ -108,18 +109,23 @@ func (m modernizer) references(out map[string]any) {
 	}
 }
 
-// below rewrites what the keywords of a subschema hold.
-func (m modernizer) below(out map[string]any, at string) {
+// below rewrites what the keywords of a subschema, which was s, hold.
+func (m modernizer) below(out, s map[string]any, at string) {
 	for _, key := range holdsSchema {
 		if sub, ok := out[key]; ok {
-			out[key] = m.schema(sub, join(at, key))
+			was := formerly(key, s)
+			out[key] = m.schema(sub, join(at, was))
+			m.places.put(out[key], place{in: out, key: was})
 		}
 	}
 	for _, key := range holdsList {
 		if subs := list(out[key]); subs != nil {
 			changed := make([]any, len(subs))
+			was := formerly(key, s)
 			for i, sub := range subs {
-				changed[i] = m.schema(m.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
+				path := join(at, was, strconv.Itoa(i))
+				changed[i] = m.schema(m.plainBool(sub, path), path)
+				m.places.put(changed[i], place{in: out, key: was, name: strconv.Itoa(i), many: true})
 			}
 			out[key] = changed
 		}
@@ -127,13 +133,29 @@ func (m modernizer) below(out map[string]any, at string) {
 	for _, key := range holdsMap {
 		if subs := object(out[key]); subs != nil {
 			changed := make(map[string]any, len(subs))
+			was := formerly(key, s)
 			for _, name := range keys(subs) {
-				path := join(at, key, name)
+				path := join(at, was, name)
 				changed[name] = m.schema(m.plainBool(subs[name], path), path)
+				m.places.put(changed[name], place{in: out, key: was, name: name, many: true})
 			}
 			out[key] = changed
 		}
 	}
+}
+
+// formerly is what a keyword that s has in the words of 2020-12 was in its own.
+func formerly(key string, s map[string]any) string {
+	tuple := list(s["items"]) != nil
+	switch {
+	case key == "prefixItems" && tuple:
+		return "items"
+	case key == "items" && tuple:
+		return "additionalItems"
+	case key == "dependentSchemas" && s[key] == nil:
+		return "dependencies"
+	}
+	return key
 }
 
 // plainBool writes a schema that is a boolean as an object.

@@ -25,7 +25,7 @@ var wrappers = []string{"input", "input2", "input3", "input_object", "input-obje
 // another one, so that a root which is closed to other properties refuses it. It
 // is "" for a root that is wrapped for no provider.
 func Wrapper(root map[string]any) string {
-	if !slices.ContainsFunc(rootWords, func(key string) bool { _, ok := root[key]; return ok }) {
+	if !says(root, rootWords) {
 		return ""
 	}
 	n := naming{taken: map[string]bool{}}
