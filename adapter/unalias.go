@@ -60,7 +60,7 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 	out := make(map[string]any, len(v))
 	for key, member := range v {
 		name := key
-		if own, ok := u.own[key]; ok && mentioned[own] {
+		if own, ok := u.own[key]; ok && (mentioned[own] || u.allowed(about, own, key)) {
 			if _, both := v[own]; !both {
 				name = own
 			}
@@ -71,6 +71,15 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 		}
 	}
 	return out
+}
+
+// allowed reports whether an alias stands for a name because that is what names
+// must fit.
+func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
+	return slices.ContainsFunc(about, func(s map[string]any) bool {
+		says, ok := s["propertyNames"]
+		return ok && u.doc.Aliased(says, name, alias)
+	})
 }
 
 // concerning lists the subschemas that concern the value that others concern:
@@ -115,6 +124,12 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 	var out []any
 	for _, s := range about {
+		for _, value := range rewrite.Enumerated(s) {
+			object, _ := value.(map[string]any)
+			if member, ok := object[name]; ok {
+				out = append(out, map[string]any{"const": member})
+			}
+		}
 		properties, _ := s["properties"].(map[string]any)
 		if property, ok := properties[name]; ok {
 			out = append(out, property)
@@ -139,6 +154,11 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 func ofItem(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
+		for _, value := range rewrite.Enumerated(s) {
+			if items := list(value); i < len(items) {
+				out = append(out, map[string]any{"const": items[i]})
+			}
+		}
 		for _, item := range []any{itemOf(s, i), s["contains"], s["unevaluatedItems"]} {
 			if item != nil {
 				out = append(out, item)

@@ -11,26 +11,12 @@ const maxApart = 16
 func (w *writer) disjoint(branches []any) bool {
 	for i, a := range branches {
 		for _, b := range branches[i+1:] {
-			if !w.apart(w.plain(a), w.plain(b), maxApart) {
+			if !w.apart(w.doc.plain(a), w.doc.plain(b), maxApart) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// plain follows references.
-func (w *writer) plain(v any) map[string]any {
-	s := object(v)
-	for range 16 {
-		ref, ok := s["$ref"].(string)
-		if !ok {
-			return s
-		}
-		target, _ := w.doc.Resolve(ref)
-		s = object(target)
-	}
-	return nil
 }
 
 // apart reports whether no value fits both, as far as types, constants and
@@ -61,7 +47,7 @@ func (w *writer) apart(a, b map[string]any, depth int) bool {
 			}
 			continue
 		}
-		if alsoRequired.has(name) && w.apart(w.plain(p), w.plain(q), depth-1) {
+		if alsoRequired.has(name) && w.apart(w.doc.plain(p), w.doc.plain(q), depth-1) {
 			return true
 		}
 	}

@@ -111,6 +111,7 @@ type writer struct {
 	left    int               // subschemas that are still allowed
 	writes  steps             // of merging and writing values
 	aliases map[string]string // of the names of properties, nil before the first is sought
+	odd     []string          // the names that have one, in order
 	places  places            // of what is merged, nil where that is not told of
 	lossy   bool              // something was lost when the root was merged
 	changes []Change

@@ -83,6 +83,20 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 	return v, true
 }
 
+// plain follows references.
+func (d *Document) plain(v any) map[string]any {
+	s := object(v)
+	for range 16 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		target, _ := d.Resolve(ref)
+		s = object(target)
+	}
+	return nil
+}
+
 // fragment is what a reference says of a place in the document.
 func fragment(ref string) (place string, ok bool) {
 	place, ok = strings.CutPrefix(ref, "#")

@@ -192,7 +192,7 @@ func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
 func (f *flattener) only(branches []any) (index int, ok bool) {
 	count := 0
 	for i, b := range branches {
-		if names := types(f.plain(b)); len(names) == 0 || slices.Contains(names, "object") {
+		if names := types(f.doc.plain(b)); len(names) == 0 || slices.Contains(names, "object") {
 			index = i
 			count++
 		}

@@ -61,7 +61,7 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 // allows reports whether propertyNames allows a property to be written. Of an
 // optional one that must be known.
 func (g *geminiWriter) allows(s map[string]any, name string, required bool, at string) bool {
-	fits, known := g.named(s["propertyNames"], name, maxApart)
+	fits, known := g.doc.named(s["propertyNames"], name, maxApart)
 	switch {
 	case known && fits:
 		return true

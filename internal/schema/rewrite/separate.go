@@ -20,7 +20,7 @@ func (w *writer) separate(branches []map[string]any) (splits []split, effect Eff
 	for i, a := range branches {
 		for j := i + 1; j < len(branches); j++ {
 			b := branches[j]
-			if w.apart(w.plain(a), w.plain(b), maxApart) {
+			if w.apart(w.doc.plain(a), w.doc.plain(b), maxApart) {
 				continue
 			}
 			if w.doc.Left == 0 || !requires(a, b) && !requires(b, a) {
