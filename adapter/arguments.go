@@ -82,10 +82,10 @@ func (t *Tool) fit(args map[string]any) (map[string]any, error) {
 	if t.schema.ValidateValue(args) == nil {
 		return args, nil
 	}
-	r := newRepair(t.schema.Root())
+	r := newRepair(t.root())
 	var err error
 	for range repairs {
-		if repaired, ok := r.value(r.root, args).(map[string]any); ok {
+		if repaired, ok := r.value(t.root(), args).(map[string]any); ok {
 			args = repaired
 		}
 		if err = schema.Check(args); err != nil {

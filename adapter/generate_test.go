@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // generator writes random values that fit a schema, JSON Schema or Gemini's
@@ -25,7 +26,7 @@ func (g *generator) value(v any, depth int) any {
 		return nil
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		if target := newRepair(g.root).at(strings.TrimPrefix(ref, "#")); target != nil {
+		if target, ok := (&rewrite.Document{Root: g.root}).Resolve(ref); ok {
 			return g.value(merged(target, s), depth)
 		}
 	}
@@ -33,7 +34,7 @@ func (g *generator) value(v any, depth int) any {
 		whole := without(s, "allOf")
 		for _, p := range parts {
 			if ref, ok := asMap(p)["$ref"].(string); ok {
-				p = newRepair(g.root).at(strings.TrimPrefix(ref, "#"))
+				p, _ = (&rewrite.Document{Root: g.root}).Resolve(ref)
 			}
 			whole = merged(p, whole)
 		}

@@ -86,7 +86,7 @@ const (
 // of it.
 type SchemaChange struct {
 	Tool    string // the model's name of the tool
-	Path    string // a JSON pointer into the server's schema
+	Path    string // a JSON pointer into the server's schema, through its references
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string // what was done
@@ -136,7 +136,7 @@ func define(all []*Tool, p Profile) *definitions {
 // complete notes what a tool's schema was completed by. Null is noted where it is
 // taken out by the rewriting, too, which Plain has none of.
 func (d *definitions) complete(tool *Tool, p Profile) {
-	root, _ := tool.schema.Root().(map[string]any)
+	root := tool.root()
 	for _, key := range []string{"type", "properties", "required"} {
 		_, there := root[key]
 		switch {
@@ -157,7 +157,7 @@ var targets = [profileCount]rewrite.Target{
 // rewrite puts a tool's schema into the dialect of a profile. A schema that need
 // not be changed stays byte for byte.
 func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) {
-	root, _ := tool.schema.Root().(map[string]any)
+	root := tool.root()
 	r := rewrite.For(targets[p], root)
 	for _, c := range r.Changes {
 		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})

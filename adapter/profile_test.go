@@ -37,7 +37,7 @@ var provenance = map[string]struct {
 	"sequential-thinking": {"npm: @modelcontextprotocol/server-sequential-thinking", 1, true},
 	"slack":               {"npm: @modelcontextprotocol/server-slack", 8, true},
 	"modelled":            {"shaped like those of other servers and of the examples of the SDKs, by their names", 81, false},
-	"pathological":        {"what nobody should write", 38, false},
+	"pathological":        {"what nobody should write", 39, false},
 }
 
 // publishedSchemas reads testdata/schemas: input schemas of tools by source and

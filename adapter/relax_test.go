@@ -2,10 +2,11 @@ package adapter
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // relaxed is a schema without what the changes say that a model is not held to,
@@ -79,7 +80,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	}
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
-		target := newRepair(r.root).at(strings.TrimPrefix(ref, "#"))
+		target, _ := (&rewrite.Document{Root: r.root}).Resolve(ref)
 		if len(out) == 0 {
 			return r.at(target, segments, keyword, hops-1)
 		}
@@ -92,7 +93,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 func (r relaxer) patterns(all map[string]any, name string, segments []string, keyword string, hops int) map[string]any {
 	out := maps.Clone(all)
 	for pattern, says := range all {
-		if regexp.MustCompile(pattern).MatchString(name) {
+		if matches, _ := (&rewrite.Document{Left: 1 << 10}).Matches(pattern, name); matches {
 			out[pattern] = r.at(says, segments, keyword, hops-1)
 		}
 	}

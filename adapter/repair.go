@@ -2,20 +2,17 @@ package adapter
 
 import (
 	"maps"
-	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // maxRepairs bounds the subschemas that one repair looks at.
 const maxRepairs = 10_000
 
 // maxCompared bounds the names and the values that one repair looks through, and
-// the text that it matches with patterns, by 64 bytes.
+// the matching of patterns.
 const maxCompared = 1 << 20
 
 // maxHops bounds the references from one subschema to the next.
@@ -29,26 +26,13 @@ const maxNested = 4 * schema.MaxDepth
 // every change keeps the information, and what it returns is validated anyway.
 // Values are never changed in place.
 type repair struct {
-	root     any
-	left     int                       // subschemas
-	nested   int                       // of maxNested that are being looked at
-	compared int                       // of maxCompared that are left
-	patterns map[string]*regexp.Regexp // nil for those of another language
+	doc    *rewrite.Document // the schema, with the steps of comparing that are left
+	left   int               // subschemas
+	nested int               // of maxNested that are being looked at
 }
 
-func newRepair(root any) *repair {
-	return &repair{root: root, left: maxRepairs, compared: maxCompared}
-}
-
-// spend takes from what may be compared. It returns false when there is not
-// enough, and from then on.
-func (r *repair) spend(n int) bool {
-	if n > r.compared {
-		r.compared = -1
-		return false
-	}
-	r.compared -= n
-	return true
+func newRepair(root map[string]any) *repair {
+	return &repair{doc: &rewrite.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
 // enter begins to look at a subschema, and leave ends it. It returns false when
@@ -70,7 +54,7 @@ func (r *repair) leave() { r.nested-- }
 func (r *repair) read(sub map[string]any) bool {
 	properties, _ := sub["properties"].(map[string]any)
 	ref, _ := sub["$ref"].(string)
-	return r.spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties) + len(ref)/64)
+	return r.doc.Spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties) + len(ref)/64)
 }
 
 // value repairs v by the subschema s: by what that says itself, by all that it
@@ -132,7 +116,7 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 	var out []any
 	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
 		parts, _ := sub[keyword].(map[string]any)
-		if !r.spend(len(parts)) {
+		if !r.doc.Spend(len(parts)) {
 			return nil
 		}
 		for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -171,37 +155,6 @@ func (r *repair) resolve(s any) map[string]any {
 // it leads out of the document.
 func (r *repair) target(sub map[string]any) any {
 	ref, _ := sub["$ref"].(string)
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	return r.at(pointer)
-}
-
-// at finds what a JSON pointer in a fragment of a URI points to, nil when there
-// is nothing.
-func (r *repair) at(pointer string) any {
-	v := r.root
-	if pointer == "" {
-		return v
-	}
-	if decoded, err := url.PathUnescape(pointer); err == nil {
-		pointer = decoded
-	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		switch node := v.(type) {
-		case map[string]any:
-			v = node[unescape.Replace(key)]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(node) {
-				return nil
-			}
-			v = node[i]
-		default:
-			return nil
-		}
-	}
-	return v
+	target, _ := r.doc.Resolve(ref)
+	return target
 }

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -136,26 +135,8 @@ func (r *repair) fitsText(sub map[string]any, text string) bool {
 	if !ok {
 		return true
 	}
-	matches, known := r.matches(pattern, text)
+	matches, known := r.doc.Matches(pattern, text)
 	return matches || !known
-}
-
-// matches reports whether a text matches a pattern. That is not known of patterns
-// of another language, which are left to the validator, and of what would take
-// too long.
-func (r *repair) matches(pattern, text string) (matches, known bool) {
-	if !r.spend(1 + len(text)/64) {
-		return false, false
-	}
-	compiled, known := r.patterns[pattern]
-	if !known {
-		compiled, _ = regexp.Compile(pattern)
-		if r.patterns == nil {
-			r.patterns = map[string]*regexp.Regexp{}
-		}
-		r.patterns[pattern] = compiled
-	}
-	return compiled != nil && compiled.MatchString(text), compiled != nil
 }
 
 func digits(v any) string {

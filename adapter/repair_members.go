@@ -16,7 +16,7 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		says := r.saidOf(sub, patterns, name)
-		if _, described := properties[name]; described && member == nil && r.spend(len(required)) && !slices.Contains(required, name) &&
+		if _, described := properties[name]; described && member == nil && r.doc.Spend(len(required)) && !slices.Contains(required, name) &&
 			slices.ContainsFunc(says, func(s any) bool { return !r.fits(s, nil) }) {
 			continue
 		}
@@ -32,7 +32,7 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 // there are too many.
 func (r *repair) patternsOf(sub map[string]any) []string {
 	patterns, _ := sub["patternProperties"].(map[string]any)
-	if len(patterns) == 0 || !r.spend(len(patterns)) {
+	if len(patterns) == 0 || !r.doc.Spend(len(patterns)) {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(patterns))
@@ -48,7 +48,7 @@ func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []an
 		out = append(out, says)
 	}
 	for _, pattern := range patterns {
-		matches, known := r.matches(pattern, name)
+		matches, known := r.doc.Matches(pattern, name)
 		if matches {
 			out = append(out, sub["patternProperties"].(map[string]any)[pattern])
 		}

@@ -42,6 +42,11 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			`{"o":{"odd_n":1}}`, `{"o":{"odd n":1}}`},
 		{"a condition that is repaired itself", Plain, `{"allOf":[{"if":{"properties":{"k":{"const":1}}},"then":{"properties":{"n":{"enum":[1]}}}},{"properties":{"k":{"enum":[1,2]}}}]}`,
 			`{"k":"1","n":"1"}`, `{"k":1,"n":1}`},
+		{"a reference to an anchor", Plain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
+		{"null for what an anchor is at", Plain, `{"properties":{"p":{"$ref":"#n"}},"$defs":{"x":{"$anchor":"n","type":"integer"}}}`, `{"p":null}`, `{}`},
+		{"an alternative behind an anchor", Plain,
+			`{"properties":{"p":{"anyOf":[{"$ref":"#n"},{"type":"boolean"}]}},"$defs":{"x":{"$anchor":"n","properties":{"n":{"type":"integer"}},"required":["n"]}}}`,
+			`{"p":{"n":"1"}}`, `{"p":{"n":1}}`},
 		{"a reference with an escape", Plain, `{"properties":{"p":{"$ref":"#/$defs/Page%3CItem%3E"}},"$defs":{"Page<Item>":{"type":"integer"}}}`, `{"p":"1"}`, `{"p":1}`},
 
 		{"JSON without text", Gemini, `{"properties":{"o":{"type":"object"}}}`, `{"o":[{"key":"b","value":"1","json":""}]}`, `{"o":{"b":"1"}}`},
@@ -95,8 +100,8 @@ func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 		`{"properties":{"n":{"type":"integer"}},"if":{"$ref":"#"},"then":{"$ref":"#"},"else":{"$ref":"#"}}`,
 		`{"properties":{"n":{"type":"integer"}},"dependentSchemas":{"n":{"$ref":"#"},"m":{"$ref":"#"}},"unevaluatedProperties":{"$ref":"#"}}`,
 	} {
-		r := newRepair(toolWith(t, s).schema.Root())
-		got := r.value(r.root, map[string]any{"n": "3", "m": "x"})
+		r := newRepair(toolWith(t, s).root())
+		got := r.value(r.doc.Root, map[string]any{"n": "3", "m": "x"})
 		if r.nested != 0 || r.left == maxRepairs {
 			t.Errorf("%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
 		}
@@ -155,6 +160,9 @@ func TestReferencesOfWrappedSchemas(t *testing.T) {
 		`{"$id":"https://e/x/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"../x/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"/r.json#/$defs/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"$defs":{"b":{"type":"string"}}}`,
 		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"https://e/r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%24defs/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"$defs":{"b":{"type":"string"}}}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/d%65finitions/b"}},"anyOf":[{"required":["a"]},{"required":["b"]}],"definitions":{"b":{"type":"string"}}}`,
+		`{"properties":{"a":{"type":"string"},"b":{"$ref":"#/%70roperties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 		`{"properties":{"a":{"type":"string"},"b":{"$id":"https://e/s.json","$ref":"#/$defs/t","$defs":{"t":{"type":"string"}}}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
 	} {
 		root, _, _ := parametersOf(t, toolWith(t, s), OpenAI)
@@ -185,7 +193,7 @@ func TestRepairIsBoundedByPatterns(t *testing.T) {
 		t.Errorf("got %v, want it repaired", one)
 	}
 	r.value(s, slices.Repeat([]any{map[string]any{"n": "3"}}, 2000))
-	if r.compared > 0 {
-		t.Errorf("got %d left to compare, want the patterns to use it up", r.compared)
+	if r.doc.Left > 0 {
+		t.Errorf("got %d left to compare, want the patterns to use it up", r.doc.Left)
 	}
 }

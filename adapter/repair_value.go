@@ -136,7 +136,7 @@ func isIntegral(v any) bool {
 // same reports whether two values are equal, 1 and 1.0 among them. It is false
 // where comparing would take too long.
 func (r *repair) same(v, w any) bool {
-	if !r.spend(1) {
+	if !r.doc.Spend(1) {
 		return false
 	}
 	switch v := v.(type) {

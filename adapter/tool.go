@@ -28,9 +28,9 @@ type Tool struct {
 	parameters json.RawMessage
 	schema     *schema.Schema
 	shape      shape
-	odd        bool   // some property has a name that not all providers take
-	others     bool   // the root says something of properties that it does not list
-	wrapper    string // the property in which some profiles ask for all arguments, "" when none does
+	odd        map[string]string // names of properties that not all providers take, by alias
+	others     bool              // the root says something of properties that it does not list
+	wrapper    string            // the property in which some profiles ask for all arguments, "" when none does
 
 	// wrapped is set once a model was given a schema with the wrapper. All that
 	// the tool is renamed to share it.
@@ -72,7 +72,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		parameters:  withProperties(raw, root),
 		schema:      compiled,
 		shape:       shapeOf(root),
-		odd:         isOdd(root),
+		odd:         rewrite.DocumentAliases(root),
 		others:      root["patternProperties"] != nil || root["additionalProperties"] != nil,
 		wrapper:     rewrite.Wrapper(root),
 		wrapped:     new(atomic.Bool),
@@ -82,6 +82,12 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		err = guard("Server.Rename", func() error { tool.own = rename(def); return nil })
 	}
 	return tool, err
+}
+
+// root is the tool's schema, as the server wrote it.
+func (t *Tool) root() map[string]any {
+	root, _ := t.schema.Root().(map[string]any)
+	return root
 }
 
 // named is the tool by that name. A tool that has another one stays as it is:

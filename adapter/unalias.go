@@ -17,20 +17,18 @@ func (t *Tool) restore(args map[string]any) map[string]any {
 		args = maps.Clone(args)
 		delete(args, rewrite.Placeholder)
 	}
-	if !t.odd {
+	if len(t.odd) == 0 {
 		return args
 	}
-	root := t.schema.Root()
-	u := unaliaser{repair: newRepair(root), own: rewrite.DocumentAliases(root), document: rewrite.NewResolver(root)}
-	restored, _ := u.value([]any{root}, args, schema.MaxDepth).(map[string]any)
+	u := unaliaser{newRepair(t.root()), t.odd}
+	restored, _ := u.value([]any{t.root()}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
 
 // unaliaser gives properties their own names back.
 type unaliaser struct {
 	*repair
-	own      map[string]string // names by alias
-	document *rewrite.Resolver
+	own map[string]string // names by alias
 }
 
 // value gives properties their own names where v has their aliases and one of the
@@ -62,7 +60,7 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 	out := make(map[string]any, len(v))
 	for key, member := range v {
 		name := key
-		if own, ok := u.own[key]; ok && mentioned[own] {
+		if own, ok := u.own[key]; ok && (mentioned[own] || u.allowed(about, own, key)) {
 			if _, both := v[own]; !both {
 				name = own
 			}
@@ -73,6 +71,15 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 		}
 	}
 	return out
+}
+
+// allowed reports whether an alias stands for a name because that is what names
+// must fit.
+func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
+	return slices.ContainsFunc(about, func(s map[string]any) bool {
+		says, ok := s["propertyNames"]
+		return ok && u.doc.Aliased(says, name, alias)
+	})
 }
 
 // concerning lists the subschemas that concern the value that others concern:
@@ -87,19 +94,11 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 			return
 		}
 		seen[reflect.ValueOf(sub).Pointer()] = true
-		if ref, refers := sub["$ref"].(string); refers {
-			if !u.spend(1 + len(sub) + len(ref)/64) {
-				return
-			}
-			target, _ := u.document.Resolve(ref)
-			add(target, depth-1)
-			sub = maps.Clone(sub)
-			delete(sub, "$ref")
-		}
-		if sub = u.resolve(sub); sub == nil {
+		if !u.read(sub) {
 			return
 		}
 		out = append(out, sub)
+		add(u.target(sub), depth-1)
 		for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 			for _, part := range list(sub[keyword]) {
 				add(part, depth-1)
@@ -125,6 +124,12 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 	var out []any
 	for _, s := range about {
+		for _, value := range rewrite.Enumerated(s) {
+			object, _ := value.(map[string]any)
+			if member, ok := object[name]; ok {
+				out = append(out, map[string]any{"const": member})
+			}
+		}
 		properties, _ := s["properties"].(map[string]any)
 		if property, ok := properties[name]; ok {
 			out = append(out, property)
@@ -132,7 +137,7 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 		}
 		patterns, _ := s["patternProperties"].(map[string]any)
 		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-			if matches, known := u.matches(pattern, name); matches && known {
+			if matches, known := u.doc.Matches(pattern, name); matches && known {
 				out = append(out, patterns[pattern])
 			}
 		}
@@ -149,6 +154,11 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 func ofItem(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
+		for _, value := range rewrite.Enumerated(s) {
+			if items := list(value); i < len(items) {
+				out = append(out, map[string]any{"const": items[i]})
+			}
+		}
 		for _, item := range []any{itemOf(s, i), s["contains"], s["unevaluatedItems"]} {
 			if item != nil {
 				out = append(out, item)
@@ -157,6 +167,3 @@ func ofItem(about []map[string]any, i int) []any {
 	}
 	return out
 }
-
-// isOdd reports whether a schema names properties as not all providers take them.
-func isOdd(v any) bool { return len(rewrite.DocumentAliases(v)) > 0 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +25,7 @@ var (
 		"not", "if", "then", "else", "items", "additionalItems", "unevaluatedItems", "contains",
 		"additionalProperties", "unevaluatedProperties", "propertyNames",
 	}
-	holdsList = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
+	holdsList = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
 	holdsMap  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
 
@@ -46,33 +45,49 @@ func (d *document) walk(v any, at string) error {
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
-	for _, key := range holdsSchema {
-		if sub, ok := s[key]; ok {
-			if _, list := sub.([]any); list && key == "items" {
-				continue
-			}
-			if err := d.walk(sub, at+"/"+key); err != nil {
-				return err
-			}
+	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
+		held, ok := s[key]
+		if !ok {
+			continue
+		}
+		before := len(d.ignored)
+		if err := d.below(key, held, at+"/"+key); err != nil {
+			return err
+		}
+		if len(d.ignored) > before {
+			ignoreWhere(s, key)
 		}
 	}
-	for _, key := range holdsList {
-		list, _ := s[key].([]any)
+	d.ignoreNames(s, at)
+	return nil
+}
+
+// below walks the subschemas that a keyword holds.
+func (d *document) below(key string, held any, at string) error {
+	list, isList := held.([]any)
+	switch {
+	case slices.Contains(holdsMap, key):
+		return d.members(key, held, at)
+	case slices.Contains(holdsList, key), key == "items" && isList: // up to 2019-09
 		for i, sub := range list {
-			if err := d.walk(sub, at+"/"+key+"/"+strconv.Itoa(i)); err != nil {
+			if err := d.walk(sub, at+"/"+strconv.Itoa(i)); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	for _, key := range holdsMap {
-		members, _ := s[key].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if _, list := members[name].([]any); list && key == "dependencies" {
-				continue
-			}
-			if err := d.walk(members[name], at+"/"+key+"/"+escape(name)); err != nil {
-				return err
-			}
+	return d.walk(held, at)
+}
+
+// members walks subschemas by name.
+func (d *document) members(key string, held any, at string) error {
+	named, _ := held.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if _, list := named[name].([]any); list && key == "dependencies" {
+			continue
+		}
+		if err := d.walk(named[name], at+"/"+escape(name)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -90,12 +105,7 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
 		}
 	}
-	if pattern, ok := s["pattern"].(string); ok {
-		if _, err := regexp.Compile(pattern); err != nil {
-			delete(s, "pattern")
-			d.ignored = append(d.ignored, at+"/pattern")
-		}
-	}
+	d.ignorePattern(s, at)
 	// 2020-12 validation, section 8.2: "implementations MUST NOT automatically
 	// decode, parse, and/or validate the string contents".
 	for _, key := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {

@@ -124,6 +124,7 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 			return false
 		}
 		if s.PatternProperties != nil {
+			w.left -= len(name) / matchedPerStep * len(*s.PatternProperties)
 			for _, sub := range *s.PatternProperties {
 				if !w.apply(sub, member, nil) {
 					return false

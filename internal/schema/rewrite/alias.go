@@ -3,10 +3,8 @@ package rewrite
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 )
 
 // maxPropertyName is the longest name of a property that Anthropic takes.
@@ -20,26 +18,65 @@ var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 // providers take, wherever a schema or a subschema of it names one. It returns the
 // names by alias: a name has one alias, that no property has.
 func DocumentAliases(root any) map[string]string {
-	c := collector{}
-	c.names(root)
-	return Aliases(c)
+	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
+	c.schema(root)
+	return c.aliases()
 }
 
-// collector has the names of properties that a schema mentions.
-type collector map[string]any
+// collector has the names of properties that a schema mentions, and those that its
+// enumerated values have.
+type collector struct{ names, taken map[string]bool }
 
-func (c collector) names(v any) {
+func (c *collector) schema(v any) {
 	s := object(v)
 	if s == nil {
 		return
 	}
-	EachName(s, func(name string) { c[name] = nil })
-	eachBelow(s, c.names)
+	eachDescribed(s, func(name string) { c.names[name] = true })
+	for _, value := range Enumerated(s) {
+		c.value(value)
+	}
+	c.propertyName(s["propertyNames"])
+	eachBelow(s, c.schema)
 }
 
-// EachName visits the names of properties that a subschema mentions itself, some
-// of them more than once.
-func EachName(s map[string]any, visit func(name string)) {
+// value takes the names in an enumerated value.
+func (c *collector) value(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			c.value(item)
+		}
+	case map[string]any:
+		for name, member := range v {
+			c.taken[name] = true
+			c.value(member)
+		}
+	}
+}
+
+// propertyName takes the names that a schema of names enumerates.
+func (c *collector) propertyName(v any) {
+	for _, name := range names(Enumerated(object(v))) {
+		c.taken[name] = true
+	}
+	if s := object(v); s != nil {
+		eachBelow(s, c.propertyName)
+	}
+}
+
+// Enumerated lists the values of enum and const.
+func Enumerated(s map[string]any) []any {
+	values := list(s["enum"])
+	if v, ok := s["const"]; ok {
+		values = append(slices.Clip(values), v)
+	}
+	return values
+}
+
+// eachDescribed visits the names of properties that the keywords of a subschema
+// mention, some of them more than once.
+func eachDescribed(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
 		for name, says := range object(s[key]) {
 			visit(name)
@@ -53,12 +90,22 @@ func EachName(s map[string]any, visit func(name string)) {
 	}
 }
 
-// Aliases gives a plain name to every property whose own name not all providers
-// take. It returns the names by alias. No alias is the name of a property, or
-// the alias of another.
-func Aliases(properties map[string]any) map[string]string {
+// EachName visits the names of properties that a subschema mentions itself, in its
+// enumerated values, too, some of them more than once.
+func EachName(s map[string]any, visit func(name string)) {
+	eachDescribed(s, visit)
+	for _, value := range Enumerated(s) {
+		for name := range object(value) {
+			visit(name)
+		}
+	}
+}
+
+// aliases gives a plain name to every name that not all providers take. It returns
+// the names by alias. No alias is the name of a property, or the alias of another.
+func (c *collector) aliases() map[string]string {
 	var odd []string
-	for name := range properties {
+	for name := range c.names {
 		if !plainName.MatchString(name) {
 			odd = append(odd, name)
 		}
@@ -71,9 +118,8 @@ func Aliases(properties map[string]any) map[string]string {
 			alias = alias[:maxPropertyName]
 		}
 		taken := func(alias string) bool {
-			_, isProperty := properties[alias]
 			_, isAlias := out[alias]
-			return isProperty || isAlias || alias == ""
+			return c.names[alias] || c.taken[alias] || isAlias || alias == ""
 		}
 		sum := sha256.Sum256([]byte(name))
 		for salt := 8; taken(alias) && salt <= len(sum)*2; salt += 8 {
@@ -87,88 +133,4 @@ func Aliases(properties map[string]any) map[string]string {
 		out[alias] = name
 	}
 	return out
-}
-
-// plainNames gives properties names that Anthropic takes, wherever they are named.
-func (w *writer) plainNames(out map[string]any, at string) {
-	if w.target != Anthropic {
-		return
-	}
-	if w.aliases == nil {
-		w.aliases = map[string]string{}
-		for alias, name := range DocumentAliases(w.root) {
-			w.aliases[name] = alias
-		}
-	}
-	if len(w.aliases) == 0 {
-		return
-	}
-	w.patternedNames(out)
-	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
-		if named := object(out[key]); named != nil {
-			out[key] = w.renamed(named, join(at, key))
-		}
-	}
-	if required := list(out["required"]); required != nil {
-		out["required"] = w.aliased(required)
-	}
-}
-
-// renamed gives the members of what is listed by the name of a property their
-// aliases.
-func (w *writer) renamed(named map[string]any, at string) map[string]any {
-	out := make(map[string]any, len(named))
-	for _, name := range keys(named) {
-		says := named[name]
-		if others, ok := says.([]any); ok {
-			says = w.aliased(others)
-		}
-		alias, odd := w.aliases[name]
-		if !odd {
-			out[name] = says
-			continue
-		}
-		out[alias] = says
-		w.note(join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
-	}
-	return out
-}
-
-// aliased lists names of properties as they are called.
-func (w *writer) aliased(all []any) []any {
-	out := slices.Clone(all)
-	for i, name := range out {
-		if alias, odd := w.aliases[text(name)]; odd && name == text(name) {
-			out[i] = alias
-		}
-	}
-	return out
-}
-
-// patternedNames describes properties that are only described by patterns of
-// their names, which their aliases may not match.
-func (w *writer) patternedNames(out map[string]any) {
-	patterns := object(out["patternProperties"])
-	if len(patterns) == 0 {
-		return
-	}
-	properties := maps.Clone(object(out["properties"]))
-	for _, name := range slices.Sorted(maps.Keys(w.aliases)) {
-		for _, pattern := range keys(patterns) {
-			if matches, _ := w.matches(pattern, name); !matches {
-				continue
-			}
-			if properties == nil {
-				properties = map[string]any{}
-			}
-			if old, ok := properties[name]; ok {
-				properties[name] = allOf(old, patterns[pattern])
-			} else {
-				properties[name] = patterns[pattern]
-			}
-		}
-	}
-	if properties != nil {
-		out["properties"] = properties
-	}
 }

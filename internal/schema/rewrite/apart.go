@@ -11,7 +11,7 @@ const maxApart = 16
 func (w *writer) disjoint(branches []any) bool {
 	for i, a := range branches {
 		for _, b := range branches[i+1:] {
-			if !w.apart(w.plain(a), w.plain(b), maxApart) {
+			if !w.apart(w.doc.plain(a), w.doc.plain(b), maxApart) {
 				return false
 			}
 		}
@@ -19,33 +19,19 @@ func (w *writer) disjoint(branches []any) bool {
 	return true
 }
 
-// plain follows references.
-func (w *writer) plain(v any) map[string]any {
-	s := object(v)
-	for range 16 {
-		ref, ok := s["$ref"].(string)
-		if !ok {
-			return s
-		}
-		target, _ := w.resolve(ref)
-		s = object(target)
-	}
-	return nil
-}
-
 // apart reports whether no value fits both, as far as types, constants and
 // required properties with constants tell, down to a depth.
 func (w *writer) apart(a, b map[string]any, depth int) bool {
 	requiredA, requiredB := list(a["required"]), list(b["required"])
 	valuesA, valuesB := constants(a), constants(b)
-	if depth == 0 || !w.compares.spend(8+len(requiredA)+len(requiredB)) {
+	if depth == 0 || !w.doc.Spend(8+len(requiredA)+len(requiredB)) {
 		return false
 	}
 	typesA, typesB := types(a), types(b)
-	if len(typesA) > 0 && len(typesB) > 0 && w.compares.spend(len(typesA)*len(typesB)) && len(commonTypes(typesA, typesB)) == 0 {
+	if len(typesA) > 0 && len(typesB) > 0 && w.doc.Spend(len(typesA)*len(typesB)) && len(commonTypes(typesA, typesB)) == 0 {
 		return true
 	}
-	if valuesA != nil && valuesB != nil && w.compares.spend(weight(valuesA)+weight(valuesB)) && len(intersection(valuesA, valuesB)) == 0 {
+	if valuesA != nil && valuesB != nil && w.doc.Spend(weight(valuesA)+weight(valuesB)) && len(intersection(valuesA, valuesB)) == 0 {
 		return true
 	}
 	if !slices.Equal(typesA, []string{"object"}) || !slices.Equal(typesB, []string{"object"}) {
@@ -61,7 +47,7 @@ func (w *writer) apart(a, b map[string]any, depth int) bool {
 			}
 			continue
 		}
-		if alsoRequired.has(name) && w.apart(w.plain(p), w.plain(q), depth-1) {
+		if alsoRequired.has(name) && w.apart(w.doc.plain(p), w.doc.plain(q), depth-1) {
 			return true
 		}
 	}
@@ -80,7 +66,7 @@ func (w *writer) refuses(s map[string]any, name string) bool {
 		return false
 	}
 	for pattern := range object(s["patternProperties"]) {
-		if matches, known := w.matches(pattern, name); matches || !known {
+		if matches, known := w.doc.Matches(pattern, name); matches || !known {
 			return false
 		}
 	}

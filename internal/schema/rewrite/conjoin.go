@@ -14,9 +14,7 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 	if out == nil {
 		out = map[string]any{}
 	}
-	inOrder := slices.ContainsFunc([]map[string]any{a, b}, func(s map[string]any) bool {
-		return s["prefixItems"] != nil || s["unevaluatedItems"] != nil
-	})
+	inOrder := says(a, ofItems) && says(b, ofItems) && (says(a, byPlace) || says(b, byPlace))
 	if inOrder {
 		sequence(out, a, b)
 	}
@@ -44,6 +42,18 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 		}
 	}
 	return out, append(lost, closed(out, a, b)...)
+}
+
+// The keywords that speak of items, and those that go by the place or by what else
+// speaks of an item.
+var (
+	ofItems = []string{"prefixItems", "items", "unevaluatedItems", "contains"}
+	byPlace = []string{"prefixItems", "unevaluatedItems"}
+)
+
+// says reports whether a subschema has one of some keywords.
+func says(s map[string]any, keywords []string) bool {
+	return slices.ContainsFunc(keywords, func(key string) bool { _, ok := s[key]; return ok })
 }
 
 // remarks are keywords of which one is enough.

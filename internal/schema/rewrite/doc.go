@@ -10,7 +10,6 @@ package rewrite
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 )
@@ -70,7 +69,7 @@ func (e Effect) String() string {
 
 // Change is one difference between a schema and what was made of it.
 type Change struct {
-	Path    string // a JSON pointer into the original schema
+	Path    string // a JSON pointer into the original schema, through its references
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string
@@ -107,16 +106,15 @@ func (s *steps) spend(n int) bool {
 
 // writer makes one result.
 type writer struct {
-	target   Target
-	root     map[string]any // the original
-	left     int            // subschemas that are still allowed
-	writes   steps          // of merging and writing values
-	compares steps          // of telling alternatives apart
-	patterns map[string]*regexp.Regexp
-	anchors  map[string]any    // what they stand at, nil before the first is sought
-	aliases  map[string]string // of the names of properties, nil before the first is sought
-	lossy    bool              // something was lost when the root was merged
-	changes  []Change
+	target  Target
+	doc     *Document         // the original, with steps for telling alternatives apart
+	left    int               // subschemas that are still allowed
+	writes  steps             // of merging and writing values
+	aliases map[string]string // of the names of properties, nil before the first is sought
+	odd     []string          // the names that have one, in order
+	places  places            // of what is merged, nil where that is not told of
+	lossy   bool              // something was lost when the root was merged
+	changes []Change
 }
 
 // For rewrites a schema whose root is an object. It must have been compiled, so
@@ -164,7 +162,7 @@ func (r *Result) lost() int {
 // write rewrites a schema with its root merged, and reports whether that lost
 // something.
 func write(target Target, root map[string]any) (r Result, lossy bool) {
-	w := &writer{target: target, root: root, left: maxNodes, writes: maxSteps, compares: maxSteps}
+	w := &writer{target: target, doc: &Document{Root: root, Left: maxSteps}, left: maxNodes, writes: maxSteps}
 	switch target {
 	case Gemini, GoogleAI:
 		return Result{Root: w.gemini(), Changes: w.changes}, w.lossy

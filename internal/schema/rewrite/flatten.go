@@ -13,7 +13,7 @@ const maxRootParts = 200
 // flatten makes an object without alternatives of a root, that of the document in
 // the words of 2020-12.
 func (w *writer) flatten(root map[string]any) map[string]any {
-	f := flattener{writer: w, document: &writer{root: root}, left: maxRootParts, followed: map[string]bool{}}
+	f := flattener{writer: w, document: &Document{Root: root}, left: maxRootParts, followed: map[string]bool{}}
 	before := len(w.changes)
 	out := f.part(root, "")
 	if len(f.followed) > 0 && !w.replaces() && size(out, maxNodes) > maxNodes && size(root, maxNodes) <= maxNodes {
@@ -47,9 +47,10 @@ func size(v any, limit int) int {
 
 type flattener struct {
 	*writer
-	document *writer // has what the root is made of
+	document *Document // that the root is made of
 	left     int
 	followed map[string]bool // references
+	choices  int             // the sets of alternatives that were merged
 }
 
 // part merges into a subschema what its $ref, allOf, anyOf and oneOf say about
@@ -68,6 +69,7 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	}
 	others, closing := out["unevaluatedProperties"] // sees the properties of all parts
 	delete(out, "unevaluatedProperties")
+	choices := f.choices
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
 		out = f.reference(ref, out, at)
@@ -95,6 +97,9 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	}
 	if closing {
 		out["unevaluatedProperties"] = others
+		if f.choices > choices && limits(others) {
+			f.note(at, "unevaluatedProperties", Wider, "the properties of all alternatives are described")
+		}
 	}
 	if f.target != Anthropic {
 		for _, key := range []string{"not", "enum", "const"} {
@@ -113,9 +118,9 @@ func (f *flattener) reference(ref string, beside map[string]any, at string) map[
 		f.note(at, "$ref", Same, "a reference that says nothing new was removed from the root")
 		return beside
 	}
-	target, found := f.document.resolve(ref)
+	target, found := f.document.Resolve(ref)
 	if !found {
-		if target, found = f.resolve(ref); found {
+		if target, found = f.doc.Resolve(ref); found {
 			target = f.modern(target, at)
 		}
 	}
@@ -131,6 +136,7 @@ func (f *flattener) reference(ref string, beside map[string]any, at string) map[
 		return beside
 	}
 	f.followed[ref] = true
+	f.places.put(target, place{key: at})
 	f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
 	return f.with(beside, target, at)
 }
@@ -186,7 +192,7 @@ func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
 func (f *flattener) only(branches []any) (index int, ok bool) {
 	count := 0
 	for i, b := range branches {
-		if names := types(f.plain(b)); len(names) == 0 || slices.Contains(names, "object") {
+		if names := types(f.doc.plain(b)); len(names) == 0 || slices.Contains(names, "object") {
 			index = i
 			count++
 		}
@@ -206,6 +212,7 @@ func (f *flattener) both(a, b map[string]any, at string) map[string]any {
 // either merges alternatives into the subschema that has them: all properties
 // may be given, and required is what all alternatives require.
 func (f *flattener) either(base map[string]any, branches []any, at, key string) map[string]any {
+	f.choices++
 	out := maps.Clone(base)
 	properties := maps.Clone(object(base["properties"]))
 	if properties == nil {

@@ -22,38 +22,19 @@ func TestDependenciesOfTwoDrafts(t *testing.T) {
 // The path of a change is a pointer into the schema.
 func TestPathsArePointers(t *testing.T) {
 	in := decode(t, `{"allOf":[{"properties":{"a b":{"type":"array","items":[{"type":"string"}]}}},{"properties":{"b":{"$ref":"#/allOf/0/properties/a%20b"}}}]}`)
-	w := &writer{root: in}
+	doc := &Document{Root: in}
 	moved := false
 	for _, c := range For(OpenAI, in).Changes {
 		if c.Path == "" {
 			moved = moved || c.Keyword == "$defs"
 			continue
 		}
-		if _, ok := w.resolve("#" + c.Path); !ok {
+		if _, ok := doc.Resolve("#" + c.Path); !ok {
 			t.Errorf("got a change of %q, want a pointer to what is there", c.Path)
 		}
 	}
 	if !moved {
 		t.Error("got no definition of what the reference refers to")
-	}
-}
-
-func TestResolve(t *testing.T) {
-	w := &writer{root: decode(t, `{"$id":"https://example.com/r","$defs":{"a<b>":{"title":"percent"},"x/y":{"title":"escaped"},
-		"c":{"$anchor":"c","title":"anchor"},"d":{"$dynamicAnchor":"d","title":"dynamic"},"old":{"$id":"#old","title":"old"},
-		"in":{"$id":"https://example.com/in","title":"in","$defs":{"e":{"$anchor":"e"}}}},"const":{"$anchor":"f"},"properties":{"$anchor":{"title":"property"}}}`)}
-	for ref, want := range map[string]string{
-		"#/$defs/a%3Cb%3E": "percent", "#/$defs/x~1y": "escaped", "#/%24defs/x~1y": "escaped", "#c": "anchor", "#d": "dynamic",
-		"#old": "old", "#/$defs/in": "in", "#/properties/$anchor": "property",
-		"#/$defs/in/$defs/e": "", "#e": "", "#f": "", "#/$defs/%zz": "", "other": "", elsewhere: "",
-	} {
-		v, ok := w.resolve(ref)
-		if got := text(object(v)["title"]); got != want || ok != (want != "") {
-			t.Errorf("%s: got %q, %v, want %q", ref, got, ok, want)
-		}
-	}
-	if v, ok := w.resolve("#"); !ok || !same(v, w.root) {
-		t.Error("got another root")
 	}
 }
 

@@ -23,7 +23,8 @@ const maxUnrolled = 500
 
 // gemini writes the root in Gemini's subset of OpenAPI.
 func (w *writer) gemini() map[string]any {
-	root := w.flatten(object(w.modern(w.root, "")))
+	w.places = places{}
+	root := w.flatten(object(w.modern(w.doc.Root, "")))
 	left, before := w.left, len(w.changes)
 	var out map[string]any
 	for _, levels := range unrolled {
@@ -88,6 +89,7 @@ func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
 		return g.anything(at, "")
 	}
 	about := text(s["description"])
+	at = g.places.of(s, at)
 	g.charge(len(at))
 	if g.left--; g.left < 0 || strings.Count(at, "/") > 2*maxGeminiDepth || len(r) > maxGeminiDepth {
 		return g.asText(at, "the value", about, Wider)
@@ -222,12 +224,13 @@ func count(r route, ref string) int {
 // from once too often is nothing; with no levels to be written, and for a
 // reference that leads nowhere, it returns false.
 func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]any, route, bool) {
+	at = g.places.of(s, at)
 	for {
 		ref, ok := s["$ref"].(string)
 		if !ok {
 			break
 		}
-		target, found := g.resolve(ref)
+		target, found := g.doc.Resolve(ref)
 		if !found || g.levels == 0 && slices.Contains(r, ref) || !g.spend(breadth(s)+breadth(object(target))) {
 			return nil, r, false
 		}

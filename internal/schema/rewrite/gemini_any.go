@@ -60,8 +60,8 @@ func isEntries(written map[string]any) bool {
 // takesEntries reports whether a list of names and values may fit s as it is, or
 // wrapped, down to a depth.
 func (g *geminiWriter) takesEntries(v any, depth int) bool {
-	s := g.plain(v)
-	if depth == 0 || !g.compares.spend(8) {
+	s := g.doc.plain(v)
+	if depth == 0 || !g.doc.Spend(8) {
 		return true
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
@@ -76,7 +76,7 @@ func (g *geminiWriter) takesEntries(v any, depth int) bool {
 	if len(all) > 0 && !slices.Contains(all, "array") {
 		return false
 	}
-	items := g.plain(s["items"])
+	items := g.doc.plain(s["items"])
 	inner := types(items)
 	return s["prefixItems"] != nil || len(inner) == 0 && constants(items) == nil ||
 		slices.Contains(inner, "object") || slices.Contains(inner, "array")

@@ -83,7 +83,7 @@ func orTrue(s map[string]any, key string) any {
 // negation lists the alternatives of an object, which base speaks of, that does
 // not fit s. It returns false when they cannot be listed.
 func (g *geminiWriter) negation(v any, base map[string]any) (branches []any, ok bool) {
-	s := g.plain(v)
+	s := g.doc.plain(v)
 	switch {
 	case v == false || never(v):
 		return []any{true}, true
@@ -98,7 +98,7 @@ func (g *geminiWriter) negation(v any, base map[string]any) (branches []any, ok 
 			}
 		case "properties":
 			for _, name := range keys(object(s[key])) {
-				others, ok := g.otherValues(g.plain(object(s[key])[name]), g.plain(object(base["properties"])[name]))
+				others, ok := g.otherValues(g.doc.plain(object(s[key])[name]), g.doc.plain(object(base["properties"])[name]))
 				if !ok {
 					return nil, false
 				}
@@ -149,14 +149,14 @@ func (g *geminiWriter) valuesOf(s map[string]any, depth int) []any {
 		all = []any{true, false}
 	}
 	for _, part := range list(s["allOf"]) {
-		if depth == 0 || !g.compares.spend(8) {
+		if depth == 0 || !g.doc.Spend(8) {
 			break
 		}
-		values := g.valuesOf(g.plain(part), depth-1)
+		values := g.valuesOf(g.doc.plain(part), depth-1)
 		switch {
 		case all == nil:
 			all = values
-		case values != nil && g.compares.spend(weight(all)+weight(values)):
+		case values != nil && g.doc.Spend(weight(all)+weight(values)):
 			all = append([]any{}, intersection(all, values)...)
 		}
 	}

@@ -61,7 +61,7 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 // allows reports whether propertyNames allows a property to be written. Of an
 // optional one that must be known.
 func (g *geminiWriter) allows(s map[string]any, name string, required bool, at string) bool {
-	fits, known := g.named(s["propertyNames"], name, maxApart)
+	fits, known := g.doc.named(s["propertyNames"], name, maxApart)
 	switch {
 	case known && fits:
 		return true
@@ -89,8 +89,8 @@ func (g *geminiWriter) saidOf(s map[string]any, name string, patterns []string, 
 	path = join(at, "properties", name)
 	for _, pattern := range patterns {
 		// A pattern of another language is left to the server, by validation too.
-		matches, _ := g.matches(pattern, name)
-		if g.compares == 0 {
+		matches, _ := g.doc.Matches(pattern, name)
+		if g.doc.Left == 0 {
 			g.left = -1 // too large to be written
 			break
 		}

@@ -18,6 +18,7 @@ func (g *geminiWriter) union(s map[string]any, branches []any, key, at string, r
 		if key != "" {
 			path = join(at, key, strconv.Itoa(i))
 		}
+		path = g.places.of(object(b), path)
 		if never(b) {
 			continue
 		}

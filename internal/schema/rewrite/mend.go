@@ -10,7 +10,7 @@ import (
 // definitions.
 type mender struct {
 	*writer
-	out   *writer           // looks into what was written
+	out   *Document         // what was written, to which definitions are added
 	moved map[string]string // references by what they were
 }
 
@@ -20,7 +20,7 @@ func (m *mender) mend(v any) {
 	if !ok {
 		return
 	}
-	if m.movesBase(s) { // where references have other targets
+	if m.doc.movesBase(s) { // where references have other targets
 		return
 	}
 	if ref, ok := s["$ref"].(string); ok {
@@ -46,14 +46,14 @@ func (m *mender) reference(ref string) string {
 	if to, ok := m.moved[ref]; ok {
 		return to
 	}
-	if _, ok := m.out.resolve(ref); ok {
+	if _, ok := m.out.Resolve(ref); ok {
 		return ref
 	}
-	target, ok := m.resolve(ref)
+	target, ok := m.doc.Resolve(ref)
 	if !ok {
 		return ref
 	}
-	defs := maps.Clone(object(m.out.root["$defs"]))
+	defs := maps.Clone(object(m.out.Root["$defs"]))
 	if defs == nil {
 		defs = map[string]any{}
 	}
@@ -65,7 +65,7 @@ func (m *mender) reference(ref string) string {
 	at := pointerOf(ref)
 	moved := m.modern(m.plainBool(target, at), at)
 	defs[name] = moved
-	m.out.root["$defs"] = defs
+	m.out.Root["$defs"] = defs
 	m.note("", "$defs", Same, "what "+ref+" refers to is a definition now")
 	m.mend(moved)
 	return m.moved[ref]

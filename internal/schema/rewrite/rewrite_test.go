@@ -41,6 +41,8 @@ func TestFor(t *testing.T) {
 		{"names", Anthropic, `{"type":"object","properties":{"a b":{},"a_b":{},"$c":{}},"required":["a b","a_b"]}`,
 			`{"type":"object","properties":{"a_b_c8687a08":{},"a_b":{},"_c":{}},"required":["a_b_c8687a08","a_b"]}`,
 			[]string{"/properties/$c  same", "/properties/a b  same"}},
+		{"an encoded reference to a definition", OpenAIStrict, `{"type":"object","properties":{"a":{"$ref":"#/%24defs/d"}},"required":["a"],"additionalProperties":false,"$defs":{"d":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/d"}},"required":["a"],"additionalProperties":false,"$defs":{"d":{"type":"string"}}}`, []string{"/properties/a $ref same"}},
 		{"root reference", OpenAI, `{"$ref":"#/$defs/r","$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`,
 			`{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}},"$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`, []string{" $ref same"}},
 		{"root that refers to itself", OpenAI, `{"$ref":"#"}`, `{"type":"object","properties":{}}`, []string{" $ref same", " $ref same"}},
@@ -152,6 +154,8 @@ func TestForOfHostileSchemas(t *testing.T) {
 		"a tuple of many kinds":          fmt.Sprintf(object, `{"type":"array","prefixItems":[`+repeat(9000, func(i int) string { return fmt.Sprintf(`{"type":"string","minLength":%d}`, i) })+`]}`, ""),
 		"many patterns of names": `{"type":"object","properties":{"v":{"type":"object","properties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) +
 			`},"patternProperties":{` + repeat(4000, func(i int) string { return fmt.Sprintf(`"^(p|q)+%d$":{"maxLength":%d}`, i, i) }) + `}}}}`,
+		"many odd names that names may be": `{"type":"object","properties":{` + repeat(2000, func(i int) string { return fmt.Sprintf(`"p %d":{}`, i) }) +
+			`,"v":{"anyOf":[` + repeat(2000, func(int) string { return `{"propertyNames":{"pattern":" "}}` }) + `]}}}`,
 		"a root of many conditions": `{"type":"object","allOf":[` + repeat(150, func(i int) string {
 			return fmt.Sprintf(`{"if":{"properties":{"p%[1]d":{"enum":[1]}}},"then":{"required":["q%[1]d"]},"not":{"required":["r%[1]d"]},"anyOf":[{"required":["a%[1]d"]},{"required":["b%[1]d"]}]}`, i)
 		}) + `],"properties":{` + repeat(150, func(i int) string { return fmt.Sprintf(`"p%d":{"enum":[1,2]}`, i) }) + `}}`,
@@ -188,7 +192,7 @@ func TestDisjoint(t *testing.T) {
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		w := &writer{compares: maxSteps}
+		w := &writer{doc: &Document{Left: maxSteps}}
 		if got := w.disjoint(branches(n)); got != want {
 			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
 		}
@@ -197,8 +201,9 @@ func TestDisjoint(t *testing.T) {
 
 func TestAliases(t *testing.T) {
 	long := strings.Repeat("é", 50)
-	properties := map[string]any{"ok": nil, "a b": nil, "a/b": nil, "a_b": nil, "": nil, long: nil, strings.Repeat("x", 65): nil}
-	aliases := Aliases(properties)
+	properties := map[string]bool{"ok": true, "a b": true, "a/b": true, "a_b": true, "": true, long: true, strings.Repeat("x", 65): true}
+	c := collector{names: properties}
+	aliases := c.aliases()
 	if len(aliases) != 5 {
 		t.Errorf("got %v, want one for each of 5 odd names", aliases)
 	}
@@ -207,7 +212,7 @@ func TestAliases(t *testing.T) {
 			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
 		}
 	}
-	if diff := cmp.Diff(Aliases(properties), aliases); diff != "" {
+	if diff := cmp.Diff(c.aliases(), aliases); diff != "" {
 		t.Errorf("got others the second time:\n%s", diff)
 	}
 }

@@ -20,10 +20,10 @@ func (w *writer) separate(branches []map[string]any) (splits []split, effect Eff
 	for i, a := range branches {
 		for j := i + 1; j < len(branches); j++ {
 			b := branches[j]
-			if w.apart(w.plain(a), w.plain(b), maxApart) {
+			if w.apart(w.doc.plain(a), w.doc.plain(b), maxApart) {
 				continue
 			}
-			if w.compares == 0 || !requires(a, b) && !requires(b, a) {
+			if w.doc.Left == 0 || !requires(a, b) && !requires(b, a) {
 				return nil, Wider, false
 			}
 			for _, pair := range [][2]int{{i, j}, {j, i}} {
@@ -32,7 +32,7 @@ func (w *writer) separate(branches []map[string]any) (splits []split, effect Eff
 				switch lacks := &splits[pair[0]]; {
 				case len(more) == 0:
 					lacks.drop = true
-				case !w.compares.spend(len(lacks.without)):
+				case !w.doc.Spend(len(lacks.without)):
 					return nil, Wider, false
 				case !slices.Contains(lacks.without, more[0]):
 					lacks.without = append(lacks.without, more[0])
@@ -55,7 +55,7 @@ func requires(a, b map[string]any) bool {
 // onlyRequires reports whether s demands nothing but properties beside what other
 // demands, too.
 func (w *writer) onlyRequires(s, other map[string]any) bool {
-	if !w.compares.spend(breadth(s)) {
+	if !w.doc.Spend(breadth(s)) {
 		return false
 	}
 	for key, v := range s {

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 )
@@ -10,8 +9,8 @@ import (
 // standard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic
 // take.
 func (w *writer) standard() map[string]any {
-	out := w.flatten(object(w.modern(w.root, "")))
-	m := mender{writer: w, out: &writer{root: out}, moved: map[string]string{}}
+	out := w.flatten(object(w.modern(w.doc.Root, "")))
+	m := mender{writer: w, out: &Document{Root: out}, moved: map[string]string{}}
 	m.mend(out)
 	if len(w.changes) > 0 {
 		delete(out, "$schema")
@@ -33,14 +32,16 @@ var (
 // written beside the document itself, as references can demand over and over, is
 // bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
-	m := modernizer{writer: w, free: same(v, w.root)}
-	return m.schema(v, at)
+	m := modernizer{writer: w, free: same(v, w.doc.Root)}
+	out := m.schema(v, at)
+	w.places.put(out, place{key: at})
+	return out
 }
 
 // same reports whether two values are one object.
 func same(a any, b map[string]any) bool {
 	s, ok := a.(map[string]any)
-	return ok && reflect.ValueOf(s).Pointer() == reflect.ValueOf(b).Pointer()
+	return ok && address(s) == address(b)
 }
 
 type modernizer struct {
@@ -59,7 +60,7 @@ func (m modernizer) schema(v any, at string) any {
 			return m.tooMuch(at)
 		}
 	}
-	m.foreign = m.foreign || m.movesBase(s)
+	m.foreign = m.foreign || m.doc.movesBase(s)
 	out := maps.Clone(s)
 	m.references(out)
 	m.tuple(out, at)
@@ -71,7 +72,7 @@ func (m modernizer) schema(v any, at string) any {
 			m.note(at, key, Same, "null was removed")
 		}
 	}
-	m.below(out, at)
+	m.below(out, s, at)
 	if _, ok := out["items"]; !ok && (m.target == OpenAI || m.target == OpenAIStrict) && slices.Contains(types(out), "array") {
 		out = m.anyItems(out, at)
 	}
@@ -108,18 +109,23 @@ func (m modernizer) references(out map[string]any) {
 	}
 }
 
-// below rewrites what the keywords of a subschema hold.
-func (m modernizer) below(out map[string]any, at string) {
+// below rewrites what the keywords of a subschema, which was s, hold.
+func (m modernizer) below(out, s map[string]any, at string) {
 	for _, key := range holdsSchema {
 		if sub, ok := out[key]; ok {
-			out[key] = m.schema(sub, join(at, key))
+			was := formerly(key, s)
+			out[key] = m.schema(sub, join(at, was))
+			m.places.put(out[key], place{in: out, key: was})
 		}
 	}
 	for _, key := range holdsList {
 		if subs := list(out[key]); subs != nil {
 			changed := make([]any, len(subs))
+			was := formerly(key, s)
 			for i, sub := range subs {
-				changed[i] = m.schema(m.plainBool(sub, join(at, key, strconv.Itoa(i))), join(at, key, strconv.Itoa(i)))
+				path := join(at, was, strconv.Itoa(i))
+				changed[i] = m.schema(m.plainBool(sub, path), path)
+				m.places.put(changed[i], place{in: out, key: was, name: strconv.Itoa(i), many: true})
 			}
 			out[key] = changed
 		}
@@ -127,13 +133,29 @@ func (m modernizer) below(out map[string]any, at string) {
 	for _, key := range holdsMap {
 		if subs := object(out[key]); subs != nil {
 			changed := make(map[string]any, len(subs))
+			was := formerly(key, s)
 			for _, name := range keys(subs) {
-				path := join(at, key, name)
+				path := join(at, was, name)
 				changed[name] = m.schema(m.plainBool(subs[name], path), path)
+				m.places.put(changed[name], place{in: out, key: was, name: name, many: true})
 			}
 			out[key] = changed
 		}
 	}
+}
+
+// formerly is what a keyword that s has in the words of 2020-12 was in its own.
+func formerly(key string, s map[string]any) string {
+	tuple := list(s["items"]) != nil
+	switch {
+	case key == "prefixItems" && tuple:
+		return "items"
+	case key == "items" && tuple:
+		return "additionalItems"
+	case key == "dependentSchemas" && s[key] == nil:
+		return "dependencies"
+	}
+	return key
 }
 
 // plainBool writes a schema that is a boolean as an object.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ type strictness struct {
 
 // strict writes the strict subset. When it cannot, the last change says why.
 func (w *writer) strict() (map[string]any, bool) {
-	root := w.flatten(object(w.modern(w.root, "")))
+	root := w.flatten(object(w.modern(w.doc.Root, "")))
 	if w.lossy {
 		return nil, w.fail("", "", "the root has alternatives")
 	}
@@ -169,13 +170,16 @@ func (s *strictness) reference(in, out map[string]any, at string, _ int) bool {
 	if !ok {
 		return true
 	}
-	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
-		ref = "#/$defs/" + name
-		s.note(at, "$ref", Same, "definitions are called $defs")
-	}
-	name, ok := strings.CutPrefix(ref, "#/$defs/")
-	if ref != "#" && (!ok || strings.Contains(name, "/")) {
-		return s.fail(at, "$ref", "the reference leads elsewhere than to a definition")
+	if ref != "#" {
+		name, ok := definition(ref)
+		if !ok {
+			return s.fail(at, "$ref", "the reference leads elsewhere than to a definition")
+		}
+		plain := "#/$defs/" + name
+		if ref != plain {
+			s.note(at, "$ref", Same, "definitions are called $defs")
+		}
+		ref = plain
 	}
 	for _, key := range []string{"type", "properties", "items", "enum", "const", "anyOf", "oneOf"} {
 		if _, ok := in[key]; ok {
@@ -199,6 +203,15 @@ func (s *strictness) reference(in, out map[string]any, at string, _ int) bool {
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
 	s.note(at, "$ref", Same, "the reference is set apart from its description")
 	return true
+}
+
+// definition is the name, as it is spelled, of the definition that a reference
+// leads to. It returns false for another one.
+func definition(ref string) (name string, ok bool) {
+	place, ok := strings.CutPrefix(ref, "#/")
+	keyword, name, named := strings.Cut(place, "/")
+	keyword, err := url.PathUnescape(keyword)
+	return name, ok && named && err == nil && (keyword == "$defs" || keyword == "definitions") && !strings.Contains(name, "/")
 }
 
 // values writes enum and const.

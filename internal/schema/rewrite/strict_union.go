@@ -29,7 +29,7 @@ func (s *strictness) distributed(in map[string]any, at string) (map[string]any, 
 		if !s.writes.spend(breadth(base)+breadth(object(b))) || !s.bytes.spend(sizeOf(base)) {
 			return nil, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
 		}
-		if kind := types(s.plain(b)); object(b)["$ref"] != nil && len(base) == 1 && len(kind) > 0 && slices.Equal(kind, types(base)) {
+		if kind := types(s.doc.plain(b)); object(b)["$ref"] != nil && len(base) == 1 && len(kind) > 0 && slices.Equal(kind, types(base)) {
 			all[i] = b
 			continue
 		}
@@ -90,7 +90,7 @@ func (s *strictness) oneOf(branches []any, at string) []split {
 	}
 	objects := make([]map[string]any, len(branches))
 	for i, b := range branches {
-		objects[i] = s.plain(b)
+		objects[i] = s.doc.plain(b)
 		if objects[i]["$defs"] != nil || object(b)["$ref"] != nil {
 			s.note(at, "oneOf", Wider, "written as anyOf")
 			return none // what is referred to cannot be written in two ways

@@ -25,7 +25,7 @@ var wrappers = []string{"input", "input2", "input3", "input_object", "input-obje
 // another one, so that a root which is closed to other properties refuses it. It
 // is "" for a root that is wrapped for no provider.
 func Wrapper(root map[string]any) string {
-	if !slices.ContainsFunc(rootWords, func(key string) bool { _, ok := root[key]; return ok }) {
+	if !says(root, rootWords) {
 		return ""
 	}
 	n := naming{taken: map[string]bool{}}
@@ -172,13 +172,14 @@ func (m mover) reference(ref string) string {
 	if m.resolve(ref) != m.id {
 		return ref
 	}
-	_, fragment, _ := strings.Cut(ref, "#")
-	if fragment == "" || strings.HasPrefix(fragment, "/") &&
-		!strings.HasPrefix(fragment, "/$defs/") && !strings.HasPrefix(fragment, "/definitions/") {
-		fragment = m.to + fragment
+	_, place, _ := strings.Cut(ref, "#")
+	decoded, _ := fragment("#" + place)
+	if place == "" || strings.HasPrefix(decoded, "/") &&
+		!strings.HasPrefix(decoded, "/$defs/") && !strings.HasPrefix(decoded, "/definitions/") {
+		place = m.to + place
 	}
 	if m.base != m.id { // in another document
-		return m.id + "#" + fragment
+		return m.id + "#" + place
 	}
-	return "#" + fragment
+	return "#" + place
 }

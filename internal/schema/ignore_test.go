@@ -1,0 +1,72 @@
+package schema
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestPatternsThatGoCannotSay(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"a":{"type":"string","pattern":"^(?!x)"},"b":{"pattern":"^y"}}}`)
+	if got, want := s.Ignored(), []string{"/properties/a/pattern"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := s.Validate([]byte(`{"a":"x","b":"y"}`)); err != nil {
+		t.Errorf("got %v, want it valid", err)
+	}
+	if err := s.Validate([]byte(`{"a":1}`)); err == nil {
+		t.Error("got no error, want the other keywords enforced")
+	}
+	pattern := s.Root().(map[string]any)["properties"].(map[string]any)["a"].(map[string]any)["pattern"]
+	if pattern != "^(?!x)" {
+		t.Errorf("got pattern %v, want Root as the peer wrote it", pattern)
+	}
+}
+
+// A pattern that is ignored demands nothing, wherever it stands, and all else
+// holds.
+func TestSchemasWithIgnoredPatterns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		schema  string
+		ignored []string
+		fit     []string
+		refused []string
+	}{
+		"names": {`{"patternProperties":{"^(?!x)/":{"type":"integer"},"^n":{"type":"integer"}},"properties":{"s":{"type":"string"}}}`,
+			[]string{"/patternProperties/^(?!x)~1"}, []string{`{"/":"a","n":1}`}, []string{`{"n":"a"}`, `{"s":1}`}},
+		"no others than names": {`{"patternProperties":{"^(?!x)":true},"properties":{"s":{"type":"string"}},"additionalProperties":false}`,
+			[]string{"/patternProperties/^(?!x)"}, []string{`{"a":1,"s":"a"}`}, []string{`{"s":1}`}},
+		"no others, seen from outside": {`{"allOf":[{"patternProperties":{"^(?!x)":true}}],"required":["s"],"unevaluatedProperties":false}`,
+			[]string{"/allOf/0/patternProperties/^(?!x)"}, []string{`{"a":1,"s":1}`}, []string{`{"a":1}`}},
+		"all names are described": {`{"patternProperties":{"":{"type":"integer"},"^(?!x)":{"type":"string"}}}`,
+			[]string{"/patternProperties/^(?!x)"}, []string{`{"a":1}`}, []string{`{"a":"1"}`}},
+		"inside of what is ignored": {`{"patternProperties":{"^(?!x)":{"pattern":"^(?=y)"}}}`,
+			[]string{"/patternProperties/^(?!x)/pattern", "/patternProperties/^(?!x)"}, []string{`{"a":"z"}`}, nil},
+		"not":   {`{"not":{"pattern":"^(?!x)"},"type":"string"}`, []string{"/not/pattern"}, []string{`"x"`, `"y"`}, []string{`1`}},
+		"twice": {`{"not":{"not":{"pattern":"^(?!x)"}}}`, []string{"/not/not/pattern"}, []string{`"x"`, `"y"`, `1`}, nil},
+		"if": {`{"if":{"pattern":"^(?!x)"},"then":{"minLength":3},"else":{"maxLength":1},"type":"string"}`,
+			[]string{"/if/pattern"}, []string{`"xx"`}, []string{`1`}},
+		"then": {`{"if":{"type":"string"},"then":{"pattern":"^(?!x)","minLength":2}}`, []string{"/then/pattern"}, []string{`"xx"`}, []string{`"x"`}},
+		"oneOf": {`{"oneOf":[{"type":"string","pattern":"^(?!x)"},{"const":"a"},{"type":"integer"}]}`,
+			[]string{"/oneOf/0/pattern"}, []string{`"a"`, `"x"`, `1`}, []string{`null`}},
+		"oneOf beside anyOf": {`{"anyOf":[{"maxLength":1}],"oneOf":[{"pattern":"^(?!x)"},{"const":"a"}],"allOf":[{"type":"string"}]}`,
+			[]string{"/oneOf/0/pattern"}, []string{`"a"`, `"x"`}, []string{`"aa"`, `1`}},
+		"contains": {`{"contains":{"pattern":"^(?!x)"},"maxContains":1}`, []string{"/contains/pattern"}, []string{`["a","x"]`}, []string{`[]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustCompile(t, tt.schema)
+			if got := s.Ignored(); !slices.Equal(got, tt.ignored) {
+				t.Errorf("got %q ignored, want %q", got, tt.ignored)
+			}
+			for _, value := range tt.fit {
+				if err := s.Validate([]byte(value)); err != nil {
+					t.Errorf("%s: got %v, want it valid", value, err)
+				}
+			}
+			for _, value := range tt.refused {
+				if s.Validate([]byte(value)) == nil {
+					t.Errorf("%s: got no error, want all else to hold", value)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package rewrite
+
+import "reflect"
+
+// place is where a subschema of the original stood, so that changes are told of it
+// wherever merging has put it.
+type place struct {
+	s    map[string]any // it, so that no other one gets its address
+	in   map[string]any // the one that holds it, nil for none
+	key  string         // the keyword that does, or without one that holds it where that is
+	name string         // under the keyword, or the index
+	many bool           // there are names or indexes under the keyword
+}
+
+// places are those of subschemas, by their address.
+type places map[uintptr]place
+
+func address(s map[string]any) uintptr { return reflect.ValueOf(s).Pointer() }
+
+// put says where a subschema stands, if it is one.
+func (p places) put(v any, at place) {
+	if s := object(v); s != nil && p != nil {
+		at.s = s
+		p[address(s)] = at
+	}
+}
+
+// of is where a subschema stood, or at for one that did not stand anywhere.
+func (p places) of(s map[string]any, at string) string {
+	stood, ok := p[address(s)]
+	switch {
+	case !ok:
+		return at
+	case stood.in == nil:
+		return stood.key
+	case stood.many:
+		return join(p.of(stood.in, ""), stood.key, stood.name)
+	}
+	return join(p.of(stood.in, ""), stood.key)
+}

@@ -1,0 +1,46 @@
+package rewrite
+
+import (
+	"slices"
+	"testing"
+)
+
+// A change is told of where the keyword stands in the original, wherever it was
+// merged to.
+func TestPlacesOfChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target        Target
+		in            string
+		path, keyword string
+	}{
+		"unevaluatedItems":                   {GoogleAI, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1]}}}}`, "/properties/a/unevaluatedItems", "enum"},
+		"unevaluatedItems of an alternative": {GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
+		"a part":                             {Gemini, `{"properties":{"a":{"allOf":[{"properties":{"n":{"type":"integer","multipleOf":5}}},{"type":"object"}]}}}`, "/properties/a/allOf/0/properties/n", "multipleOf"},
+		"a condition":                        {Gemini, `{"properties":{"a":{"type":"object","properties":{"b":{"type":"string"}},"if":{"required":["b"]},"then":{"properties":{"n":{"type":"integer","multipleOf":5}},"required":["n"]}}}}`, "/properties/a/then/properties/n", "multipleOf"},
+		"a dependency":                       {Gemini, `{"properties":{"a":{"type":"object","properties":{"b":{"type":"string"}},"dependencies":{"b":{"properties":{"n":{"type":"integer","multipleOf":5}},"required":["n"]}}}}}`, "/properties/a/dependencies/b/properties/n", "multipleOf"},
+		"a list of items":                    {Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/items/0", "multipleOf"},
+		"further items":                      {Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/additionalItems/properties/", "multipleOf"},
+		"a pattern":                          {Gemini, `{"properties":{"a":{"type":"object","required":["n"],"patternProperties":{"^n/":{},"^n":{"type":"integer","multipleOf":5}}}}}`, "/properties/a/patternProperties/^n", "multipleOf"},
+		"an alternative of the root":         {GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
+		"what the root refers to":            {GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
+		"what a property refers to":          {GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := For(tt.target, decode(t, tt.in)).Changes
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == Wider }) {
+				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
+			}
+		})
+	}
+}
+
+// A list that contains something and nothing else is written as one of that, beside
+// alternatives, too.
+func TestContainsInAnAlternative(t *testing.T) {
+	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
+	out := For(Gemini, decode(t, in)).Root
+	want := `{"items":{"enum":["x"],"format":"enum","type":"string"},"minItems":1,"nullable":true,"type":"array"}`
+	if got := show(object(out["properties"])["a"]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
