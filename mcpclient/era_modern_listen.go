@@ -220,15 +220,21 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 // listenCancelled ends the subscription that the server gives up this way, which
 // some do instead of answering, or before it.
 func (l *link) listenCancelled(params json.RawMessage) {
-	var p struct {
-		RequestID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(params, &p) != nil || p.RequestID == nil {
+	id, reason := l.givenUp(params)
+	if id == nil {
 		return
 	}
-	if a := l.listeningTo(p.RequestID, nil); a != nil {
-		a.cancel(ErrSubscriptionEnded)
+	if a := l.listeningTo(id, nil); a != nil {
+		a.cancel(endedFor(reason))
 	}
+}
+
+// endedFor is [ErrSubscriptionEnded] with the reason of the server, "" for none.
+func endedFor(reason string) error {
+	if reason == "" {
+		return ErrSubscriptionEnded
+	}
+	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
 }
 
 // heardBody tells whenever something was read from it: comments too, by which a

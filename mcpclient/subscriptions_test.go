@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -123,8 +124,8 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		}
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
-		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded", err)
+		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "going down") {
+			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded and the reason", err)
 		}
 		ping(t, ctx, c)
 	}}})
