@@ -3,6 +3,8 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -236,5 +238,81 @@ func TestSubscriptionReopened(t *testing.T) {
 				t.Error(err)
 			}
 		}},
+	})
+}
+
+// acknowledgement is that of a subscription which a request of the client asks for.
+func acknowledgement(m message, notifications string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, m.ID, notifications)
+}
+
+// A server that agrees to nothing has no subscription for us; one that does not
+// say to what it agrees means all.
+func TestAgreedToNothing(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
+		_, err := c.Subscribe(t.Context(), onTools)
+		wantError[*mcpclient.CapabilityError](t, err)
+		if m := p.next(); m.Method != "notifications/cancelled" {
+			t.Errorf("got %+v, want the end of what the server holds open for nothing", m)
+		}
+		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
+		if diff := cmp.Diff(onTools, subscribed(t, t.Context(), c, onTools).Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// Neither progress nor log messages come over the stream of a subscription, so
+// that they are not asked for.
+func TestSubscriptionAsksForChangesOnly(t *testing.T) {
+	opts := modern()
+	opts.LogLevel = mcpclient.LogDebug
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			if meta := string(m.Params.Meta); strings.Contains(meta, "logLevel") || strings.Contains(meta, "progressToken") {
+				t.Errorf("got %s", meta)
+			}
+			p.send("%s", acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
+		}()
+		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+	})
+}
+
+// What changed while the stream was broken is not told again: nothing that was
+// kept before holds any more.
+func TestReopenedSubscriptionForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := make(chan bool)
+		listed := 0
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/list" {
+				listed++
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
+				return
+			}
+			stream(w)(acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
+			select {
+			case <-cut:
+			case <-r.Context().Done():
+			}
+		})
+		c, err := connectBy(t, s.URL(), s.Client(), modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub := subscribed(t, t.Context(), c, onTools)
+		for range 2 {
+			wantTools(t, t.Context(), c, "")
+		}
+		cut <- true
+		wantChanges(t, sub, stale)
+		for range 2 {
+			wantTools(t, t.Context(), c, "")
+		}
+		if listed != 2 {
+			t.Errorf("listed %d times, want once before the break and once after it", listed)
+		}
 	})
 }
