@@ -145,6 +145,17 @@ func TestElicitationDone(t *testing.T) {
 	if mcpclient.ElicitationDone(t.Context()) != nil {
 		t.Error("outside a handler: got a channel, want nil")
 	}
+	person := new(visitor)
+	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}}}}}`, p.next().ID)
+			p.echo()
+		}()
+		callText(t, t.Context(), c, "t", "t")
+		if len(person.done) != 1 || person.done[0] != nil {
+			t.Errorf("in the modern era: got %v, want nil once", person.done)
+		}
+	})
 }
 
 // A call that waits for a visit ends with its context and with the client.

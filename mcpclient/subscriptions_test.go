@@ -280,11 +280,31 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	})
 }
 
+// A change that waits already is not kept twice.
+func TestChangesAreDistinct(t *testing.T) {
+	opts := modern()
+	opts.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			p.send("%s", acknowledgement(m, ""))
+			for _, uri := range []string{"a", "b", "a", "b", "a"} {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, uri, m.ID)
+			}
+		}()
+		s := subscribed(t, t.Context(), c, onResources("a", "b"))
+		synctest.Wait()
+		wantChanges(t, s, updated("a"), updated("b"))
+		wantNoChange(t, s)
+	})
+}
+
 // What changed while the stream was broken is not told again: nothing that was
-// kept before holds any more.
+// kept before holds any more. The server may agree to less than before.
 func TestReopenedSubscriptionForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan bool)
+		agreed := `,"notifications":{"toolsListChanged":true,"promptsListChanged":true}`
 		listed := 0
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if m.Method == "tools/list" {
@@ -292,7 +312,8 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
 				return
 			}
-			stream(w)(acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
+			stream(w)(acknowledgement(m, agreed))
+			agreed = `,"notifications":{"toolsListChanged":true}`
 			select {
 			case <-cut:
 			case <-r.Context().Done():
@@ -306,8 +327,14 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
+		if diff := cmp.Diff(mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, sub.Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
 		cut <- true
 		wantChanges(t, sub, stale)
+		if diff := cmp.Diff(onTools, sub.Filter()); diff != "" {
+			t.Errorf("filter afterwards: got +, want -:\n%s", diff)
+		}
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -167,6 +168,25 @@ func TestTaskBounds(t *testing.T) {
 		if _, err := task.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// Revisions before 2025-11-25 have no tasks, whatever a server of theirs declares.
+func TestNoTasksBefore20251125(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.next()
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20250618})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, err = c.StartTool(t.Context(), slow, nil, 0)
+		wantError[*mcpclient.CapabilityError](t, err)
+		(<-transport.peers).quiet()
 	})
 }
 
