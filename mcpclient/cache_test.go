@@ -4,9 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,4 +177,105 @@ func TestPages(t *testing.T) {
 			t.Errorf("got %+v, %v", again, err)
 		}
 	}}})
+}
+
+// keeper answers everything with what holds for an hour, and counts the requests.
+func (p *peer) keeper(asked map[string]int) {
+	for m := range p.inbox {
+		asked[m.Method]++
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"prompts":[],"resources":[],"resourceTemplates":[],"skills":[],"skill":{"uri":"u"},"contents":[],"ttlMs":3600000}}`, m.ID)
+	}
+}
+
+// Each notification is about some results, which are not taken from the cache any
+// more, and about no others.
+func TestNotificationsInvalidate(t *testing.T) {
+	opts := modern()
+	opts.AllowUndeclared = true
+	for notice, want := range map[string][]string{
+		`{"method":"notifications/tools/list_changed"}`:                                                          {"tools/list"},
+		`{"method":"notifications/prompts/list_changed"}`:                                                        {"prompts/list"},
+		`{"method":"notifications/resources/list_changed"}`:                                                      {"resources/list", "resources/templates/list", "skills/get", "skills/list"},
+		`{"method":"notifications/resources/updated","params":{"uri":"u"}}`:                                      {"resources/read"},
+		`{"method":"notifications/resources/updated","params":{"uri":"u/part"}}`:                                 {"resources/read"},
+		`{"method":"notifications/resources/updated","params":{"uri":"v"}}`:                                      nil,
+		`{"method":"notifications/resources/updated","params":{"uri":"` + strings.Repeat("x", 9<<10) + `"}}`:     {"resources/read"},
+		`{"method":"notifications/tasks","params":{"taskId":"k"}}`:                                               nil,
+		`{"method":"notifications/message","params":{"level":"info","data":"notifications/tools/list_changed"}}`: nil,
+	} {
+		t.Run(notice[:min(len(notice), 80)], func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				asked := map[string]int{}
+				go p.keeper(asked)
+				all := func() {
+					_, tools := c.ToolsPage(t.Context(), nil)
+					_, prompts := c.PromptsPage(t.Context(), nil)
+					_, resources := c.ResourcesPage(t.Context(), nil)
+					_, templates := c.ResourceTemplatesPage(t.Context(), nil)
+					_, skills := collect(c.Skills(t.Context()), func(s *mcpclient.Skill) string { return s.URI })
+					_, skill := c.Skill(t.Context(), "u")
+					_, read := c.ReadResource(t.Context(), "u")
+					if err := errors.Join(tools, prompts, resources, templates, skills, skill, read); err != nil {
+						t.Error(err)
+					}
+				}
+				all()
+				clear(asked)
+				p.send("%s", notice)
+				synctest.Wait()
+				all()
+				if got := slices.Sorted(maps.Keys(asked)); !slices.Equal(got, want) {
+					t.Errorf("asked again for %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// What is kept was for the eyes of one token, and of one server.
+func TestCacheEndsWithTokenAndConnection(t *testing.T) {
+	list := func(t *testing.T, c *mcpclient.Client, asked *int, want int) {
+		t.Helper()
+		for range 2 {
+			wantTools(t, t.Context(), c, "")
+		}
+		if *asked != want {
+			t.Errorf("asked %d times, want %d", *asked, want)
+		}
+	}
+	answer := func(m message) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
+	}
+	t.Run("token", func(t *testing.T) {
+		asked := 0
+		overModernHTTP(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			asked++
+			_, _ = io.WriteString(jsonWriter(w), answer(m))
+		}, func(t *testing.T, c *mcpclient.Client) {
+			for i, token := range []string{"one", "one", "two"} {
+				if err := c.SetBearerToken(t.Context(), token); err != nil {
+					t.Fatal(err)
+				}
+				list(t, c, &asked, []int{1, 1, 2}[i])
+			}
+		})
+	})
+	t.Run("connection", func(t *testing.T) {
+		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+			asked := 0
+			for range 2 {
+				go func() {
+					for m := range p.inbox {
+						asked++
+						p.send("%s", answer(m))
+					}
+				}()
+				list(t, c, &asked, 1)
+				asked = 0
+				_ = p.conn.Close()
+				p = <-transport.peers
+				synctest.Wait() // for the rest of the restart
+			}
+		})
+	})
 }

@@ -32,6 +32,7 @@ type request struct {
 	header    fields    // that repeat arguments of a tool call
 	corrected bool      // header was made anew after the server had refused it
 	reborn    bool      // it was sent again in a new session
+	session   int32     // that its cursor is of, counted from 1; 0 without a cursor
 }
 
 // inFlight is a request that awaits its response, and the value of its call.

@@ -60,7 +60,7 @@ type ElicitParams struct {
 	// [ElicitParams.Fields] reads.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 
-	URL           string          `json:"url,omitempty"`
+	URL           string          `json:"url,omitempty"`           // begins with https:// or http://
 	ElicitationID string          `json:"elicitationId,omitempty"` // revision 2025-11-25 only
 	Meta          json.RawMessage `json:"_meta,omitempty"`
 }
@@ -100,6 +100,8 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 		if _, err := params.Fields(); err != nil {
 			return nil, refuse(CodeInvalidParams, "elicitation: %v", err)
 		}
+	} else if !visitable(params.URL) {
+		return nil, refuse(CodeInvalidParams, "elicitation: the URL is none to visit: want https://host/… or http://host/…")
 	}
 	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
 		ctx = context.WithValue(ctx, doneKey{}, c.unasked.get().visits.expect(params.ElicitationID))

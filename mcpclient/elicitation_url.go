@@ -161,6 +161,8 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 	return valid
 }
 
+// visitable reports whether a URL of the server is one that a person may be sent
+// to. Other schemes run code or reach into the person's machine.
 func visitable(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,39 @@ func TestURLElicitationError(t *testing.T) {
 	})
 }
 
+// A URL that runs code, or reaches into the person's machine, is shown to nobody:
+// the request for it is refused.
+func TestURLsThatNobodyVisits(t *testing.T) {
+	for _, url := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ssh://example.com", "https:", "//example.com", "http://[::1", ""} {
+		params := fmt.Sprintf(`{"mode":"url","elicitationId":"e","url":%q,"message":"m"}`, url)
+		person := new(visitor)
+		inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, params)
+			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidParams {
+				t.Errorf("%q: got %+v, want code %d", url, m, mcpclient.CodeInvalidParams)
+			}
+		})
+		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				for m := range p.inbox {
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, m.ID, params)
+				}
+			}()
+			if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("%q: got %v, want %v", url, err, mcpclient.ErrInvalidResult)
+			}
+			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithInputByHand())
+			question := round(t, err).Requests["k"]
+			if params, ok := question.Elicitation(); ok {
+				t.Errorf("%q: by hand: got %+v, want none", url, params)
+			}
+		})
+		if len(person.seen) > 0 {
+			t.Errorf("%q: the person was asked about %q", url, person.seen)
+		}
+	}
+}
+
 // A handler can wait for the completion itself.
 func TestElicitationDone(t *testing.T) {
 	playAll(t, []conversation{{name: "url_request_legacy", way: "pipe", opts: visiting(legacy(), &visitor{wait: true}), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -111,6 +145,17 @@ func TestElicitationDone(t *testing.T) {
 	if mcpclient.ElicitationDone(t.Context()) != nil {
 		t.Error("outside a handler: got a channel, want nil")
 	}
+	person := new(visitor)
+	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}}}}}`, p.next().ID)
+			p.echo()
+		}()
+		callText(t, t.Context(), c, "t", "t")
+		if len(person.done) != 1 || person.done[0] != nil {
+			t.Errorf("in the modern era: got %v, want nil once", person.done)
+		}
+	})
 }
 
 // A call that waits for a visit ends with its context and with the client.

@@ -116,6 +116,7 @@ type feature int
 const (
 	completionCapability feature = iota // a server declares completions
 	completionContext                   // the other arguments go with a completion
+	audioContent                        // a block may be audio
 	cacheHints                          // results say how long they hold
 	coreTasks                           // tasks are part of the core
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids

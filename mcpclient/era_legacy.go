@@ -120,7 +120,7 @@ func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
-	case completionCapability:
+	case completionCapability, audioContent:
 		return e.revision >= Revision20250326
 	case completionContext:
 		return e.revision >= Revision20250618

@@ -136,3 +136,18 @@ func TestSubscribeAfterSilence(t *testing.T) {
 		calls.Wait()
 	})
 }
+
+// A new session is told what was watched in the one before, though nobody
+// subscribes anew.
+func TestNewSessionWatches(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		s.forget()
+		s.seen()
+		ping(t, t.Context(), c)
+		if got := s.seen(); !slices.Contains(got, "resources/subscribe s-2 2025-11-25") {
+			t.Errorf("got %q, want the resource watched in the new session", got)
+		}
+		wantChanges(t, sub, stale)
+	})
+}

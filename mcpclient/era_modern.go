@@ -229,7 +229,7 @@ func (e modernEra) severalBlocks() bool { return true }
 
 func (e modernEra) has(f feature) bool {
 	switch f {
-	case completionCapability, completionContext, cacheHints:
+	case completionCapability, completionContext, audioContent, cacheHints:
 		return true
 	}
 	return false

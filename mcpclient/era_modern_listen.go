@@ -38,17 +38,19 @@ func (e modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o 
 	}
 	select {
 	case <-s.ready:
-		return nil
 	case <-s.over:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.granted != nil { // and ended right after that
-			return nil
-		}
-		return s.err
 	case <-ctx.Done():
 		return ended(ctx)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.granted == nil:
+		return s.err
+	case s.granted.empty():
+		return errNoNotices
+	}
+	return nil // also when it ended right after that
 }
 
 // unsubscribe has nothing to add: the stream ends with its context.
@@ -174,7 +176,7 @@ func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.
 		return
 	}
 	var p struct {
-		Notifications SubscriptionFilter `json:"notifications"`
+		Notifications *SubscriptionFilter `json:"notifications"`
 		Meta          struct {
 			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
 		} `json:"_meta"`
@@ -190,7 +192,10 @@ func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.
 		a.sub.push(change)
 	default:
 		a.timer.Stop()
-		if a.sub.agree(p.Notifications) {
+		if p.Notifications == nil { // of a server that agrees without saying to what
+			p.Notifications = &a.sub.asked
+		}
+		if a.sub.agree(*p.Notifications) {
 			c.cache.get().clear() // what happened meanwhile is not told again
 			a.sub.push(Change{Kind: Stale})
 		}
@@ -220,15 +225,21 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 // listenCancelled ends the subscription that the server gives up this way, which
 // some do instead of answering, or before it.
 func (l *link) listenCancelled(params json.RawMessage) {
-	var p struct {
-		RequestID json.RawMessage `json:"requestId"`
-	}
-	if json.Unmarshal(params, &p) != nil || p.RequestID == nil {
+	id, reason := l.givenUp(params)
+	if id == nil {
 		return
 	}
-	if a := l.listeningTo(p.RequestID, nil); a != nil {
-		a.cancel(ErrSubscriptionEnded)
+	if a := l.listeningTo(id, nil); a != nil {
+		a.cancel(endedFor(reason))
 	}
+}
+
+// endedFor is [ErrSubscriptionEnded] with the reason of the server, "" for none.
+func endedFor(reason string) error {
+	if reason == "" {
+		return ErrSubscriptionEnded
+	}
+	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
 }
 
 // heardBody tells whenever something was read from it: comments too, by which a

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,10 +55,8 @@ func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 	return polledTask{state, task.taskOutcome}, err
 }
 
-// taskResult polls until the answer has the result in it. Each question of the
-// server is answered once, although it stays until the server has seen that.
+// taskResult polls until the answer has the result in it.
 func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
-	answered := map[string]bool{}
 	rounds := 0
 	for {
 		task, err := t.poll(ctx, opts)
@@ -78,7 +77,7 @@ func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (
 		case TaskCancelled:
 			return nil, ErrTaskCancelled
 		case TaskInputRequired:
-			asked, err := t.answer(ctx, task.Input, answered, opts)
+			asked, err := t.answer(ctx, task.Input, opts)
 			if err != nil {
 				return nil, err
 			}
@@ -93,20 +92,18 @@ func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (
 }
 
 // answer answers the questions that are new, and returns 1 when there were any.
-func (t *Task) answer(ctx context.Context, questions json.RawMessage, answered map[string]bool, opts []CallOption) (int, error) {
+// Each is answered once, although it stays until the server has seen that.
+func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []CallOption) (asked int, err error) {
 	c := t.client
-	input, err := c.questions(questions, len(answered))
-	if err != nil {
+	input, err := t.claim(questions)
+	if err != nil || len(input) == 0 {
 		return 0, err
 	}
-	for key := range input {
-		if answered[key] {
-			delete(input, key)
+	defer func() {
+		if err != nil {
+			t.disclaim(input)
 		}
-	}
-	if len(input) == 0 {
-		return 0, nil
-	}
+	}()
 	if len(input) > c.terms().maxServerRequests {
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
 			ErrInvalidResult, len(input), c.terms().maxServerRequests)
@@ -124,8 +121,34 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, answered m
 	if err := c.call(ctx, r, nil, opts); err != nil {
 		return 0, fmt.Errorf("answer: %w", err)
 	}
-	for key := range answers {
-		answered[key] = true
-	}
 	return 1, nil
+}
+
+// claim reads the questions that nobody has answered or is answering. They count
+// as answered from then on.
+func (t *Task) claim(questions json.RawMessage) (map[string]InputRequest, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	input, err := t.client.questions(questions, len(t.answered))
+	for key := range input {
+		hash := sha256.Sum256([]byte(key))
+		if t.answered[hash] {
+			delete(input, key)
+			continue
+		}
+		if t.answered == nil {
+			t.answered = map[[sha256.Size]byte]bool{}
+		}
+		t.answered[hash] = true
+	}
+	return input, err
+}
+
+// disclaim has questions be asked again.
+func (t *Task) disclaim(input map[string]InputRequest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range input {
+		delete(t.answered, sha256.Sum256([]byte(key)))
+	}
 }

@@ -35,7 +35,9 @@ var (
 	// ErrSessionLost marks a request that came to a server which had forgotten
 	// the session (HTTP status 404, legacy era), and that was not sent again. A
 	// new session has begun, unless the error says that it could not. A tool call
-	// did not reach the tool, unless the stream of its answer had begun.
+	// did not reach the tool, unless the stream of its answer had begun. It also
+	// marks a list of a legacy server whose next page was one of the session, or of
+	// the connection, before.
 	ErrSessionLost = errors.New("mcpclient: the server had forgotten the session")
 
 	// ErrConnectionLost marks a call that was under way when its connection ended,

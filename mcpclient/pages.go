@@ -32,9 +32,11 @@ const maxCursor = 64 << 10
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
+		var session int32                    // that the cursor is of
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
-			p, err := onePage[T](ctx, c, method, key, cursor, opts)
+			p, err := onePage[T](ctx, c, method, key, cursor, session, opts)
+			session = c.session.number()
 			if err != nil {
 				yield(nil, fmt.Errorf("%s: page %d: %w", method, page, err))
 				return
@@ -65,20 +67,22 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 
 // page is [onePage] with an error that says what was asked.
 func page[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
-	p, err := onePage[T](ctx, c, method, key, cursor, opts)
+	p, err := onePage[T](ctx, c, method, key, cursor, c.session.number(), opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return p, nil
 }
 
-// onePage asks for the page at cursor, nil for the first. NextCursor is nil on
-// the last page: "clients MUST NOT treat an empty cursor as the end of results".
+// onePage asks for the page at cursor, which is of that session, nil for the first.
+// NextCursor is nil on the last page: "clients MUST NOT treat an empty cursor as
+// the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session int32, opts []CallOption) (*Page[T], error) {
 	r := &request{method: method, lasting: true}
 	if cursor != nil {
+		r.session = session
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
 	p := &paged[T]{key: key}

@@ -1,12 +1,19 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -98,4 +105,75 @@ func TestListIsLazy(t *testing.T) {
 			}
 		}
 	}}})
+}
+
+// A cursor of a legacy server is of its session: the next one, or the server that
+// comes after it, is not asked with it. In the modern era there are no sessions.
+func TestCursorsOfSessions(t *testing.T) {
+	const page = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
+	for name, opts := range eras() {
+		t.Run("restart, "+name, func(t *testing.T) {
+			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+				go func() { p.send(page, p.next().ID, "a", `,"nextCursor":"c"`) }()
+				var names []string
+				var last error
+				for tool, err := range c.Tools(t.Context()) {
+					if last = err; err != nil {
+						break
+					}
+					if names = append(names, tool.Name); len(names) > 1 {
+						continue
+					}
+					_ = p.conn.Close()
+					p = <-transport.peers
+					if name == "modern" {
+						go func() { p.send(page, p.next().ID, "b", "") }()
+					}
+				}
+				if name == "modern" && (last != nil || !slices.Equal(names, []string{"a", "b"})) {
+					t.Errorf("got %q, %v, want both pages", names, last)
+				}
+				if name == "legacy" && (!errors.Is(last, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"})) {
+					t.Errorf("got %q, %v, want the first page and a lost session", names, last)
+				}
+				p.quiet()
+			})
+		})
+	}
+	t.Run("session", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &forgetful{streams: make(chan struct{})}
+			var cursors []string // of which session
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				raw, _ := io.ReadAll(r.Body)
+				switch session := r.Header.Get("Mcp-Session-Id"); {
+				case strings.Contains(string(raw), "cursor"):
+					cursors = append(cursors, session)
+					s.forget()
+				case strings.Contains(string(raw), "tools/list"):
+					_, _ = fmt.Fprintf(jsonWriter(w), page, messageOf(t, raw).ID, "a", `,"nextCursor":"c"`)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(raw))
+				s.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			o := legacy()
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			names, err := collect(c.Tools(t.Context()), toolName)
+			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
+				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+			}
+			if _, err := c.ToolsPage(t.Context(), new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
+				t.Errorf("a page: got %v, want a lost session", err)
+			}
+			if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
+				t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
+			}
+		})
+	})
 }

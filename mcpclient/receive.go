@@ -145,7 +145,7 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	case "notifications/progress":
 		l.progressed(c, m.Params)
 	case "notifications/cancelled":
-		l.cancelled(m.Params)
+		l.cancelled(c, m.Params)
 	}
 	if change, ok := changeOf(m); ok {
 		c.cache.get().invalidate(change)

@@ -74,6 +74,13 @@ func TestLogging(t *testing.T) {
 	})
 }
 
+// A server without logging is not told a level.
+func TestLogLevelForNobody(t *testing.T) {
+	opts := legacy()
+	opts.LogLevel = mcpclient.LogWarning
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) { p.quiet() })
+}
+
 func TestPingBothWays(t *testing.T) {
 	playAll(t, []conversation{{name: "ping_legacy", opts: legacy(), play: ping}})
 }

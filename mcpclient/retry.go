@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,6 +22,9 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 	for retries := 0; ; {
 		if err := c.session.settle(ctx); err != nil {
 			return nil, err
+		}
+		if c.lostCursor(r) {
+			return nil, fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 		}
 		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
 		if err == nil {

@@ -85,8 +85,16 @@ type InputRequest struct {
 }
 
 // Elicitation reads the question as one to a person; ok is false when it is
-// another one.
+// another one, or has a URL that nobody should visit.
 func (r *InputRequest) Elicitation() (params *ElicitParams, ok bool) {
+	params, ok = r.elicitation()
+	if ok && params.Mode == ElicitURL && !visitable(params.URL) {
+		return nil, false
+	}
+	return params, ok
+}
+
+func (r *InputRequest) elicitation() (params *ElicitParams, ok bool) {
 	params = new(ElicitParams)
 	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
 		return nil, false
@@ -208,7 +216,7 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 // answer encodes one answer.
 func (r *InputRequest) answer(v any) (json.RawMessage, error) {
 	if elicited, ok := v.(*ElicitResult); ok && elicited != nil {
-		params, asked := r.Elicitation()
+		params, asked := r.elicitation()
 		if !asked {
 			return nil, fmt.Errorf("%s is not answered by an ElicitResult", cut(r.Method))
 		}

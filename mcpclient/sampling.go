@@ -91,9 +91,10 @@ type ToolChoice struct {
 	Mode string `json:"mode,omitempty"` // "auto", "required", "none"; "" is auto
 }
 
-// CreateMessageResult is the model's answer. Content of several blocks reaches
-// only servers that know them (since revision 2025-11-25); for older ones text
-// blocks are joined into one.
+// CreateMessageResult is the model's answer. Content of several blocks, and tool
+// uses, reach only servers that know them (since revision 2025-11-25); for older
+// ones text blocks are joined into one, and what they cannot read is an internal
+// error to them.
 type CreateMessageResult struct {
 	Role       string // "assistant" when empty
 	Content    []Content
@@ -103,11 +104,9 @@ type CreateMessageResult struct {
 }
 
 type samplingMessageWire struct {
-	Role       string          `json:"role"`
-	Content    json.RawMessage `json:"content"`
-	Model      string          `json:"model,omitempty"`
-	StopReason string          `json:"stopReason,omitempty"`
-	Meta       json.RawMessage `json:"_meta,omitempty"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Meta    json.RawMessage `json:"_meta,omitempty"`
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -143,7 +142,13 @@ func (r *CreateMessageResult) MarshalJSON() ([]byte, error) {
 	if role == "" {
 		role = "assistant"
 	}
-	return jsonrpc.Marshal(samplingMessageWire{role, content, r.Model, r.StopReason, r.Meta})
+	return jsonrpc.Marshal(struct {
+		Role       string          `json:"role"`
+		Content    json.RawMessage `json:"content"`
+		Model      string          `json:"model"` // which every revision demands
+		StopReason string          `json:"stopReason,omitempty"`
+		Meta       json.RawMessage `json:"_meta,omitempty"`
+	}{role, content, r.Model, r.StopReason, r.Meta})
 }
 
 // encodeSamplingContent writes one block alone, as every revision reads it,
@@ -158,9 +163,23 @@ func encodeSamplingContent(blocks []Content) (json.RawMessage, error) {
 	return jsonrpc.Marshal(blocks)
 }
 
-// singleBlock joins the text of a result for servers that read one block.
-func (r *CreateMessageResult) singleBlock() (*CreateMessageResult, error) {
-	if len(r.Content) <= 1 {
+// singleBlock makes the result one for servers that read one block: text, an image
+// or, where they know it, audio. Several blocks of text are joined.
+func (r *CreateMessageResult) singleBlock(audio bool) (*CreateMessageResult, error) {
+	switch len(r.Content) {
+	case 0:
+		return r, nil
+	case 1:
+		known := false
+		switch r.Content[0].(type) {
+		case *TextContent, *ImageContent:
+			known = true
+		case *AudioContent:
+			known = audio
+		}
+		if !known {
+			return nil, fmt.Errorf("the server's revision has no answer with a %T", r.Content[0])
+		}
 		return r, nil
 	}
 	var texts []string
@@ -254,8 +273,8 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if err == nil && result == nil {
 		err = errors.New("the sampling handler returned neither a result nor an error")
 	}
-	if err == nil && !c.current().severalBlocks() {
-		result, err = result.singleBlock()
+	if e := c.current(); err == nil && !e.severalBlocks() {
+		result, err = result.singleBlock(e.has(audioContent))
 	}
 	if err != nil {
 		return nil, err

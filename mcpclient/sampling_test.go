@@ -1,9 +1,11 @@
 package mcpclient_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -76,6 +78,61 @@ func TestMessagesRoundTrip(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.value, test.into, cmpopts.IgnoreUnexported(mcpclient.CallToolResult{})); diff != "" {
 			t.Errorf("%s: got +, want -:\n%s", test.want, diff)
+		}
+	}
+}
+
+// A server gets what its revision can read; what it cannot is no answer.
+func TestAnswersOfRevisions(t *testing.T) {
+	text, other := &mcpclient.TextContent{Text: "a"}, &mcpclient.TextContent{Text: "b"}
+	image, audio := &mcpclient.ImageContent{MIMEType: "image/png"}, &mcpclient.AudioContent{MIMEType: "audio/wav"}
+	use := &mcpclient.ToolUseContent{ID: "1", Name: "n"}
+	const (
+		one, two   = `"content":{"type":"text","text":"a"}`, `"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]`
+		joined     = `"content":{"type":"text","text":"a\nb"}`
+		asImage    = `"content":{"type":"image","data":"","mimeType":"image/png"}`
+		asAudio    = `"content":{"type":"audio","data":"","mimeType":"audio/wav"}`
+		asUse      = `"content":{"type":"tool_use","id":"1","name":"n","input":{}}`
+		unreadable = ""
+	)
+	for _, test := range []struct {
+		content []mcpclient.Content
+		want    [4]string // for the legacy revisions, the oldest first
+	}{
+		{nil, [4]string{`"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`}},
+		{[]mcpclient.Content{text}, [4]string{one, one, one, one}},
+		{[]mcpclient.Content{text, other}, [4]string{joined, joined, joined, two}},
+		{[]mcpclient.Content{text, image}, [4]string{unreadable, unreadable, unreadable, `"content":[{"type":"text","text":"a"},{"type":"image","data":"","mimeType":"image/png"}]`}},
+		{[]mcpclient.Content{image}, [4]string{asImage, asImage, asImage, asImage}},
+		{[]mcpclient.Content{audio}, [4]string{unreadable, asAudio, asAudio, asAudio}},
+		{[]mcpclient.Content{use}, [4]string{unreadable, unreadable, unreadable, asUse}},
+	} {
+		for i, revision := range []string{mcpclient.Revision20241105, mcpclient.Revision20250326, mcpclient.Revision20250618, mcpclient.Revision20251125} {
+			synctest.Test(t, func(t *testing.T) {
+				transport := newFrail(t)
+				transport.greet = func(p *peer) {
+					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcpclient.Revision20251125, revision, 1))
+					p.next()
+				}
+				o := samples(mcpclient.Options{Revision: revision}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+					return &mcpclient.CreateMessageResult{Content: test.content}, nil
+				})
+				c, err := mcpclient.Connect(t.Context(), transport, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				p := <-transport.peers
+				p.ask("1")
+				m := p.next()
+				want := ""
+				if test.want[i] != unreadable {
+					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
+				}
+				if string(m.Result) != want || (want == "") != (m.Error != nil && m.Error.Code == mcpclient.CodeInternalError) {
+					t.Errorf("%s: got %s, %v, want %s", revision, m.Result, m.Error, want)
+				}
+			})
 		}
 	}
 }

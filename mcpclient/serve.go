@@ -92,20 +92,33 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	}
 }
 
-// cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(params json.RawMessage) {
+// givenUp reads a notice that the server gave up a request; a reason that is no
+// text counts as none. "Invalid cancellation notifications SHOULD be ignored."
+func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
+		Reason    json.RawMessage `json:"reason"`
 	}
 	if json.Unmarshal(params, &p) != nil {
-		return // "invalid cancellation notifications SHOULD be ignored"
+		return nil, ""
 	}
+	reason, _ = jsonrpc.String(p.Reason)
+	return p.RequestID, l.cut(reason)
+}
+
+// cancelled ends the handler of a request that the server gave up.
+func (l *link) cancelled(c *Client, params json.RawMessage) {
+	id, reason := l.givenUp(params)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a, ok := l.asking[string(p.RequestID)]; ok {
+	a, ok := l.asking[string(id)]
+	if ok {
 		a.silent = true
 		a.cancel()
-		delete(l.asking, string(p.RequestID))
+		delete(l.asking, string(id))
+	}
+	l.mu.Unlock()
+	if ok {
+		c.log.Debug("the server gave up a request", "id", l.quote(id), "reason", reason)
 	}
 }
 

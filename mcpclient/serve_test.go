@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,9 +78,14 @@ func TestServerCancelsItsRequest(t *testing.T) {
 		ended <- ctx.Err()
 		return nil, ctx.Err()
 	})
+	var log logged
+	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	playAll(t, []conversation{{name: "cancelled_by_server", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
 		synctest.Wait()
+		if !strings.Contains(log.String(), `reason="too slow"`) {
+			t.Errorf("the log does not have the reason: %s", log.String())
+		}
 		select {
 		case err := <-ended:
 			if err != context.Canceled {

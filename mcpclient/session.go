@@ -25,11 +25,12 @@ const (
 type session struct {
 	renewal atomic.Pointer[renewal] // under way, or nil; changed with mu held
 
-	mu      sync.Mutex
-	begun   time.Time
-	level   LogLevel           // that the server was told
-	heeding bool               // somebody wants to know what the server says unasked
-	unheard context.CancelFunc // ends the reading of the standalone stream
+	mu       sync.Mutex
+	begun    time.Time
+	renewals int32
+	level    LogLevel           // that the server was told
+	heeding  bool               // somebody wants to know what the server says unasked
+	unheard  context.CancelFunc // ends the reading of the standalone stream
 }
 
 // renewal is the beginning of a new session or of a new connection, which many
@@ -92,6 +93,7 @@ func (c *Client) begun(r *renewal) bool {
 	}
 	s.renewal.Store(nil)
 	s.begun = time.Now()
+	s.renewals++
 	return true
 }
 
@@ -188,6 +190,20 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	}
 	r.reborn = true
 	return true, nil
+}
+
+// number counts the sessions and connections so far, the one in use included.
+func (s *session) number() int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.renewals + 1
+}
+
+// lostCursor reports whether a request has a cursor that its server has forgotten:
+// "clients MUST NOT persist cursors across sessions". Where there are no sessions
+// they outlive the connection.
+func (c *Client) lostCursor(r *request) bool {
+	return r.session != 0 && !c.isModern() && r.session != c.session.number()
 }
 
 // tell remembers the log level that the server was told.

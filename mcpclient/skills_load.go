@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -59,6 +60,7 @@ func (c *Client) LoadSkill(ctx context.Context, s *Skill, opts ...CallOption) (*
 	}
 	body, err := compareFrontmatter(document, s.Frontmatter)
 	if err != nil {
+		c.doubt(s.URI, s.URI)
 		return nil, &SkillError{Skill: s.URI, File: s.URI, Reason: err}
 	}
 	l.Instructions = string(body)
@@ -92,33 +94,50 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 // read, and what does not have the size and the SHA-256 of the entry is not
 // returned; the error is a [*SkillError] then.
 func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) ([]byte, error) {
-	refuse := func(format string, args ...any) error {
-		return &SkillError{Skill: l.Skill.URI, File: uri, Reason: fmt.Errorf(format, args...)}
-	}
 	i := slices.IndexFunc(l.Skill.Files, func(f SkillFile) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, refuse("it is not among the files of the skill")
+		return nil, &SkillError{Skill: l.Skill.URI, File: uri, Reason: errors.New("it is not among the files of the skill")}
 	}
-	file := l.Skill.Files[i]
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("skill %q: %w", l.Skill.URI, err)
 	}
-	if len(result.Contents) != 1 || result.Contents[0].URI != uri {
-		return nil, refuse("the server answered with other contents")
+	content, err := l.Skill.Files[i].verify(result)
+	if err != nil {
+		l.client.doubt(l.Skill.URI, uri)
+		return nil, &SkillError{Skill: l.Skill.URI, File: uri, Reason: err}
+	}
+	return content, nil
+}
+
+// verify returns the contents of the file, if that is what was read.
+func (f *SkillFile) verify(result *ReadResourceResult) ([]byte, error) {
+	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
+		return nil, errors.New("the server answered with other contents")
 	}
 	content := result.Contents[0].Blob
 	if content == nil {
 		content = []byte(result.Contents[0].Text)
 	}
-	if int64(len(content)) != *file.Size {
-		err = refuse("it has %d bytes, want %d", len(content), *file.Size)
-	} else if sum := sha256.Sum256(content); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(file.Digest, "sha256:")) {
-		err = refuse("its SHA-256 is not that of the entry")
+	if int64(len(content)) != *f.Size {
+		return nil, fmt.Errorf("it has %d bytes, want %d", len(content), *f.Size)
 	}
-	if err != nil {
-		l.client.cache.get().drop(func(key cacheKey, e *cached) bool { return key.method == "resources/read" && e.target == uri })
-		return nil, err
+	if sum := sha256.Sum256(content); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(f.Digest, "sha256:")) {
+		return nil, errors.New("its SHA-256 is not that of the entry")
 	}
 	return content, nil
+}
+
+// doubt forgets what is kept of a skill whose file is not what its entry says: one
+// of the two is out of date, and who asks for them again is to get newer ones.
+func (c *Client) doubt(skill, file string) {
+	c.cache.get().drop(func(key cacheKey, e *cached) bool {
+		switch key.method {
+		case "resources/read":
+			return e.target == file
+		case "skills/get":
+			return e.target == skill
+		}
+		return key.method == "skills/list"
+	})
 }

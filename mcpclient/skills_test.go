@@ -2,10 +2,13 @@ package mcpclient_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -95,6 +98,51 @@ func TestSkillsTampered(t *testing.T) {
 			wantError[*mcpclient.SkillError](t, err)
 		}
 	}}))
+}
+
+// What a file shows to be out of date is not taken from the cache again, however
+// long the server said that it holds.
+func TestSkillsTamperedAreForgotten(t *testing.T) {
+	const md = "---\nname: pdf\n---\nBody"
+	sum := sha256.Sum256([]byte(md))
+	opts := modern()
+	opts.AllowUndeclared = true
+	for name, test := range map[string]struct{ frontmatter, text string }{
+		"contents":     {`{"name":"pdf"}`, strings.ToUpper(md)},
+		"front matter": {`{"name":"pdf","license":"MIT"}`, md},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				entry := fmt.Sprintf(`{"uri":%q,"frontmatter":%s,"resources":[{"uri":%[1]q,"digest":"sha256:%[3]x","size":%[4]d}]}`, pdfSkill, test.frontmatter, sum, len(md))
+				asked := map[string]int{}
+				go func() {
+					for m := range p.inbox {
+						asked[m.Method]++
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"skill":%s,"skills":[%[2]s],"contents":[{"uri":%q,"text":%q}],"ttlMs":60000}}`, m.ID, entry, pdfSkill, test.text)
+					}
+				}()
+				for range 2 {
+					var s *mcpclient.Skill
+					for range 2 { // the second from the cache
+						var err error
+						if s, err = c.Skill(t.Context(), pdfSkill); err != nil {
+							t.Fatal(err)
+						}
+						for _, err := range c.Skills(t.Context()) {
+							if err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					_, err := c.LoadSkill(t.Context(), s)
+					wantError[*mcpclient.SkillError](t, err)
+				}
+				if diff := cmp.Diff(map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2}, asked); diff != "" {
+					t.Errorf("requests, got +, want -:\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestSkillCheck(t *testing.T) {

@@ -16,6 +16,9 @@ import (
 // the server that ended it.
 var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
 
+// errNoNotices is the error where a server tells of nothing that it is asked for.
+var errNoNotices error = &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
+
 // SubscriptionFilter says what a [Subscription] is about.
 type SubscriptionFilter struct {
 	ToolsListChanged     bool     `json:"toolsListChanged,omitempty"`
@@ -170,7 +173,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		asked = filter.sorted()
 	}
 	if asked.empty() {
-		return nil, &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
+		return nil, errNoNotices
 	}
 	s := &Subscription{
 		client: c,

@@ -3,6 +3,9 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -123,8 +126,8 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		}
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
-		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded", err)
+		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "going down") {
+			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded and the reason", err)
 		}
 		ping(t, ctx, c)
 	}}})
@@ -235,5 +238,108 @@ func TestSubscriptionReopened(t *testing.T) {
 				t.Error(err)
 			}
 		}},
+	})
+}
+
+// acknowledgement is that of a subscription which a request of the client asks for.
+func acknowledgement(m message, notifications string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, m.ID, notifications)
+}
+
+// A server that agrees to nothing has no subscription for us; one that does not
+// say to what it agrees means all.
+func TestAgreedToNothing(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
+		_, err := c.Subscribe(t.Context(), onTools)
+		wantError[*mcpclient.CapabilityError](t, err)
+		if m := p.next(); m.Method != "notifications/cancelled" {
+			t.Errorf("got %+v, want the end of what the server holds open for nothing", m)
+		}
+		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
+		if diff := cmp.Diff(onTools, subscribed(t, t.Context(), c, onTools).Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// Neither progress nor log messages come over the stream of a subscription, so
+// that they are not asked for.
+func TestSubscriptionAsksForChangesOnly(t *testing.T) {
+	opts := modern()
+	opts.LogLevel = mcpclient.LogDebug
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			if meta := string(m.Params.Meta); strings.Contains(meta, "logLevel") || strings.Contains(meta, "progressToken") {
+				t.Errorf("got %s", meta)
+			}
+			p.send("%s", acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
+		}()
+		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+	})
+}
+
+// A change that waits already is not kept twice.
+func TestChangesAreDistinct(t *testing.T) {
+	opts := modern()
+	opts.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			p.send("%s", acknowledgement(m, ""))
+			for _, uri := range []string{"a", "b", "a", "b", "a"} {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, uri, m.ID)
+			}
+		}()
+		s := subscribed(t, t.Context(), c, onResources("a", "b"))
+		synctest.Wait()
+		wantChanges(t, s, updated("a"), updated("b"))
+		wantNoChange(t, s)
+	})
+}
+
+// What changed while the stream was broken is not told again: nothing that was
+// kept before holds any more. The server may agree to less than before.
+func TestReopenedSubscriptionForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := make(chan bool)
+		agreed := `,"notifications":{"toolsListChanged":true,"promptsListChanged":true}`
+		listed := 0
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/list" {
+				listed++
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)
+				return
+			}
+			stream(w)(acknowledgement(m, agreed))
+			agreed = `,"notifications":{"toolsListChanged":true}`
+			select {
+			case <-cut:
+			case <-r.Context().Done():
+			}
+		})
+		c, err := connectBy(t, s.URL(), s.Client(), modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub := subscribed(t, t.Context(), c, onTools)
+		for range 2 {
+			wantTools(t, t.Context(), c, "")
+		}
+		if diff := cmp.Diff(mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, sub.Filter()); diff != "" {
+			t.Errorf("filter: got +, want -:\n%s", diff)
+		}
+		cut <- true
+		wantChanges(t, sub, stale)
+		if diff := cmp.Diff(onTools, sub.Filter()); diff != "" {
+			t.Errorf("filter afterwards: got +, want -:\n%s", diff)
+		}
+		for range 2 {
+			wantTools(t, t.Context(), c, "")
+		}
+		if listed != 2 {
+			t.Errorf("listed %d times, want once before the break and once after it", listed)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,9 +72,10 @@ type Task struct {
 	tool   string
 	call   int64 // CallInfo.ID of the tool call, and of all that follows it
 
-	mu     sync.Mutex
-	state  TaskState
-	result *CallToolResult // when the server answered without a task
+	mu       sync.Mutex
+	state    TaskState
+	result   *CallToolResult            // when the server answered without a task
+	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
 }
 
 // How often a task is asked for, when the server does not say, and the bounds of
@@ -220,10 +222,19 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
 	}
-	t.mu.Lock()
-	t.state = task.state
-	t.mu.Unlock()
+	t.learn(task.state)
 	return task, nil
+}
+
+// learn keeps what the server says of the task. Its id is a secret, also of logs.
+func (t *Task) learn(state TaskState) {
+	t.mu.Lock()
+	before := t.state.Status
+	t.state = state
+	t.mu.Unlock()
+	if state.Status != before {
+		t.client.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
+	}
 }
 
 // Wait waits until the task has ended and returns its result. It asks as often
@@ -233,10 +244,13 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 // one that was cancelled [ErrTaskCancelled].
 //
 // When ctx ends only the waiting does: the task goes on, and Wait may be called
-// again.
+// again. A question that was answered is not asked again.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
-	if t.id == "" {
+	switch {
+	case t.id == "":
 		return t.result, nil
+	case t.State().Status == TaskCancelled: // the server may have forgotten it
+		return nil, t.failure(ErrTaskCancelled)
 	}
 	raw, err := t.client.current().taskResult(ctx, t, opts)
 	if err != nil {
@@ -264,8 +278,12 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if t.id == "" {
 		return nil
 	}
-	if err := t.client.call(ctx, t.request("tasks/cancel"), nil, opts); err != nil {
+	var raw json.RawMessage
+	if err := t.client.call(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
+	}
+	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet
+		t.learn(task.state)
 	}
 	return nil
 }

@@ -5,13 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -49,6 +54,9 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	_, err = old.Wait(ctx)
 	if e := wantError[*mcpclient.RPCError](t, err); e.Message != "broken" {
 		t.Errorf("failed: got %v", err)
+	}
+	if ttl := old.State().TTL; ttl != nil {
+		t.Errorf("for ever: got %v, want nil", *ttl)
 	}
 	if err := old.Cancel(ctx); err != nil {
 		t.Error(err)
@@ -192,6 +200,68 @@ func TestTaskIsReadOnce(t *testing.T) {
 	})
 }
 
+// Revisions before 2025-11-25 have no tasks, whatever a server of theirs declares.
+func TestNoTasksBefore20251125(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.next()
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20250618})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, err = c.StartTool(t.Context(), slow, nil, 0)
+		wantError[*mcpclient.CapabilityError](t, err)
+		(<-transport.peers).quiet()
+	})
+}
+
+// A question of a task is asked once, however often and by how many the task is
+// waited for, unless it was not answered.
+func TestTaskQuestionsAreAskedOnce(t *testing.T) {
+	var asked atomic.Int32
+	opts := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		if asked.Add(1) == 1 {
+			return nil, errors.New("no model")
+		}
+		return tea(), backoff.Sleep(ctx, 3*time.Second)
+	})
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var updates atomic.Int32
+		go func() {
+			for m := range p.inbox {
+				if m.Method == "tasks/update" {
+					updates.Add(1)
+				}
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+			}
+		}()
+		task := c.ResumeTask("k", "slow")
+		if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "no model") {
+			t.Errorf("a question without an answer: got %v", err)
+		}
+		var waits sync.WaitGroup
+		for range 2 { // one of which answers, and the other goes on polling
+			waits.Go(func() {
+				for range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("got %v, want the deadline", err)
+					}
+				}
+			})
+		}
+		waits.Wait()
+		if asked, updates := asked.Load(), updates.Load(); asked != 2 || updates != 1 {
+			t.Errorf("asked %d times and told %d answers, want the failure, and then once", asked, updates)
+		}
+	})
+}
+
 // allocated is how many bytes f takes.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
@@ -213,4 +283,29 @@ func TestTaskStateString(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+}
+
+// A server of revision 2025-11-25 says at once that a task is cancelled, and may
+// forget it then.
+func TestCancelledTaskIsNotAskedFor(t *testing.T) {
+	var log logged
+	opts := legacy()
+	opts.AllowUndeclared = true
+	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("secret-id", "slow")
+		go func() {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`, p.next().ID)
+		}()
+		if err := task.Cancel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrTaskCancelled) {
+			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
+		}
+		p.quiet()
+		if text := log.String(); !strings.Contains(text, "tool=slow status=cancelled") || strings.Contains(text, "secret-id") {
+			t.Errorf("got the log %q, want the status, and not the id", text)
+		}
+	})
 }

@@ -44,6 +44,11 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		var m message
 		_ = json.Unmarshal(raw, &m)
+		if m.Params.Name == "held" {
+			s.got <- m
+			<-r.Context().Done()
+			return
+		}
 		if m.Params.Name == "refused" {
 			http.Error(w, "no such session: secret-session", http.StatusGone)
 			return
@@ -178,6 +183,29 @@ func TestSSEStreamLost(t *testing.T) {
 			within(t, "failing the calls", start, 0)
 		})
 	})
+}
+
+// A call that is given up is cancelled by a notice, also when the server has not
+// said yet that it took the call.
+func TestSSECancel(t *testing.T) {
+	for _, tool := range []string{"taken", "held"} {
+		t.Run(tool, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newOldServer(t)
+				withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					if _, err := c.CallTool(ctx, tool, nil); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("got %v, want the deadline", err)
+					}
+					<-s.got
+					if m := <-s.got; m.Method != "notifications/cancelled" {
+						t.Errorf("got %+v, want the notice that the call is cancelled", m)
+					}
+				})
+			})
+		})
+	}
 }
 
 func TestSSEMessageTooLarge(t *testing.T) {
