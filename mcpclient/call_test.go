@@ -34,7 +34,7 @@ func TestCustomMessages(t *testing.T) {
 		if err != nil || string(raw) != `{"y":1}` {
 			t.Errorf("got %s, %v", raw, err)
 		}
-		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo"} {
+		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo", "com.mcp.tools/x", "a b", "example-/x"} {
 			if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1"))); err == nil || !strings.Contains(err.Error(), key) {
 				t.Errorf("WithMeta(%q): got %v", key, err)
 			}

@@ -40,7 +40,7 @@ type Options struct {
 	// and experimental ones, or with less than a handler can do. The handlers are
 	// then asked for what it says and no more. It has to name those of sampling,
 	// elicitation and roots that are installed and no others. An extension in it
-	// is declared on every request; [Client.StartTool] needs
+	// has a prefix, as com.example/x, and is declared on every request; [Client.StartTool] needs
 	// io.modelcontextprotocol/tasks there in the modern era.
 	Capabilities json.RawMessage
 
@@ -185,7 +185,9 @@ func WithProgress(fn func(Progress)) CallOption {
 }
 
 // WithMeta adds an entry to the request's _meta. Keys of the protocol itself
-// (io.modelcontextprotocol/… and progressToken) are refused by the call.
+// (io.modelcontextprotocol/… and progressToken) are refused by the call, and those
+// that are no names: want letters and digits, -_. between them, and a prefix such
+// as com.example/ where others could take the same.
 func WithMeta(key string, value json.RawMessage) CallOption {
 	return func(o *callOptions) {
 		if o.meta == nil {
