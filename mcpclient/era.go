@@ -118,6 +118,7 @@ const (
 	completionContext                   // the other arguments go with a completion
 	cacheHints                          // results say how long they hold
 	coreTasks                           // tasks are part of the core
+	sessionLevel                        // the log level is set for the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 

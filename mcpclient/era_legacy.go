@@ -120,6 +120,8 @@ func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
+	case sessionLevel:
+		return true
 	case completionCapability:
 		return e.revision >= Revision20250326
 	case completionContext:
