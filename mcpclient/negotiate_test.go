@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ func TestProbe(t *testing.T) {
 			ping(t, ctx, c)
 		}},
 		{name: "probe_invalid_params", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_supported_data", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_own_code", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_url_elicitation", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_odd_result", play: speaks(mcpclient.Revision20251125)},
@@ -40,6 +42,11 @@ func TestProbe(t *testing.T) {
 		{name: "probe_unsupported_again", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
 		{name: "probe_unsupported_unnamed", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
 		{name: "probe_missing_capability", refused: refusedWith(mcpclient.CodeMissingCapability)},
+		{name: "probe_input_required", refused: func(t *testing.T, err error) {
+			if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "its resultType is not complete") {
+				t.Errorf("got %v, want ErrInvalidResult for its type", err)
+			}
+		}},
 		{name: "probe_unsupported_none", refused: noCommonRevision("2031-01-01")},
 		{name: "probe_discover_none", refused: noCommonRevision("2031-01-01")},
 	})
