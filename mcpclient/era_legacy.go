@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -32,7 +33,9 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	params := append(append(b, `,"clientInfo":`+c.terms().introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
-	if err != nil {
+	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
+	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", err)
 	}
 	var g greeting

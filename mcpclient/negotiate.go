@@ -232,11 +232,18 @@ func namedRevisions(err error) ([]string, bool) {
 	if !errors.As(err, &rpc) || rpc.Code != CodeUnsupportedRevision {
 		return nil, false
 	}
+	named := rpc.supported()
+	return named, len(named) > 0
+}
+
+// supported lists the revisions that the data of an error names, whatever the
+// error is about: data of this shape come with several codes.
+func (e *RPCError) supported() []string {
 	var data struct {
 		Supported []string `json:"supported"`
 	}
-	if decodeResult(rpc.Data, &data) != nil || len(data.Supported) == 0 {
-		return nil, false
+	if decodeResult(e.Data, &data) != nil {
+		return nil
 	}
-	return data.Supported, true
+	return data.Supported
 }

@@ -79,6 +79,12 @@ func TestForcedRevision(t *testing.T) {
 			}
 		}},
 	}
+	all = append(all, conversation{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
+		refusedWith(mcpclient.CodeUnsupportedRevision)(t, err)
+		if want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}})
 	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
 		all = append(all,
 			conversation{name: "forced_" + r, opts: mcpclient.Options{Revision: r}, play: speaks(r)},
