@@ -91,6 +91,13 @@ type Options struct {
 	// [WithPatience]. Default 0: none.
 	CallTimeout time.Duration
 
+	// KeepAlive is how often an idle server is asked for a sign of life, as by
+	// [Client.Ping], at most once a second. A connection over which none comes for
+	// as long again counts as ended. While calls are under way only their own
+	// limits count, and over [HTTP] nothing is asked: every request has an exchange
+	// of its own there. Default 0: nothing is asked.
+	KeepAlive time.Duration
+
 	// Restart has the client go on with another connection when the one that it
 	// has ends by itself. Default nil: then the client has ended too.
 	Restart *Restart

@@ -217,7 +217,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 		first := map[string]message{}
 		for _, tool := range []string{"a", "b"} {
 			calls.Go(func() {
-				callText(t, t.Context(), c, tool, tool, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+				callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcpclient.Progress) {}))
 			})
 			first[tool] = p.next()
 		}
@@ -231,8 +231,9 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 			if string(again.ID) == string(first["a"].ID) || string(again.ID) == string(first["b"].ID) {
 				t.Errorf("got id %s again", again.ID)
 			}
-			if !strings.HasSuffix(string(again.Params.Meta), `"progressToken":`+string(again.ID)+"}") {
-				t.Errorf("got _meta %s, want the progress token %s", again.Params.Meta, again.ID)
+			var meta map[string]json.RawMessage
+			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {
+				t.Errorf("got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
 			}
 			p.answer(again)
 		}
