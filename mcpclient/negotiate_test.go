@@ -85,6 +85,11 @@ func TestForcedRevision(t *testing.T) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}})
+	all = append(all, conversation{name: "initialize_unknown", opts: legacy(), refused: func(t *testing.T, err error) {
+		if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2024-10-07"}) {
+			t.Errorf("got %+v", e)
+		}
+	}})
 	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
 		all = append(all,
 			conversation{name: "forced_" + r, opts: mcpclient.Options{Revision: r}, play: speaks(r)},
