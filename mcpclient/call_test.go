@@ -34,7 +34,7 @@ func TestCustomMessages(t *testing.T) {
 		if err != nil || string(raw) != `{"y":1}` {
 			t.Errorf("got %s, %v", raw, err)
 		}
-		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo"} {
+		for _, key := range []string{"progressToken", "io.modelcontextprotocol/clientInfo", "com.mcp.tools/x", "a b", "example-/x"} {
 			if _, err := c.Call(ctx, "acme/do", nil, mcpclient.WithMeta(key, json.RawMessage("1"))); err == nil || !strings.Contains(err.Error(), key) {
 				t.Errorf("WithMeta(%q): got %v", key, err)
 			}
@@ -145,4 +145,25 @@ func TestCancelledBefore(t *testing.T) {
 		}
 		ping(t, ctx, c)
 	}}})
+}
+
+// A modern server may refuse the revision at any time, or miss a capability. The
+// caller is told, with what the server says, and nothing is sent again.
+func TestModernRefusals(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for code, data := range map[int]string{
+			mcpclient.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
+			mcpclient.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
+			mcpclient.CodeHeaderMismatch:      `{}`, // of which a connection without headers has no remedy
+		} {
+			go func() {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)
+			}()
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if e := wantError[*mcpclient.RPCError](t, err); e.Code != code || string(e.Data) != data {
+				t.Errorf("got %v with %s, want code %d with %s", e, e.Data, code, data)
+			}
+			p.quiet()
+		}
+	})
 }

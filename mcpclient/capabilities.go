@@ -51,6 +51,9 @@ func (o *Options) offered() (offers, error) {
 			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
 		)
 	}
+	for name := range d.Extensions {
+		err = errors.Join(err, checkExtension(name))
+	}
 	out.exact = bytes.Clone(exact)
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, out.tasks = d.Extensions[tasksExtension]
@@ -62,6 +65,20 @@ func (o *Options) offered() (offers, error) {
 		out.elicitation = &ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
 	}
 	return out, err
+}
+
+// checkExtension reports an extension whose name is none. Its prefix, which keys of
+// _meta may do without, is mandatory (2026-07-28 versioning, "Extension
+// Negotiation").
+func checkExtension(name string) error {
+	prefixed, err := checkKey(name)
+	if err == nil && !prefixed {
+		err = errors.New("it needs a prefix, such as com.example/")
+	}
+	if err != nil {
+		return fmt.Errorf("Options.Capabilities: extension %q: %w", cut(name), err)
+	}
+	return nil
 }
 
 // agree reports a capability that is declared and has no handler, or the other

@@ -101,6 +101,10 @@ func TestCapabilitiesRefused(t *testing.T) {
 			"{":              {"Options.Capabilities: not valid JSON"},
 			"null":           {"Options.Capabilities: want a JSON object"},
 			`{"sampling":1}`: {"Options.Capabilities: json: cannot unmarshal"},
+
+			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
+			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
+			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
 		} {
 			opts := asks(opts)
 			opts.Capabilities = json.RawMessage(declared)

@@ -117,6 +117,9 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		c.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
+	if c.terms().keepAlive > 0 && c.link.Load().exchange == nil {
+		c.start(&c.own, c.keepAlive)
+	}
 	return c, nil
 }
 

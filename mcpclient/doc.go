@@ -126,11 +126,11 @@
 //     due, answered with an error. It ends nothing else.
 //
 // The client owns its goroutines: one reader for each connection that is shared,
-// one for each handler, one for each [Subscription], one for notifications while
-// there are any, and up to 16 that send what nobody waits for. Over HTTP there is
-// no reader; there is one goroutine for the server's standalone stream, and one
-// for a response while its rest is being drained. [Client.Close] ends and awaits
-// all of them.
+// one for each handler, one for each [Subscription], one for [Options.KeepAlive],
+// one for notifications while there are any, and up to 16 that send what nobody
+// waits for. Over HTTP there is no reader; there is one goroutine for the server's
+// standalone stream, and one for a response while its rest is being drained.
+// [Client.Close] ends and awaits all of them.
 //
 // # Bounds
 //
@@ -173,6 +173,7 @@
 //	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
+//	sign of life from an idle server        none       Options.KeepAlive
 //	answer to server/discover               5 s        Options.ProbeTimeout
 //	opening of a standalone stream          500 ms     then Connect goes on without it
 //	forms of Accept after status 406        4

@@ -119,6 +119,7 @@ const (
 	audioContent                        // a block may be audio
 	cacheHints                          // results say how long they hold
 	coreTasks                           // tasks are part of the core
+	sessionLevel                        // the log level is set for the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 

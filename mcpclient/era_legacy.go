@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -32,7 +33,9 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	params := append(append(b, `,"clientInfo":`+c.terms().introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
-	if err != nil {
+	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
+	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", err)
 	}
 	var g greeting
@@ -120,6 +123,8 @@ func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
+	case sessionLevel:
+		return true
 	case completionCapability, audioContent:
 		return e.revision >= Revision20250326
 	case completionContext:

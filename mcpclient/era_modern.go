@@ -46,8 +46,13 @@ func newModernEra(revision string, s *settings) modernEra {
 
 func (e modernEra) revision() string { return e.Value().revision }
 
-// errNotDiscovered marks a result of server/discover that is none.
-var errNotDiscovered = errors.New("not a result of server/discover")
+var (
+	// errNotDiscovered marks a result of server/discover that is none.
+	errNotDiscovered = errors.New("not a result of server/discover")
+
+	// errIncomplete marks one that is, of a type that it cannot have.
+	errIncomplete = errors.New("its resultType is not complete")
+)
 
 // handshake asks the server who it is. It leaves the choice among the server's
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
@@ -60,6 +65,9 @@ func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	g := greeting{modern: true}
 	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
+	}
+	if len(g.resultType) > 0 && string(g.resultType) != `"complete"` {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errIncomplete, c.quote(g.resultType))
 	}
 	if !slices.Contains(g.revisions, e.revision()) {
 		return nil, &RevisionError{Client: revisions(), Server: g.revisions}

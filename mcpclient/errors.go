@@ -140,8 +140,11 @@ func (e *HTTPError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %s", strconv.Quote(cut(e.Body)))
 	}
-	if e.Status == http.StatusUnauthorized {
+	switch e.Status {
+	case http.StatusUnauthorized:
 		b.WriteString(" (the server wants authorization: set a token in its header, or see package oauth)")
+	case http.StatusRequestHeaderFieldsTooLarge:
+		b.WriteString(" (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)")
 	}
 	return b.String()
 }

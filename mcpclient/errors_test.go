@@ -16,7 +16,10 @@ func TestErrorTexts(t *testing.T) {
 		`tool "t" failed: no reason given`:    &mcpclient.ToolError{Tool: "t", Result: result(" ")},
 		"POST http://h/mcp: HTTP status 429 (retry after 7s): \"slow \\\"down\\\"\"": &mcpclient.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 429, RetryAfter: 7 * time.Second, Body: `slow "down"`},
-		"GET http://h/mcp: HTTP status 404":                                               &mcpclient.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
+		"GET http://h/mcp: HTTP status 404":  &mcpclient.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
+		"POST http://h/mcp: HTTP status 413": &mcpclient.HTTPError{Method: "POST", URL: "http://h/mcp", Status: 413},
+		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &mcpclient.HTTPError{
+			Method: "POST", URL: "http://h/mcp", Status: 431},
 		"tools/call: the server does not offer tools":                                     &mcpclient.CapabilityError{Method: "tools/call", Capability: "tools"},
 		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{Client: []string{"a", "b"}, Server: []string{"c"}},
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},

@@ -129,7 +129,7 @@ func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMes
 // Every value comes back from its header, whose bytes are those that a header
 // may have.
 func FuzzHeaderValue(f *testing.F) {
-	for _, v := range []string{"", "plain", " a", "a\t", "käse", "=?base64?YQ==?=", "=?base64?", "a\r\nX: y", "\x7f", "\xff", "=?BASE64?YQ==?="} {
+	for _, v := range []string{"", "plain", " a", "a\t", "a\tb", "käse", "=?base64?YQ==?=", "=?base64?", "a\r\nX: y", "\x7f", "\xff", "=?BASE64?YQ==?="} {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,6 +134,9 @@ func TestParamHeaders(t *testing.T) {
 			`{"s":" padded "}`:                                     {"S": "=?base64?IHBhZGRlZCA=?="},
 			`{"s":"line1\nline2"}`:                                 {"S": "=?base64?bGluZTEKbGluZTI=?="},
 			`{"s":"=?base64?literal?="}`:                           {"S": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
+			`{"s":"a\tb"}`:                                         {"S": "=?base64?YQli?="},
+			`{"s":"=?base64?"}`:                                    {"S": "=?base64?"},
+			`{"s":"=?BASE64?YQ==?="}`:                              {"S": "=?BASE64?YQ==?="},
 			`{"s":"Hello, \u4e16\u754c"}`:                          {"S": "=?base64?SGVsbG8sIOS4lueVjA==?="},
 			`{"s":null,"n":null,"b":null,"o":null}`:                {},
 			`{"o":{"in":{"s":"deep"}}}`:                            {"Deep": "deep"},
@@ -173,7 +177,9 @@ func TestParamHeaders(t *testing.T) {
 
 func TestInvalidToolsLeftOut(t *testing.T) {
 	var left []string
+	var log logged
 	o := modern()
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	o.OnInvalidTool = func(tool *mcpclient.Tool, reason error) {
 		if !errors.Is(reason, mcpclient.ErrInvalidResult) {
 			t.Errorf("got reason %v", reason)
@@ -196,6 +202,63 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 		{name: "invalid_tools_modern", way: "json", opts: o, play: play([]string{"bad"}, []string{"good", "plain"})},
 		{name: "invalid_tools_modern", way: "pipe", opts: o, play: play(nil, []string{"good", "bad", "plain"})},
 	})
+	if got := log.String(); strings.Count(got, "left a tool out") != 1 || !strings.Contains(got, "tool=bad") || !strings.Contains(got, "is no name for a header") {
+		t.Errorf("got the log %q, want the tool and the reason once", got)
+	}
+}
+
+// In the legacy era annotations say nothing: no header repeats an argument, and
+// no tool is left out. A page of the modern era is without invalid tools as a list
+// is, and either teaches what headers a tool wants.
+func TestListsTeachHeaders(t *testing.T) {
+	const tools = `[{"name":"t","inputSchema":{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}},{"name":"bad","inputSchema":{"x-mcp-header":""}}]`
+	for name, test := range map[string]struct {
+		opts   mcpclient.Options
+		list   func(ctx context.Context, c *mcpclient.Client) ([]string, error)
+		listed []string
+		header string
+	}{
+		"legacy": {legacy(), listTools, []string{"t", "bad"}, ""},
+		"modern": {modern(), listTools, []string{"t"}, "v"},
+		"page": {modern(), func(ctx context.Context, c *mcpclient.Client) (names []string, _ error) {
+			p, err := c.ToolsPage(ctx, nil)
+			for _, tool := range p.Items {
+				names = append(names, tool.Name)
+			}
+			return names, err
+		}, []string{"t"}, "v"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method == "tools/list" {
+						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
+						return
+					}
+					if got := r.Header.Get("Mcp-Param-S"); got != test.header {
+						t.Errorf("got header %q, want %q", got, test.header)
+					}
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				})
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				got, err := test.list(t.Context(), c)
+				if diff := cmp.Diff(test.listed, got); err != nil || diff != "" {
+					t.Errorf("%v; got +, want -:\n%s", err, diff)
+				}
+				if _, err := c.CallTool(t.Context(), "t", map[string]string{"s": "v"}); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
+	return collect(c.Tools(ctx), toolName)
 }
 
 func FuzzInputSchema(f *testing.F) {

@@ -148,7 +148,9 @@ func (l *link) died(c *Client, err error) {
 		err = errors.New("the server closed the connection")
 	}
 	l.mu.Lock()
-	l.err = err
+	if l.err == nil {
+		l.err = err
+	}
 	l.mu.Unlock()
 	l.calls.Close(c.lost(l, err))
 }

@@ -46,11 +46,14 @@ func (n *Notification) LogMessage() (m LogMessage, ok bool) {
 }
 
 // SetLogLevel asks a legacy server for log messages at level and above, for the
-// rest of the session. A modern server is asked on each call instead: see
-// [Options.LogLevel] and [WithLogLevel].
+// rest of the session. A modern server is asked on each call instead (see
+// [Options.LogLevel] and [WithLogLevel]); there the error is a [*CapabilityError].
 func (c *Client) SetLogLevel(ctx context.Context, level LogLevel) error {
 	if !level.known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
+	}
+	if !c.current().has(sessionLevel) {
+		return &CapabilityError{Method: "logging/setLevel", Capability: "a log level for the session, but one for each call: see WithLogLevel"}
 	}
 	params := []byte(`{"level":"` + string(level) + `"}`)
 	if err := c.call(ctx, &request{method: "logging/setLevel", params: params}, nil, nil); err != nil {

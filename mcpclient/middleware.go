@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -265,8 +264,11 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 	}
 	checked := make(map[string]json.RawMessage, len(meta))
 	for key, value := range meta {
-		if key == "progressToken" || strings.HasPrefix(key, metaPrefix) {
+		if key == "progressToken" || reservedKey(key) {
 			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
+		}
+		if _, err := checkKey(key); err != nil {
+			return nil, fmt.Errorf("%s: key %q: %w", who, cut(key), err)
 		}
 		compact, err := jsonrpc.Compact(value)
 		if err != nil {

@@ -200,6 +200,8 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 			return "", false, probeErr
 		}
 		return newest, false, nil
+	case errors.Is(probeErr, errIncomplete):
+		return "", false, probeErr // what names its revisions is a modern server
 	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
@@ -230,11 +232,18 @@ func namedRevisions(err error) ([]string, bool) {
 	if !errors.As(err, &rpc) || rpc.Code != CodeUnsupportedRevision {
 		return nil, false
 	}
+	named := rpc.supported()
+	return named, len(named) > 0
+}
+
+// supported lists the revisions that the data of an error names, whatever the
+// error is about: data of this shape come with several codes.
+func (e *RPCError) supported() []string {
 	var data struct {
 		Supported []string `json:"supported"`
 	}
-	if decodeResult(rpc.Data, &data) != nil || len(data.Supported) == 0 {
-		return nil, false
+	if decodeResult(e.Data, &data) != nil {
+		return nil
 	}
-	return data.Supported, true
+	return data.Supported
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ func TestProbe(t *testing.T) {
 			ping(t, ctx, c)
 		}},
 		{name: "probe_invalid_params", play: speaks(mcpclient.Revision20251125)},
+		{name: "probe_supported_data", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_own_code", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_url_elicitation", play: speaks(mcpclient.Revision20251125)},
 		{name: "probe_odd_result", play: speaks(mcpclient.Revision20251125)},
@@ -40,6 +42,11 @@ func TestProbe(t *testing.T) {
 		{name: "probe_unsupported_again", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
 		{name: "probe_unsupported_unnamed", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
 		{name: "probe_missing_capability", refused: refusedWith(mcpclient.CodeMissingCapability)},
+		{name: "probe_input_required", refused: func(t *testing.T, err error) {
+			if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "its resultType is not complete") {
+				t.Errorf("got %v, want ErrInvalidResult for its type", err)
+			}
+		}},
 		{name: "probe_unsupported_none", refused: noCommonRevision("2031-01-01")},
 		{name: "probe_discover_none", refused: noCommonRevision("2031-01-01")},
 	})
@@ -72,6 +79,17 @@ func TestForcedRevision(t *testing.T) {
 			}
 		}},
 	}
+	all = append(all, conversation{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
+		refusedWith(mcpclient.CodeUnsupportedRevision)(t, err)
+		if want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}})
+	all = append(all, conversation{name: "initialize_unknown", opts: legacy(), refused: func(t *testing.T, err error) {
+		if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2024-10-07"}) {
+			t.Errorf("got %+v", e)
+		}
+	}})
 	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
 		all = append(all,
 			conversation{name: "forced_" + r, opts: mcpclient.Options{Revision: r}, play: speaks(r)},

@@ -40,7 +40,7 @@ type Options struct {
 	// and experimental ones, or with less than a handler can do. The handlers are
 	// then asked for what it says and no more. It has to name those of sampling,
 	// elicitation and roots that are installed and no others. An extension in it
-	// is declared on every request; [Client.StartTool] needs
+	// has a prefix, as com.example/x, and is declared on every request; [Client.StartTool] needs
 	// io.modelcontextprotocol/tasks there in the modern era.
 	Capabilities json.RawMessage
 
@@ -90,6 +90,13 @@ type Options struct {
 	// the context's own deadline. Progress does not extend it, but see
 	// [WithPatience]. Default 0: none.
 	CallTimeout time.Duration
+
+	// KeepAlive is how often an idle server is asked for a sign of life, as by
+	// [Client.Ping], at most once a second. A connection over which none comes for
+	// as long again counts as ended. While calls are under way only their own
+	// limits count, and over [HTTP] nothing is asked: every request has an exchange
+	// of its own there. Default 0: nothing is asked.
+	KeepAlive time.Duration
 
 	// Restart has the client go on with another connection when the one that it
 	// has ends by itself. Default nil: then the client has ended too.
@@ -185,7 +192,9 @@ func WithProgress(fn func(Progress)) CallOption {
 }
 
 // WithMeta adds an entry to the request's _meta. Keys of the protocol itself
-// (io.modelcontextprotocol/… and progressToken) are refused by the call.
+// (io.modelcontextprotocol/… and progressToken) are refused by the call, and those
+// that are no names: want letters and digits, -_. between them, and a prefix such
+// as com.example/ where others could take the same.
 func WithMeta(key string, value json.RawMessage) CallOption {
 	return func(o *callOptions) {
 		if o.meta == nil {

@@ -36,6 +36,9 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: got +, want -:\n%s", name, diff)
 		}
 	}
+	if got := (&Options{KeepAlive: 1}).terms().keepAlive; got != time.Second {
+		t.Errorf("got %v between two signs of life, want 1 s at least", got)
+	}
 	off := (&Options{SubscriptionIdle: -1, ElicitationWait: -1, MaxRetries: -1, MaxCache: -1}).terms()
 	if off.subscriptionIdle >= 0 || off.elicitationWait >= 0 || off.maxRetries >= 0 || off.maxCache >= 0 {
 		t.Errorf("got %+v for what is negative, want it negative", off)

@@ -23,6 +23,7 @@ type message struct {
 		Name    string          `json:"name"`
 		Meta    json.RawMessage `json:"_meta"`
 		Answers json.RawMessage `json:"inputResponses"`
+		State   string          `json:"requestState"`
 	} `json:"params"`
 	Result json.RawMessage     `json:"result"`
 	Error  *mcpclient.RPCError `json:"error"`

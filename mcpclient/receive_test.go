@@ -60,6 +60,7 @@ func TestLogging(t *testing.T) {
 				}
 				return
 			}
+			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(ctx, mcpclient.LogDebug)) // which is not sent
 			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcpclient.LogDebug))
 		}
 	}

@@ -201,3 +201,92 @@ func TestPutOffForEver(t *testing.T) {
 		})
 	}
 }
+
+// asksRoots answers a request with a question.
+func asksRoots(p *peer, m message, state string) {
+	p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{%q:{"method":"roots/list"}},"requestState":%q}}`, m.ID, "of "+state, state)
+}
+
+// What a server asks for one call, and the state it gives with that, go back with
+// that call alone, which is sent anew with an id and a progress token of its own.
+func TestRoundsOfParallelCalls(t *testing.T) {
+	opts := modern()
+	opts.Roots = []mcpclient.Root{}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var calls sync.WaitGroup
+		first := map[string]message{}
+		for _, tool := range []string{"a", "b"} {
+			calls.Go(func() {
+				callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcpclient.Progress) {}))
+			})
+			first[tool] = p.next()
+		}
+		for _, tool := range []string{"b", "a"} {
+			asksRoots(p, first[tool], tool)
+			again := p.next()
+			want := `{"of ` + tool + `":{"roots":[]}}`
+			if again.Params.Name != tool || again.Params.State != tool || string(again.Params.Answers) != want {
+				t.Errorf("got %+v, want the state and the answers of %s", again, tool)
+			}
+			if string(again.ID) == string(first["a"].ID) || string(again.ID) == string(first["b"].ID) {
+				t.Errorf("got id %s again", again.ID)
+			}
+			var meta map[string]json.RawMessage
+			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {
+				t.Errorf("got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
+			}
+			p.answer(again)
+		}
+		calls.Wait()
+	})
+}
+
+// Between two rounds there is no request that could be cancelled: a call that is
+// given up there just ends.
+func TestGivenUpBetweenRounds(t *testing.T) {
+	asked := make(chan bool)
+	opts := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+			<-asked
+			cancel()
+		}()
+		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		p.quiet()
+	})
+}
+
+// After a round the server may take the call on as a task, whose questions have
+// keys of their own.
+func TestTaskAfterRound(t *testing.T) {
+	opts := modern()
+	opts.Roots, opts.AllowUndeclared = []mcpclient.Root{}, true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			asksRoots(p, p.next(), "s")
+			p.send(`{"id":%s,"result":{"resultType":"task","taskId":"k","status":"working"}}`, p.next().ID)
+			p.send(`{"id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"of s":{"method":"roots/list"}}}}`, p.next().ID)
+			if m := p.next(); m.Method != "tasks/update" || string(m.Params.Answers) != `{"of s":{"roots":[]}}` || m.Params.State != "" {
+				t.Errorf("got %+v, want the answer to the task", m)
+			} else {
+				p.send(`{"id":%s,"result":{}}`, m.ID)
+			}
+			p.send(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, p.next().ID)
+		}()
+		task, err := c.StartTool(t.Context(), slow, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := task.Wait(t.Context()); err != nil || res.Text() != "done" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+	})
+}

@@ -5,10 +5,11 @@ import "github.com/mcpchain/mcpchain/internal/jsonrpc"
 // greeting is what a server says of itself: the result of initialize or of
 // server/discover.
 type greeting struct {
-	modern    bool     // it is the latter; set before it is read
-	revision  string   // that the server settles on
-	revisions []string // that a modern server takes
-	server    Server   // without the revision
+	modern     bool     // it is the latter; set before it is read
+	resultType []byte   // of the latter, as it came; nil for none
+	revision   string   // that the server settles on
+	revisions  []string // that a modern server takes
+	server     Server   // without the revision
 }
 
 // UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
@@ -23,6 +24,8 @@ func (g *greeting) decode(d *jsonrpc.Decoder) {
 	var inMeta Implementation
 	for key := range d.Members {
 		switch name := string(key); {
+		case name == "resultType" && g.modern:
+			g.resultType = d.Raw()
 		case name == "protocolVersion" && !g.modern:
 			g.revision = stringMember(d, "protocolVersion", d.Raw())
 		case name == "supportedVersions" && g.modern:

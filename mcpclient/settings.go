@@ -30,6 +30,7 @@ type terms struct {
 	callTimeout      time.Duration
 	probeTimeout     time.Duration
 	closeTimeout     time.Duration
+	keepAlive        time.Duration // 0 for none
 
 	maxRetries        int
 	maxServerRequests int
@@ -111,7 +112,12 @@ func appendText(b []byte, key, text string) []byte {
 
 // terms are the plain values, with their defaults.
 func (o *Options) terms() terms {
+	keepAlive := max(o.KeepAlive, 0)
+	if keepAlive > 0 {
+		keepAlive = max(keepAlive, shortestKeepAlive)
+	}
 	return terms{
+		keepAlive:         keepAlive,
 		revision:          o.Revision,
 		logLevel:          o.LogLevel,
 		allowUndeclared:   o.AllowUndeclared,

@@ -201,7 +201,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return c.single(resp, deliver)
+	return c.single(resp, m, deliver)
 }
 
 // post implements [exchanger].

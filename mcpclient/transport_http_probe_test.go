@@ -21,6 +21,8 @@ import (
 // Which answers to the probe say that a server is legacy, and which say nothing.
 func TestProbeStatus(t *testing.T) {
 	const rpc = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
+	const missing = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
+	const draftCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-3200%d,"message":"no meaning may be assumed"}}`
 	const modernCode = `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"header"}}`
 	for _, test := range []struct {
 		status int
@@ -29,6 +31,8 @@ func TestProbeStatus(t *testing.T) {
 	}{
 		{400, "", true}, {400, "Bad Request: Server not initialized", true}, {400, rpc, true},
 		{404, "", true}, {404, rpc, true}, {405, "", true}, {406, "", true}, {415, rpc, true}, {422, "{}", true},
+		{404, missing, true}, {200, missing, true},
+		{400, fmt.Sprintf(draftCode, 1), true}, {400, fmt.Sprintf(draftCode, 3), true}, {400, fmt.Sprintf(draftCode, 4), true},
 		{200, rpc, true}, {202, "", true}, {200, "<html>", true}, {501, "", false},
 		{400, modernCode, false}, {200, modernCode, false}, {500, modernCode, false},
 		{401, "", false}, {401, rpc, false}, {403, "", false}, {403, rpc, false},

@@ -15,9 +15,9 @@ import (
 )
 
 // single handles a response that is one message, or none.
-func (c *httpConn) single(resp *http.Response, deliver func([]byte) bool) error {
+func (c *httpConn) single(resp *http.Response, m *outgoing, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
-		return c.refused(resp, deliver)
+		return c.refused(resp, m, deliver)
 	}
 	body, err := c.readBody(resp)
 	switch media := mediaType(resp); {
@@ -38,20 +38,21 @@ func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(te
 
 // refused handles a failure status. A JSON-RPC error in the body is the
 // server's answer, unless the status is about more than this request.
-func (c *httpConn) refused(resp *http.Response, deliver func([]byte) bool) error {
+func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
-	m, err := jsonrpc.Parse(failure.raw)
-	if err != nil || m.Error == nil {
+	answer, err := jsonrpc.Parse(failure.raw)
+	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, ok := errors.AsType[*RPCError](rpcError(m.Error, c.scrub))
+	rpc, ok := errors.AsType[*RPCError](rpcError(answer.Error, c.scrub))
 	switch {
 	case ok && rpc.Code == CodeMethodNotFound:
 		failure.session = "" // the method is what was not found
 	case ok && forgets(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
-	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden || failure.session != ""
+	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
+		failure.session != "" || m.opensSession && failure.older()
 	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
 		return nil
 	}

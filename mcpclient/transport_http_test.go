@@ -49,6 +49,73 @@ func TestHTTPHeaders(t *testing.T) {
 	})
 }
 
+// Which header says what a request is about.
+func TestNameHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			got = r.Header["Mcp-Name"]
+			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+		})
+		o := modern()
+		o.AllowUndeclared = true
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
+		for method, want := range map[string][]string{
+			"tools/call": {"n"}, "prompts/get": {"n"}, "resources/read": {"u"},
+			"tasks/get": {"=?base64?w6Q=?="}, "tasks/update": {"=?base64?w6Q=?="}, "tasks/cancel": {"=?base64?w6Q=?="},
+			"tools/list": nil, "completion/complete": nil, "resources/subscribe": nil,
+		} {
+			if _, err := c.Call(t.Context(), method, params); err != nil {
+				t.Errorf("%s: %v", method, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: got +, want -:\n%s", method, diff)
+			}
+		}
+	})
+}
+
+// Requests after initialize say the revision that was negotiated, where it has a
+// header for that.
+func TestVersionHeader(t *testing.T) {
+	for negotiated, want := range map[string]string{
+		mcpclient.Revision20251125: "2025-11-25", mcpclient.Revision20250618: "2025-06-18",
+		mcpclient.Revision20250326: "", mcpclient.Revision20241105: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var m message
+				_ = json.NewDecoder(r.Body).Decode(&m)
+				got = append(got, r.Header.Get("Mcp-Protocol-Version"))
+				if m.Method == "initialize" {
+					w.Header().Set("Mcp-Session-Id", "s-1")
+					_, _ = io.WriteString(jsonWriter(w), strings.Replace(handshakeAnswer(m), "2025-11-25", negotiated, 1))
+				} else if m.Method == "tools/call" {
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				}
+			}))
+			defer s.Close()
+			o := legacy()
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			callText(t, t.Context(), c, "a", "a")
+			_ = c.Close()
+			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
+			if diff := cmp.Diff(all, got); diff != "" {
+				t.Errorf("%s: got +, want -:\n%s", negotiated, diff)
+			}
+		})
+	}
+}
+
 func TestHTTPListen(t *testing.T) {
 	var seen observed
 	opts := legacy()

@@ -182,18 +182,20 @@ func (c *sseConn) Close() error {
 
 // older is the transport to try when a server refuses initialize in a way that
 // a server of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
-// Found or 405 Method Not Allowed: Issue a GET request to the server URL".
+// Found or 405 Method Not Allowed: Issue a GET request to the server URL". Only an
+// error of the modern era in the body says that it is none.
 func (t *HTTP) older(err error) (*SSE, bool) {
 	status, ok := errors.AsType[*HTTPError](err)
-	if !ok || status.rpc != nil {
+	if !ok || !status.older() {
 		return nil, false
 	}
-	switch status.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		older := SSE(*t)
-		return &older, true
-	}
-	return nil, false
+	older := SSE(*t)
+	return &older, true
+}
+
+// older reports a status that a server of 2024-11-05 answers initialize with.
+func (e *HTTPError) older() bool {
+	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
 // adoptLegacy does the legacy handshake, over the older transport where the

@@ -273,6 +273,42 @@ func TestSSEEndpoint(t *testing.T) {
 	}
 }
 
+// Which answers to initialize have HTTP+SSE tried. Those of 2024-11-05 know the
+// path, or the method, or neither; what a gateway writes beside that may be JSON.
+func TestSSEFallback(t *testing.T) {
+	const rpc = `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"told"}}`
+	for _, test := range []struct {
+		status, code int // of the error in the body; 0 for none
+		falls        bool
+	}{
+		{400, 0, true}, {404, 0, true}, {405, 0, true},
+		{400, -32600, true}, {404, -32601, true}, {405, -32000, true},
+		{400, -32020, false}, {400, -32021, false}, {404, -32022, false},
+		{200, -32601, false}, {403, 0, false}, {406, 0, false}, {410, -32600, false}, {415, 0, false}, {500, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got = append(got, r.Method)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(test.status)
+				if test.code != 0 {
+					fmt.Fprintf(w, rpc, test.code)
+				}
+			}))
+			defer s.Close()
+			o := legacy()
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+			if fell := len(got) == 2; err == nil || fell != test.falls || fell && got[1] != http.MethodGet {
+				t.Errorf("%d, %d: got %v after %q, want a fallback: %t", test.status, test.code, err, got, test.falls)
+			}
+			if test.code != 0 && wantError[*mcpclient.RPCError](t, err).Code != test.code {
+				t.Errorf("%d: got %v, want code %d", test.status, err, test.code)
+			}
+		})
+	}
+}
+
 // A server that is neither: both failures are told.
 func TestSSEFallbackFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

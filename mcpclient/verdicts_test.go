@@ -242,6 +242,36 @@ func TestVerdictsTellNoSecret(t *testing.T) {
 	})
 }
 
+// Two paths of one origin may be two products.
+func TestVerdictsAreOfURLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch {
+			case m.Method == discover:
+				asked = append(asked, r.URL.Path)
+				w.WriteHeader(http.StatusNotFound)
+			case m.Method == initialize:
+				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+			}
+		}))
+		defer server.Close()
+		v := new(mcpclient.Verdicts)
+		for _, path := range []string{"/a", "/b", "/a", "/b"} {
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+		}
+		if want := []string{"/a", "/b"}; !slices.Equal(asked, want) {
+			t.Errorf("probed %q, want %q", asked, want)
+		}
+	})
+}
+
 // A legacy server that was upgraded refuses initialize as one without Streamable
 // HTTP does, and is neither.
 func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {

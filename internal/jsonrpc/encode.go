@@ -6,19 +6,30 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without HTML escaping.
+// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw
+// messages too.
 func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
 
-// AppendValue appends v as JSON on one line, without HTML escaping.
+// AppendValue appends v as [Marshal] makes it, on one line.
 func AppendValue(b []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer e.free()
 	if err := e.json.Encode(v); err != nil {
 		return b, err
 	}
-	return append(b, bytes.TrimSuffix(e.buf.Bytes(), []byte("\n"))...), nil
+	return append(b, validUTF8(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))...), nil
+}
+
+// validUTF8 puts U+FFFD in the place of what is not UTF-8, as encoding/json does
+// in strings, but not in raw messages.
+func validUTF8(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
 // encoder is an encoder and what it writes to.
@@ -44,11 +55,13 @@ func (e *encoder) free() {
 	}
 }
 
-// Compact returns raw as JSON on one line, raw itself when it is that already.
+// Compact returns raw as JSON on one line in valid UTF-8, raw itself when it is
+// that already.
 func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {
 		return nil, err
 	}
+	raw = validUTF8(raw)
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw, nil
 	}

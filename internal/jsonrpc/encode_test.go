@@ -34,6 +34,18 @@ func TestMarshalKeepsHTML(t *testing.T) {
 	}
 }
 
+// What is sent is UTF-8, also where it holds the JSON of others.
+func TestMarshalIsUTF8(t *testing.T) {
+	for want, v := range map[string]any{
+		`{"a":"\ufffd"}`:     map[string]string{"a": "\xff"},
+		"{\"a\":\"\uFFFD\"}": map[string]json.RawMessage{"a": json.RawMessage("\"\xff\"")},
+	} {
+		if got, err := Marshal(v); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	tests := []struct {
 		in, want string
@@ -43,6 +55,7 @@ func TestCompact(t *testing.T) {
 		{"{\n\t\"a\": 1\r\n}", `{"a":1}`, true},
 		{`{"a":`, "", false},
 		{"", "", false},
+		{"\"\xff\xc3\xa4\"", "\"\uFFFDä\"", true},
 	}
 	for _, tt := range tests {
 		got, err := Compact(json.RawMessage(tt.in))

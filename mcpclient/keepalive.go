@@ -1,0 +1,56 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+)
+
+// shortestKeepAlive bounds Options.KeepAlive from below: a sign of life is to be
+// asked for at a moderate rate.
+const shortestKeepAlive = time.Second
+
+// errMute ends a connection whose server gives no sign of life.
+var errMute = errors.New("the server gave no sign of life")
+
+// keepAlive asks the server for signs of life until the client ends.
+func (c *Client) keepAlive() {
+	for backoff.Sleep(c.ctx, c.terms().keepAlive) == nil {
+		l := c.link.Load()
+		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
+			l.sound(c)
+		}
+	}
+}
+
+// busy reports whether calls are under way, which have limits of their own and may
+// be all that the server looks at.
+func (l *link) busy() bool {
+	for _, call := range l.calls.Pending() {
+		if call.Value.(*inFlight).listening == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sound asks for a sign of life, which any answer is, and ends the connection
+// when there is none.
+func (l *link) sound(c *Client) {
+	within := c.terms().keepAlive
+	ctx, cancel := context.WithTimeout(c.ctx, within)
+	defer cancel()
+	r := &request{method: c.current().pingMethod(), stays: true}
+	_, err := l.roundTrip(ctx, c, r, &callOptions{})
+	if err == nil || ctx.Err() == nil || c.ctx.Err() != nil || l.busy() {
+		return
+	}
+	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
+	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.KeepAlive)", errMute, r.method, within))
+	if c.policy == nil {
+		_ = l.conn.Close() // which a restart does otherwise
+	}
+}

@@ -1,0 +1,127 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func kept(o mcpclient.Options) mcpclient.Options {
+	o.KeepAlive = 30 * time.Second
+	return o
+}
+
+// Any answer is a sign of life. Where a call is under way nothing is asked.
+func TestKeepAlive(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+				var asked atomic.Int32
+				called := make(chan message, 1)
+				go func() {
+					for m := range p.inbox {
+						switch n := asked.Load(); {
+						case m.Method == "tools/call":
+							called <- m
+							continue
+						case n%2 == 0:
+							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
+						default:
+							p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+						}
+						asked.Add(1)
+					}
+				}()
+				time.Sleep(10*time.Minute + time.Second)
+				if n := asked.Load(); n != 20 || c.Err() != nil {
+					t.Errorf("asked %d times in 10 min, and then %v", n, c.Err())
+				}
+				go func() {
+					m := <-called
+					time.Sleep(time.Hour)
+					p.answer(m)
+				}()
+				callText(t, t.Context(), c, "slow", "slow")
+				if n := asked.Load(); n != 20 || c.Err() != nil {
+					t.Errorf("asked %d times in all during a call, and then %v", n, c.Err())
+				}
+			})
+		})
+	}
+}
+
+// A server that gives no sign of life has its connection ended, or another one
+// made.
+func TestKeepAliveOfTheMute(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+				start := time.Now()
+				<-c.Done()
+				if took := time.Since(start); took != time.Minute {
+					t.Errorf("it took %v, want the wait and the answer's time", took)
+				}
+				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
+					t.Errorf("got %v, want ErrClosed and the cause", err)
+				}
+				_ = p.next() // the question
+				if m := p.next(); m.Method != "" {
+					t.Errorf("got %+v behind it", m)
+				}
+				if err := c.Ping(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("call afterwards: got %v", err)
+				}
+			})
+			restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, _ *peer) {
+				time.Sleep(59 * time.Second)
+				if n := transport.dialed(); n != 1 {
+					t.Errorf("dialed %d times before the time was over", n)
+				}
+				time.Sleep(5 * time.Second)
+				go (<-transport.peers).echo()
+				callText(t, t.Context(), c, "a", "a")
+				if n := transport.dialed(); n != 2 {
+					t.Errorf("dialed %d times, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// The question was asked just before a call: a server that takes one thing after
+// the other is not mute.
+func TestKeepAliveOfTheBusy(t *testing.T) {
+	inBubble(t, kept(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			asked, m := p.next(), p.next()
+			time.Sleep(10 * time.Minute)
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, asked.ID)
+			p.answer(m)
+		}()
+		time.Sleep(31 * time.Second)
+		callText(t, t.Context(), c, "slow", "slow")
+	})
+}
+
+// Over HTTP there is no connection that could be lost in silence.
+func TestKeepAliveOverHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) {
+			t.Errorf("got %s %s", r.Method, m.Method)
+		})
+		o := kept(legacy())
+		c, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		_ = c.Close()
+	})
+}

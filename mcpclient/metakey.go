@@ -1,0 +1,50 @@
+package mcpclient
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// checkKey reports what is wrong with the name of an entry of _meta, or of an
+// extension (2026-07-28 basic, "_meta"). prefixed says that it has a prefix, such
+// as com.example/.
+func checkKey(key string) (prefixed bool, err error) {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		prefix, name = "", key
+	}
+	for label := range strings.SplitSeq(prefix, ".") {
+		if prefixed && (!isLetter(label, 0) || !isWord(label, "-")) {
+			return prefixed, errors.New("the labels before its slash must be letters, digits and hyphens, from a letter to a letter or digit")
+		}
+	}
+	if name != "" && !isWord(name, "-_.") {
+		return prefixed, errors.New("it must be letters, digits and -_. between two letters or digits")
+	}
+	return prefixed, nil
+}
+
+// reservedKey reports whether a name is for the protocol to give away: the second
+// label of its prefix says so.
+func reservedKey(key string) bool {
+	prefix, _, prefixed := strings.Cut(key, "/")
+	labels := strings.Split(prefix, ".")
+	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
+}
+
+// isWord reports whether s is letters and digits, and between them also what is in
+// inner.
+func isWord(s, inner string) bool {
+	for i := range len(s) {
+		alphanumeric := isLetter(s, i) || s[i] >= '0' && s[i] <= '9'
+		if !alphanumeric && (i == 0 || i == len(s)-1 || strings.IndexByte(inner, s[i]) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isLetter(s string, i int) bool {
+	return i < len(s) && s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z'
+}
