@@ -112,7 +112,7 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 		return raw, err
 	}
 	var generation int
-	if o.noCache || ctx.Err() != nil || c.ctx.Err() != nil {
+	if o.noCache || ctx.Err() != nil || c.ending() {
 		generation = c.cache.get().generation()
 	} else {
 		var raw json.RawMessage

@@ -21,10 +21,6 @@ type Client struct {
 	log       *slog.Logger
 	transport Transport
 
-	// ctx ends when the client closes; every goroutine of the client watches it.
-	ctx    context.Context
-	cancel context.CancelFunc
-
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[Server]
@@ -43,7 +39,9 @@ type Client struct {
 	schemas lazily[schema.Cache]
 
 	mu      sync.Mutex
-	leaving bool // Close has been called
+	ctx     context.Context    // see life
+	cancel  context.CancelFunc // nil before somebody asked for life
+	leaving bool               // Close has been called
 	closed  bool
 	err     error
 
@@ -104,11 +102,10 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	if c.policy != nil {
 		c.restarts = &restarts{}
 	}
-	values := ctx
+	c.ctx = ctx
 	if ctx.Done() != nil {
-		values = context.WithoutCancel(ctx)
+		c.ctx = context.WithoutCancel(ctx)
 	}
-	c.ctx, c.cancel = context.WithCancel(values)
 	if err := c.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = c.link.Load().instead(err)
@@ -160,6 +157,35 @@ func (c *Client) Done() <-chan struct{} {
 		}
 	}
 	return c.done
+}
+
+// life is a context with the values of Connect's, which ends when the client closes
+// or has ended. Every goroutine of the client watches it.
+func (c *Client) life() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel == nil {
+		c.ctx, c.cancel = context.WithCancel(c.ctx)
+		if c.closed {
+			c.cancel()
+		}
+	}
+	return c.ctx
+}
+
+// ending reports whether life has ended.
+func (c *Client) ending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// endLocked ends life.
+func (c *Client) endLocked() {
+	c.closed = true
+	if c.cancel != nil {
+		c.cancel()
+	}
 }
 
 // goneLocked tells those who wait that the connection has ended.

@@ -70,7 +70,7 @@ func (c *Client) leave() {
 // farewell ends the session on the server where there is one.
 func (c *Client) farewell(within time.Duration) {
 	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.sessionID() != "" {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), within)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil, nil))
 	}
@@ -80,12 +80,11 @@ func (c *Client) farewell(within time.Duration) {
 func (c *Client) shut() (err error) {
 	c.mu.Lock()
 	ended := c.closed // by itself
-	c.closed = true
 	if c.err == nil || !ended {
 		c.err = ErrClosed
 	}
+	c.endLocked()
 	c.mu.Unlock()
-	c.cancel()
 	if l := c.link.Load(); l != nil {
 		err = l.end()
 	}

@@ -197,7 +197,7 @@ func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error
 			return nil
 		case <-ctx.Done():
 			return ended(ctx)
-		case <-c.ctx.Done():
+		case <-c.life().Done():
 			return c.ended()
 		}
 	}

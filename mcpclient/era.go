@@ -40,7 +40,8 @@ var versionFields = func() (all fields) {
 }()
 
 func versionField(revision string) field {
-	return versionFields[slices.Index(revisions(), revision)]
+	i := slices.IndexFunc(versionFields, func(f field) bool { return f.values[0] == revision })
+	return versionFields[i]
 }
 
 // era is all that differs between the legacy era (a handshake, then requests in

@@ -71,7 +71,7 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 // hear returns a context for reading the standalone stream of the session, and
 // ends the reading of an earlier one.
 func (c *Client) hear() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.life())
 	s := &c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Client) streamEnded(err error) {
 		c.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := c.renew(c.ctx, id); err != nil && c.ctx.Err() == nil {
+	if err := c.renew(c.life(), id); err != nil && !c.ending() {
 		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }

@@ -29,7 +29,7 @@ func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 func (s *Subscription) lasts(c *Client) {
 	select {
 	case <-s.ctx.Done():
-	case <-c.ctx.Done():
+	case <-c.life().Done():
 		s.end(c.ended())
 	}
 }
@@ -39,9 +39,9 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 		return
 	}
 	c.start(&c.own, func() {
-		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
 		defer cancel()
-		if err := c.watch(ctx, nil, &callOptions{}); err != nil && c.ctx.Err() == nil {
+		if err := c.watch(ctx, nil, &callOptions{}); err != nil && !c.ending() {
 			c.log.Warn("the server goes on watching resources", "error", err)
 		}
 	})

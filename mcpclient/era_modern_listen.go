@@ -63,13 +63,13 @@ func (e modernEra) resubscribe(context.Context, *Client) error { return nil }
 // A stream that was never acknowledged is not opened again. One that was lost
 // with its connection is opened as soon as there is another.
 func (s *Subscription) keep(c *Client, o *callOptions) {
-	stop := context.AfterFunc(c.ctx, s.cancel)
+	stop := context.AfterFunc(c.life(), s.cancel)
 	defer stop()
 	for failures := 0; ; failures++ {
 		_ = c.session.settle(s.ctx)
 		began := time.Now()
 		err := s.listen(c, o)
-		if s.ctx.Err() == nil && c.ctx.Err() == nil && s.agreed() && broken(err) {
+		if s.ctx.Err() == nil && !c.ending() && s.agreed() && broken(err) {
 			if errors.Is(err, ErrConnectionLost) {
 				failures = -1
 				continue
@@ -82,7 +82,7 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 				continue
 			}
 		}
-		if c.ctx.Err() != nil {
+		if c.ending() {
 			err = c.ended()
 		}
 		s.end(err)

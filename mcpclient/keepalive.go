@@ -18,7 +18,7 @@ var errMute = errors.New("the server gave no sign of life")
 
 // keepAlive asks the server for signs of life until the client ends.
 func (c *Client) keepAlive() {
-	for backoff.Sleep(c.ctx, c.terms().keepAlive) == nil {
+	for backoff.Sleep(c.life(), c.terms().keepAlive) == nil {
 		l := c.link.Load()
 		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
 			l.sound(c)
@@ -41,11 +41,11 @@ func (l *link) busy() bool {
 // when there is none.
 func (l *link) sound(c *Client) {
 	within := c.terms().keepAlive
-	ctx, cancel := context.WithTimeout(c.ctx, within)
+	ctx, cancel := context.WithTimeout(c.life(), within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod(), stays: true}
 	_, err := l.roundTrip(ctx, c, r, &callOptions{})
-	if err == nil || ctx.Err() == nil || c.ctx.Err() != nil || l.busy() {
+	if err == nil || ctx.Err() == nil || c.ending() || l.busy() {
 		return
 	}
 	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)

@@ -269,7 +269,7 @@ func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgo
 	switch {
 	case answered:
 		return
-	case c.ctx.Err() != nil:
+	case c.ending():
 		err = ErrClosed
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)

@@ -99,7 +99,7 @@ func (n *notifier) run(c *Client) {
 func (n *notifier) next(c *Client) (tell func(), dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	idle := len(n.queue) == 0 || c.ctx.Err() != nil
+	idle := len(n.queue) == 0 || c.ending()
 	dropped = n.dropped.take(idle)
 	if idle {
 		n.running = false

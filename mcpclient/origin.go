@@ -73,7 +73,7 @@ func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
 		parent = &sharedValues{Context: context.Background(), calls: calls}
 	}
 	ctx, cancel := context.WithCancel(parent)
-	stop := context.AfterFunc(c.ctx, cancel)
+	stop := context.AfterFunc(c.life(), cancel)
 	a.cancel = func() { stop(); cancel() }
 	return ctx, a
 }

@@ -117,8 +117,8 @@ func (c *Client) over(err error) {
 	if c.closed {
 		return
 	}
-	c.closed, c.err = true, err
-	c.cancel()
+	c.err = err
+	c.endLocked()
 	c.goneLocked()
 }
 

@@ -75,7 +75,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	silent := a.silent
 	l.mu.Unlock()
 	a.cancel()
-	if silent || c.ctx.Err() != nil {
+	if silent || c.ending() {
 		return
 	}
 	switch {
@@ -85,9 +85,9 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	default:
 		c.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(c.life(), answerTimeout)
 	defer cancel()
-	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && c.ctx.Err() == nil && !errors.Is(err, ErrClosed) {
+	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && !c.ending() && !errors.Is(err, ErrClosed) {
 		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
@@ -235,7 +235,7 @@ type reply struct {
 func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, call CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(c.life(), func() { cancel(ErrClosed) })()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
 		if err := c.question(ctx, key, q, &call, replies); err != nil {

@@ -64,11 +64,11 @@ func (s *session) settle(ctx context.Context) error {
 // there is, until it made one that lasts as long as that takes. It returns nil
 // when the client is closed.
 func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
-	r := &renewal{done: make(chan struct{}), left: c.ctx.Done()}
+	r := &renewal{done: make(chan struct{}), left: c.life().Done()}
 	c.session.renewal.Store(r)
 	started := c.start(&c.own, func() {
 		defer close(r.done)
-		ctx := context.WithValue(c.ctx, renewing{&c.session}, true)
+		ctx := context.WithValue(c.life(), renewing{&c.session}, true)
 		for {
 			r.err = begin(ctx)
 			if c.begun(r) {

@@ -53,11 +53,11 @@ func (c *Client) sendTold() {
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
 		err := m.link.post(ctx, c, m.body)
 		cancel()
 		if err != nil && !errors.Is(err, ErrClosed) {
-			m.link.failed(c.ctx, c, "message to the server lost", "message", m.what, "error", err)
+			m.link.failed(c.life(), c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (c *Client) sendTold() {
 func (t *teller) next(c *Client) (m told, dropped int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	idle := len(t.queue) == 0 || c.ctx.Err() != nil
+	idle := len(t.queue) == 0 || c.ending()
 	dropped = t.dropped.take(idle)
 	if idle {
 		t.workers--

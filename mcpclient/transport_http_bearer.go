@@ -150,7 +150,7 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	header := c.current().header(nil, nil).with(
 		field{sessionHeader, []string{id}}, field{"Authorization", conn.credentials(before)})
 	c.start(&c.own, func() {
-		ctx, cancel := context.WithTimeout(c.ctx, tellTimeout)
+		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
 		defer cancel()
 		conn.forget(ctx, header)
 	})
