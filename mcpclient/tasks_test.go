@@ -256,6 +256,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			})
 		}
 		waits.Wait()
+		synctest.Wait() // the peer may be answering the last poll
 		if asked, updates := asked.Load(), updates.Load(); asked != 2 || updates != 1 {
 			t.Errorf("asked %d times and told %d answers, want the failure, and then once", asked, updates)
 		}
