@@ -148,9 +148,7 @@ func (l *link) died(c *Client, err error) {
 		err = errors.New("the server closed the connection")
 	}
 	l.mu.Lock()
-	if l.err == nil {
-		l.err = err
-	}
+	l.err = err
 	l.mu.Unlock()
 	l.calls.Close(c.lost(l, err))
 }
