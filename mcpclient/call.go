@@ -152,7 +152,8 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 }
 
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
-	o := &callOptions{timeout: c.terms().callTimeout, logLevel: c.terms().logLevel}
+	t := c.terms()
+	o := &callOptions{timeout: t.callTimeout, logLevel: t.logLevel}
 	for _, opt := range opts {
 		opt(o)
 	}

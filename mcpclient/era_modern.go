@@ -131,7 +131,9 @@ func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.R
 				questions = value
 			}
 		case "requestState":
-			state = value
+			if string(value) != "null" {
+				state = value
+			}
 		}
 	})
 	if err != nil {

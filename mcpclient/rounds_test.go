@@ -157,6 +157,23 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 	})
 }
 
+// A state that is null is none.
+func TestNullState(t *testing.T) {
+	opts := modern()
+	opts.Roots = []mcpclient.Root{}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":null,"inputRequests":{"ws":{"method":"roots/list"}}}}`, p.next().ID)
+			m := p.next()
+			if string(m.Params.Answers) != `{"ws":{"roots":[]}}` || m.Params.State != "" {
+				t.Errorf("got %s and state %q, want the roots and no state", m.Params.Answers, m.Params.State)
+			}
+			p.answer(m)
+		}()
+		callText(t, t.Context(), c, "a", "a")
+	})
+}
+
 // A server that puts a call off asks for no input, and may do so more often than
 // it may ask.
 func TestPutOff(t *testing.T) {
