@@ -154,7 +154,7 @@
 //	changes that wait for a reader          1,024      Options.MaxNotifications
 //	… and the URI or the task of one        8 KiB
 //	acknowledgement of a subscription       30 s       WithTimeout, Options.CallTimeout
-//	streams of a subscription that breaks   1 to 30 s apart
+//	streams of a subscription that breaks   1 to 30 s apart, or as long as the server asks, up to 1 h
 //	… and the silence of one over HTTP      5 min      Options.SubscriptionIdle
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
@@ -167,7 +167,7 @@
 //	between two looks at a task             100 ms to 1 h
 //	files of a skill                        512, 16 MiB together
 //	… and the front matter of one           16 KiB
-//	resumptions of a stream without event   5, 1 to 30 s apart
+//	resumptions of a stream without event   5, 1 to 30 s apart, or as long as the server asks, up to 1 h
 //	rest of a response after its answer     4 KiB within 1 s, of 1,024 responses at a time
 //	body of a response that failed          64 KiB
 //	endpoint of an HTTP+SSE server          8 KiB, within 10 s

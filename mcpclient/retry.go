@@ -44,23 +44,39 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 // passes waits for a failure that is expected to pass. It reports false where
 // there is nothing to wait for.
 func (c *Client) passes(ctx context.Context, r *request, err error, failed int) bool {
-	if !repeatable(r.method) {
+	wait, ok := passing(ctx, err, failed)
+	if !ok || !repeatable(r.method) {
 		return false
 	}
-	wait := backoff.Policy{Max: maxRetryWait}.Delay(failed)
+	c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
+	return backoff.Sleep(ctx, wait) == nil
+}
+
+// passing is how long to wait for a failure to pass, the failed-th in a row, counted
+// from 0. It is false for one that will not, or not in time.
+func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
+	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	status, ok := errors.AsType[*HTTPError](err)
 	switch {
 	case ok && status.transient() && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 	case ok || !errors.Is(err, errLost) || errors.Is(err, ErrMessageTooLarge):
-		return false
+		return 0, false
 	}
-	if wait > maxRetryWait {
-		return false
+	end, bounded := ctx.Deadline()
+	return wait, wait <= maxRetryWait && (!bounded || time.Until(end) > wait)
+}
+
+// reply sends the answer to a request of the server, again where the server refuses
+// it for now: who asked waits for it.
+func (l *link) reply(ctx context.Context, c *Client, body []byte) error {
+	for failed := 0; ; failed++ {
+		err := l.post(ctx, c, body)
+		if err == nil || failed >= c.terms().maxRetries {
+			return err
+		}
+		if wait, ok := passing(ctx, err, failed); !ok || backoff.Sleep(ctx, wait) != nil {
+			return err
+		}
 	}
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
-		return false
-	}
-	c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
-	return backoff.Sleep(ctx, wait) == nil
 }

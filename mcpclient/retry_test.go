@@ -125,3 +125,112 @@ func TestRetries(t *testing.T) {
 		})
 	}
 }
+
+// A stream that a server refuses for now is asked for when the server wants that,
+// and within an hour: a subscription, the standalone stream, and the rest of an
+// answer.
+func TestStreamsWaitAsAsked(t *testing.T) {
+	for after, want := range map[string]time.Duration{"90": 90 * time.Second, "7200": time.Hour} {
+		for name, opts := range map[string]mcpclient.Options{"subscription": modern(), "standalone": heeding(legacy()), "answer": legacy()} {
+			t.Run(name+" "+after, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var tries []time.Time
+					var call message
+					refused := 0 // which of them
+					if name == "subscription" {
+						refused = 1
+					}
+					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+						if m.Method == "tools/call" {
+							call = m
+							w.Header().Set("Content-Type", "text/event-stream")
+							_, _ = io.WriteString(w, "id: 1\ndata:\n\n")
+							return
+						}
+						switch tries = append(tries, time.Now()); {
+						case len(tries) == refused:
+							stream(w)(acknowledgement(m, ""))
+						case len(tries) == refused+1:
+							w.Header().Set("Retry-After", after)
+							w.WriteHeader(http.StatusServiceUnavailable)
+						case name == "answer":
+							stream(w)(answerTo(call))
+						default:
+							stream(w)(acknowledgement(m, ""))
+							<-r.Context().Done()
+						}
+					})
+					c, err := connectBy(t, s.URL(), s.Client(), opts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					switch name {
+					case "subscription":
+						subscribed(t, t.Context(), c, onTools)
+					case "answer":
+						callText(t, t.Context(), c, "a", "a")
+					}
+					time.Sleep(2 * time.Hour)
+					synctest.Wait()
+					if len(tries) < refused+2 {
+						t.Fatalf("got %d tries", len(tries))
+					}
+					if got := tries[refused+1].Sub(tries[refused]); got != want {
+						t.Errorf("came again after %v, want %v", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The answer to a request of the server is sent again where it was refused for
+// now, and not where it was refused for good.
+func TestAnswersAreSentAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		busy  busy
+		want  int // posts of the answer
+		after time.Duration
+	}{
+		"busy":            {busy{status: 503, times: 2, after: "2"}, 3, 4 * time.Second},
+		"refused":         {busy{status: 400, times: 9}, 1, 0},
+		"busy for ever":   {busy{status: 429, times: 9, after: "1"}, 4, 3 * time.Second},
+		"busy for longer": {busy{status: 503, times: 1, after: "31"}, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var last time.Time
+				posted := 0
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method == "tools/call" {
+						stream(w)(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`)
+						<-r.Context().Done()
+						return
+					}
+					if r.Method == http.MethodPost && m.Method == "" {
+						posted, last = posted+1, time.Now()
+						w.Header().Set("Retry-After", test.busy.after)
+						if posted <= test.busy.times {
+							w.WriteHeader(test.busy.status)
+							return
+						}
+					}
+					w.WriteHeader(http.StatusAccepted)
+				})
+				c, err := connectBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+					return tea(), nil
+				}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, _ = c.CallTool(ctx, "a", nil)
+				if took := last.Sub(start); posted != test.want || took < test.after || took > 2*test.after {
+					t.Errorf("posted %d times, the last after %v, want %d and about %v", posted, took, test.want, test.after)
+				}
+			})
+		})
+	}
+}

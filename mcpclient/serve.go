@@ -87,7 +87,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	}
 	ctx, cancel := context.WithTimeout(c.life(), answerTimeout)
 	defer cancel()
-	if err := l.post(ctx, c, responseTo(m.ID, result, err)); err != nil && !c.ending() && !errors.Is(err, ErrClosed) {
+	if err := l.reply(ctx, c, responseTo(m.ID, result, err)); err != nil && !c.ending() && !errors.Is(err, ErrClosed) {
 		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }

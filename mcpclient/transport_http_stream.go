@@ -22,6 +22,7 @@ type eventStream struct {
 	session []string      // that the stream belongs to, also when another has begun: the value of its header
 	lastID  string        // of the last event that had one
 	retry   time.Duration // what the server asks to wait before a reconnect
+	after   time.Duration // what it asks to wait before the next one, by the status of the last
 	opened  int           // connections so far
 	since   time.Time     // when the last connection was opened
 	failed  int           // attempts in a row that were refused, or ended at once and brought nothing
@@ -164,7 +165,7 @@ func (s *eventStream) wait() time.Duration {
 	case s.opened == 1 && s.failed == 0 && s.polled:
 		return s.retry
 	}
-	return max(s.retry, backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
+	return max(s.retry, s.after, backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
 }
 
 // open opens the stream again after the last event that was seen, having waited
@@ -175,6 +176,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	s.opened++
 	s.failed++
+	s.after = 0
 	header := s.header.with(field{sessionHeader, s.session})
 	if s.lastID != "" {
 		header = append(header, field{"Last-Event-Id", []string{s.lastID}})
@@ -190,9 +192,21 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 != 2 {
-		return nil, s.conn.statusError(resp)
+		err := s.conn.statusError(resp)
+		s.after = askedWait(err)
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown(), resp.StatusCode, cut(media))
+}
+
+// askedWait is how long a server that refused a stream for now asks to wait, by
+// Retry-After: as long at most as it can by the retry time of a stream.
+func askedWait(err error) time.Duration {
+	status, ok := errors.AsType[*HTTPError](err)
+	if !ok {
+		return 0
+	}
+	return min(status.RetryAfter, sse.MaxRetry)
 }
 
 // permanent reports whether there is no use in connecting again.
