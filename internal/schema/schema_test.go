@@ -68,6 +68,46 @@ func TestCompileDialects(t *testing.T) {
 	}
 }
 
+// A keyword means what the declared dialect says, which is nothing where the
+// dialect does not know it, and 2020-12 where none is declared.
+func TestKeywordsOfDialects(t *testing.T) {
+	names := []string{
+		"", `"$schema":"https://json-schema.org/draft/2020-12/schema",`, `"$schema":"https://json-schema.org/draft/2019-09/schema",`,
+		`"$schema":"http://json-schema.org/draft-07/schema#",`, `"$schema":"http://json-schema.org/draft-06/schema#",`, `"$schema":"http://json-schema.org/draft-04/schema#",`,
+	}
+	for _, test := range []struct {
+		keyword, value string
+		refused        string // by which of them, from none to draft-04
+	}{
+		{`"const":1`, `2`, "yyyyyn"},
+		{`"contains":{"type":"string"}`, `[1]`, "yyyyyn"},
+		{`"propertyNames":{"maxLength":1}`, `{"ab":1}`, "yyyyyn"},
+		{`"if":{"type":"integer"},"then":{"minimum":5}`, `1`, "yyyynn"},
+		{`"if":{"type":"string"},"else":{"minimum":5}`, `1`, "yyyynn"},
+		{`"dependentRequired":{"a":["b"]}`, `{"a":1}`, "yyynnn"},
+		{`"dependentSchemas":{"a":{"required":["b"]}}`, `{"a":1}`, "yyynnn"},
+		{`"unevaluatedProperties":false`, `{"a":1}`, "yyynnn"},
+		{`"unevaluatedItems":false`, `[1]`, "yyynnn"},
+		{`"contains":{},"maxContains":1`, `[1,2]`, "yyynnn"},
+		{`"contains":{"type":"string"},"minContains":0`, `[1]`, "nnnyyn"},
+		{`"prefixItems":[{"type":"string"}]`, `[1]`, "yynnnn"},
+		{`"allOf":[{"properties":{"a":{"prefixItems":[{"type":"string"}]}}}]`, `{"a":[1]}`, "yynnnn"},
+		{`"dependencies":{"a":["b"]}`, `{"a":1}`, "nn-yyy"},
+		{`"items":[{"type":"string"}],"additionalItems":false`, `["a",1]`, "--yyyy"},
+		{`"properties":{"a":{"$ref":"#/definitions/n","maximum":1}},"definitions":{"n":{"type":"integer"}}`, `{"a":5}`, "yyynnn"},
+	} {
+		for i, name := range names {
+			if test.refused[i] == '-' { // not a schema of that dialect, or left to validators by it
+				continue
+			}
+			err := mustCompile(t, "{"+name+test.keyword+"}").Validate([]byte(test.value))
+			if refused := err != nil; refused != (test.refused[i] == 'y') {
+				t.Errorf("{%s%s} of %s: got %v", name, test.keyword, test.value, err)
+			}
+		}
+	}
+}
+
 // The words of keywords are data inside const, enum, default and examples, and
 // names inside properties.
 func TestCompileTellsDataFromSchemas(t *testing.T) {

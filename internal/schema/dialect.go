@@ -1,0 +1,58 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The supported dialects, as indexes of their names. The newest is the default.
+const (
+	draft202012 = iota
+	draft201909
+	draft7
+	draft6
+	draft4
+)
+
+// dialects are the values of $schema that are supported, without the empty
+// fragment and the scheme that they may have.
+var dialects = []string{
+	draft202012: "json-schema.org/draft/2020-12/schema",
+	draft201909: "json-schema.org/draft/2019-09/schema",
+	draft7:      "json-schema.org/draft-07/schema",
+	draft6:      "json-schema.org/draft-06/schema",
+	draft4:      "json-schema.org/draft-04/schema",
+}
+
+// introduced has the first dialect that knows a keyword, of those which the oldest
+// does not know. To older ones it says nothing; the validator does not tell.
+var introduced = map[string]int{
+	"const": draft6, "contains": draft6, "propertyNames": draft6,
+	"if": draft7, "then": draft7, "else": draft7,
+	"dependentRequired": draft201909, "dependentSchemas": draft201909, "minContains": draft201909, "maxContains": draft201909,
+	"unevaluatedItems": draft201909, "unevaluatedProperties": draft201909,
+	"prefixItems": draft202012,
+}
+
+// declared takes the dialect that a schema declares for itself and what is in it,
+// and removes the keywords that the one in force does not know.
+func (d *document) declared(s map[string]any) error {
+	if v, ok := s["$schema"]; ok {
+		uri, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("$schema: want a string, got %s", describe(v))
+		}
+		name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://")
+		if d.dialect = slices.Index(dialects, name); d.dialect < 0 {
+			return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04", clip(uri, 200))
+		}
+	}
+	for keyword, first := range introduced {
+		if d.dialect > first {
+			delete(s, keyword)
+		}
+	}
+	return nil
+}
