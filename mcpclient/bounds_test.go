@@ -149,6 +149,46 @@ func TestFloodOfRequests(t *testing.T) {
 	})
 }
 
+// So does one in the response to a call, whose handlers end with the call.
+func TestFloodOfRequestsInAResponse(t *testing.T) {
+	const flood = 2_000
+	opts, running := blocks(legacy(), nil)
+	synctest.Test(t, func(t *testing.T) {
+		var most, refused atomic.Int32
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method != "tools/call" {
+				if m.Error != nil {
+					refused.Add(1)
+				}
+				w.WriteHeader(http.StatusAccepted)
+				return
+			}
+			before := runtime.NumGoroutine()
+			say := stream(w)
+			for i := range flood {
+				say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":%s}`, i, samplingParams))
+				most.Store(max(most.Load(), int32(runtime.NumGoroutine()-before)))
+			}
+			say(answerTo(m))
+		})
+		c, err := connectBy(t, s.URL(), s.Client(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		callText(t, t.Context(), c, "a", "a")
+		synctest.Wait()
+		if n := running.Load(); n != 0 {
+			t.Errorf("got %d handlers after the call, want none", n)
+		}
+		if n := most.Load(); n > 500 { // those of 33 connections at both ends among them
+			t.Errorf("got %d more goroutines", n)
+		}
+		if refused.Load() == 0 {
+			t.Errorf("got no refusal of %d requests", flood)
+		}
+	})
+}
+
 // What nobody waits for is bounded also when the server does not read.
 func TestServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

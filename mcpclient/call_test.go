@@ -23,7 +23,7 @@ func TestProgress(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		callText(t, ctx, c, "slow", "done")
+		callText(t, ctx, c, "slow", "done", mcpclient.WithProgress(func(p mcpclient.Progress) { t.Errorf("got %+v of a call that is over", p) }))
 	}}))
 }
 

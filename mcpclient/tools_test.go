@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -36,6 +37,31 @@ func TestCallTool(t *testing.T) {
 			}
 		}
 	}}))
+}
+
+// A tool whose schemas are of no use is listed as it is, and hides no other.
+func TestUnusableSchemas(t *testing.T) {
+	for _, schema := range []string{`null`, `7`, `"text"`, `[]`, `{"type":7}`, `{"$ref":"https://example.com/s"}`, `{"$schema":"urn:own"}`, `{"$defs":{"a":{"$anchor":"b"}},"x-own":[1.0]}`} {
+		for _, test := range []string{
+			`{"name":"odd","inputSchema":` + schema + `}`,
+			`{"name":"odd","inputSchema":{},"outputSchema":` + schema + `}`,
+			`{"name":"odd","title":"no schema"}`,
+		} {
+			h := func(w http.ResponseWriter, _ *http.Request, m message) {
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s,{"name":"plain","inputSchema":{}}]}}`, m.ID, test)
+			}
+			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
+				p, err := c.ToolsPage(t.Context(), nil)
+				if err != nil || len(p.Items) != 2 {
+					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
+				}
+				odd := p.Items[0]
+				if got := string(odd.InputSchema) + string(odd.OutputSchema); strings.Contains(test, schema) && !strings.Contains(got, schema) {
+					t.Errorf("got the schemas %s, want %s", got, schema)
+				}
+			})
+		}
+	}
 }
 
 func TestBadArguments(t *testing.T) {

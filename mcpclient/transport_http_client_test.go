@@ -169,6 +169,7 @@ func TestDefaultTransport(t *testing.T) {
 func TestNotificationsShareConnections(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter){
 		"empty":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) },
+		"204":    func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
 		"chunks": func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); w.(http.Flusher).Flush() },
 		"null":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted); _, _ = io.WriteString(w, "null") },
 		"words": func(w http.ResponseWriter) {
