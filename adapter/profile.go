@@ -102,6 +102,11 @@ type definitions struct {
 // [llms.WithTools], and what had to be changed for that. Definitions are built
 // once for all callers.
 //
+// What tells nobody anything is not among the changes: that keywords were left out
+// that models make nothing of, such as $schema, $id, $comment and x- ones, or
+// definitions that nothing refers to any more; and that an object which says
+// nothing of other properties is closed to them where the provider wants that.
+//
 // Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
 // map[string]any, which is shared and must not be changed. DefinitionsFor
 // panics when there is no such profile.
@@ -169,7 +174,7 @@ func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p P
 	switch {
 	case p == Gemini || p == GoogleAI:
 		function.Parameters = r.Root
-	case len(r.Changes) > 0:
+	case r.Changed:
 		if raw, err := jsonrpc.Marshal(r.Root); err == nil { // it came from JSON
 			function.Parameters = json.RawMessage(bytes.TrimSpace(raw))
 		}
