@@ -86,7 +86,7 @@ const (
 // of it.
 type SchemaChange struct {
 	Tool    string // the model's name of the tool
-	Path    string // a JSON pointer into the server's schema, through its references
+	Path    string // a JSON pointer into the server's schema, through its references; "…" for names beyond 1 KiB
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string // what was done

@@ -69,7 +69,7 @@ func (e Effect) String() string {
 
 // Change is one difference between a schema and what was made of it.
 type Change struct {
-	Path    string // a JSON pointer into the original schema, through its references
+	Path    string // a JSON pointer into the original schema, through its references; "…" for names beyond 1 KiB
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string
