@@ -21,7 +21,7 @@ const wrapper = "__arg1"
 // not sent.
 type ArgumentError struct {
 	Tool string // the model's name of the tool
-	Path string // a JSON pointer to what does not fit, "" for the arguments as a whole
+	Path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
 	Err  error
 }
 

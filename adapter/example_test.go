@@ -19,6 +19,7 @@ func weatherServer() mcpclient.Transport {
 	type query struct {
 		City string `json:"city"`
 		Days int    `json:"days"`
+		Unit string `json:"unit,omitempty"`
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Forecasts the weather of a city."},
@@ -102,12 +103,12 @@ func ExampleToolset_DefinitionsFor() {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	_, changes := ts.DefinitionsFor(adapter.Gemini)
+	_, changes := ts.DefinitionsFor(adapter.OpenAIStrict)
 	for _, c := range changes {
-		fmt.Printf("%s: %s (%s)\n", c.Keyword, c.Note, c.Effect)
+		fmt.Printf("%s of %s: %s (%s)\n", c.Path, c.Tool, c.Note, c.Effect)
 	}
 	// Output:
-	// additionalProperties: left out (same)
+	// /properties/unit of forecast: null stands for not given (same)
 }
 
 func ExampleOptions_approve() {

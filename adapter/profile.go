@@ -86,7 +86,7 @@ const (
 // of it.
 type SchemaChange struct {
 	Tool    string // the model's name of the tool
-	Path    string // a JSON pointer into the server's schema, through its references
+	Path    string // a JSON pointer into the server's schema, through its references; "…" for names beyond 1 KiB
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string // what was done
@@ -101,6 +101,11 @@ type definitions struct {
 // DefinitionsFor returns the tools with schemas that a provider takes, for
 // [llms.WithTools], and what had to be changed for that. Definitions are built
 // once for all callers.
+//
+// What tells nobody anything is not among the changes: that keywords were left out
+// that models make nothing of, such as $schema, $id, $comment and x- ones, or
+// definitions that nothing refers to any more; and that an object which says
+// nothing of other properties is closed to them where the provider wants that.
 //
 // Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
 // map[string]any, which is shared and must not be changed. DefinitionsFor
@@ -169,7 +174,7 @@ func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p P
 	switch {
 	case p == Gemini || p == GoogleAI:
 		function.Parameters = r.Root
-	case len(r.Changes) > 0:
+	case r.Changed:
 		if raw, err := jsonrpc.Marshal(r.Root); err == nil { // it came from JSON
 			function.Parameters = json.RawMessage(bytes.TrimSpace(raw))
 		}

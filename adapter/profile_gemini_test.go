@@ -121,6 +121,8 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 		"nested entries":                  {Gemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
 		"entries of the first only":       {GoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
 		"entries of the first type only":  {GoogleAI, `{"type":["object","array"]}`, entries, ""},
+		"a boolean beside texts":          {Gemini, `{"anyOf":[{"type":"string","maxLength":3},{"enum":["a",true]}]}`, `"true"`, ""},
+		"a text beside booleans":          {Gemini, `{"anyOf":[{"type":"integer"},{"enum":["a",true]}]}`, `"true"`, `true`},
 		"a number for anything":           {Gemini, `{}`, `3`, `3`},
 		"a text for anything":             {Gemini, `{"description":"d"}`, `"3"`, `"3"`},
 		"a list for anything":             {Gemini, `true`, `["a",1]`, `["a",1]`},

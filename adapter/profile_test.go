@@ -220,6 +220,41 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	}
 }
 
+// What tells nobody anything is changed without a word, and all else is told of.
+func TestChangesThatAreListed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		p            Profile
+		schema, want string
+		changes      []string
+	}{
+		"closed": {OpenAIStrict, `{"$schema":"http://json-schema.org/draft-07/schema#","x-order":1,"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["o"]}`,
+			`{"additionalProperties":false,"properties":{"o":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"required":["o"],"type":"object"}`, nil},
+		"closed against the word of the server": {OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`,
+			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, []string{" additionalProperties narrower"}},
+		"within the subset": {OpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
+			`{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`, nil},
+		"not strict": {OpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
+			`{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`, []string{"/properties/o properties same"}},
+		"bookkeeping": {Gemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,
+			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{"/properties/a examples same"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := define([]*Tool{toolWith(t, tt.schema)}, tt.p)
+			raw, err := json.Marshal(d.tools[0].Function.Parameters)
+			if err != nil || string(raw) != tt.want {
+				t.Errorf("got %s, %v, want %s", raw, err, tt.want)
+			}
+			var changes []string
+			for _, c := range d.changes {
+				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
+			}
+			if diff := cmp.Diff(changes, tt.changes); diff != "" {
+				t.Errorf("got (-) want (+) changes:\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestDefinitionsFor(t *testing.T) {
 	p := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo)
 	p.tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo)

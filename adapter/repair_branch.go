@@ -5,15 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // branch repairs v by the alternative that it was most likely meant for: the
-// first one that it fits, or else the first one that it fits after a repair, or
-// else the one whose constants it has.
+// first one that it fits, or that what it spells fits, or else the first one that it
+// fits after a repair, or else the one whose constants it has.
 func (r *repair) branch(branches []any, v any) any {
-	for _, b := range branches {
-		if r.fits(b, v) {
-			return r.value(b, v)
+	for _, v := range meant(v) {
+		for _, b := range branches {
+			if r.fits(b, v) {
+				return r.value(b, v)
+			}
 		}
 	}
 	for _, b := range branches {
@@ -27,6 +31,16 @@ func (r *repair) branch(branches []any, v any) any {
 		}
 	}
 	return v
+}
+
+// meant lists a value and, for a text, what it spells.
+func meant(v any) []any {
+	if text, ok := v.(string); ok {
+		if spelled, err := schema.Decode([]byte(text)); err == nil {
+			return []any{v, spelled}
+		}
+	}
+	return []any{v}
 }
 
 // fits reports whether v has the shape that the subschema s describes: types,

@@ -58,6 +58,8 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			`{"v":null}`, `{}`},
 		{"null that one of nested alternatives takes", Plain, `{"properties":{"v":{"anyOf":[{"oneOf":[{"type":"string"},{"type":"null"}]},{"type":"boolean"}]},"n":{"type":"integer"}}}`,
 			`{"v":null,"n":"1"}`, `{"n":1,"v":null}`},
+		{"null that is spelled", Plain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"null"}]}}}`, `{"v":"null"}`, `{"v":null}`},
+		{"a number that is spelled", Plain, `{"properties":{"v":{"anyOf":[{"type":"array"},{"type":"integer"}]}}}`, `{"v":" 3"}`, `{"v":3}`},
 		{"null that is excluded", Plain, `{"properties":{"v":{"not":{"type":"null"}}}}`, `{"v":null}`, `{}`},
 		{"null that fits two", Plain, `{"properties":{"v":{"oneOf":[{"type":["string","null"]},{"enum":[null,1]}]}}}`, `{"v":null}`, `{}`},
 

@@ -132,7 +132,7 @@ func (r *profileReport) summary(detailed bool) string {
 	}
 	switch n := len(r.Changes); {
 	case n == 0:
-		return "as the server wrote it"
+		return "says what the server wrote"
 	case n == same && !detailed:
 		return plural(n, "change") + ", in other words only"
 	case same > 0 && !detailed:

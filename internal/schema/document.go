@@ -54,7 +54,7 @@ func (d *document) walk(v any, at string) error {
 			continue
 		}
 		before := len(d.ignored)
-		if err := d.below(key, held, at+"/"+key); err != nil {
+		if err := d.below(key, held, join(at, key)); err != nil {
 			return err
 		}
 		if len(d.ignored) > before {
@@ -73,7 +73,7 @@ func (d *document) below(key string, held any, at string) error {
 		return d.members(key, held, at)
 	case slices.Contains(holdsList, key), key == "items" && isList: // up to 2019-09
 		for i, sub := range list {
-			if err := d.walk(sub, at+"/"+strconv.Itoa(i)); err != nil {
+			if err := d.walk(sub, join(at, strconv.Itoa(i))); err != nil {
 				return err
 			}
 		}
@@ -89,7 +89,7 @@ func (d *document) members(key string, held any, at string) error {
 		if _, list := named[name].([]any); list && key == "dependencies" {
 			continue
 		}
-		if err := d.walk(named[name], at+"/"+escape(name)); err != nil {
+		if err := d.walk(named[name], join(at, name)); err != nil {
 			return err
 		}
 	}
@@ -141,6 +141,18 @@ func unresolved(s *jsonschema.Schema) error {
 		return nil
 	}
 	return fmt.Errorf("$ref %q: not in the schema itself, and others are never fetched", clip(refs[0], 200))
+}
+
+// maxPlace bounds pointers into schemas and values in bytes, but for the mark that
+// stands for a key at every level beyond: a long name can be around much.
+const maxPlace = 500
+
+// join adds a key to a JSON pointer.
+func join(at, key string) string {
+	if len(at)+len(key) > maxPlace {
+		return at + "/…"
+	}
+	return at + "/" + escape(key)
 }
 
 // escape writes a key as a segment of a JSON pointer.

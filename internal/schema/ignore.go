@@ -16,7 +16,7 @@ func foreign(pattern string) bool {
 func (d *document) ignorePattern(s map[string]any, at string) {
 	if pattern, ok := s["pattern"].(string); ok && foreign(pattern) {
 		delete(s, "pattern")
-		d.ignored = append(d.ignored, at+"/pattern")
+		d.ignored = append(d.ignored, join(at, "pattern"))
 	}
 }
 
@@ -29,7 +29,7 @@ func (d *document) ignoreNames(s map[string]any, at string) {
 			continue
 		}
 		delete(patterns, pattern)
-		d.ignored = append(d.ignored, at+"/patternProperties/"+escape(pattern))
+		d.ignored = append(d.ignored, join(join(at, "patternProperties"), pattern))
 		if _, said := patterns[""]; !said {
 			patterns[""] = true
 		}

@@ -83,10 +83,10 @@ func rescue(err *error) {
 	}
 }
 
-// Ignored lists, as JSON pointers, the patterns of texts and of names that are not
-// enforced because Go's regular expressions cannot say them: those with lookaround
-// or backreferences. What would demand more without them, as not does, is not
-// enforced either.
+// Ignored lists the patterns of texts and of names that are not enforced because
+// Go's regular expressions cannot say them: those with lookaround or
+// backreferences. What would demand more without them, as not does, is not enforced
+// either. They are JSON pointers, in which "…" stands for keys that are too long.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
 // Root is the decoded schema: a map[string]any or a bool. It is shared and must

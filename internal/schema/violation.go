@@ -13,7 +13,7 @@ import (
 // Violation is the first place where a value does not fit its schema, in the
 // order of keywords and then of paths.
 type Violation struct {
-	Path    string // a JSON pointer into the value, "" for the value itself
+	Path    string // a JSON pointer into the value, "" for the value itself; "…" for keys that are too long
 	Keyword string // of the schema: "type", "required", …
 	Message string // what was expected, and what was found
 }
@@ -147,7 +147,7 @@ func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
 		d.value = d.key
 		return d
 	}
-	d.path += "/" + escape(d.key)
+	d.path = join(p.path, d.key)
 	switch v := p.value.(type) {
 	case map[string]any:
 		d.value = v[d.key]

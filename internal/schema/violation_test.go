@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -71,6 +72,26 @@ func TestViolation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A long name does not make the places of all that is below it long.
+func TestPlacesAreBounded(t *testing.T) {
+	const maxMemory = 100 << 20
+	long := strings.Repeat("x", 200_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := mustCompile(t, `{"properties":{"`+long+`":{"allOf":[`+strings.Repeat(`{"pattern":"(?!x)"},`, 3000)+`{"items":{"type":"string"}}]}}}`)
+	err := s.Validate([]byte(`{"` + long + `":[` + strings.Repeat("1,", 3000) + `1]}`))
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
+		t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
+	}
+	if err == nil || err.Error() != `at "/…/0": want string, got number 1` {
+		t.Errorf("got %.1000v, want the place without the long name", err)
+	}
+	if got := s.Ignored(); len(got) != 3000 || got[0] != "/properties/…/allOf/0/pattern" {
+		t.Errorf("got %.10q, want places without the long name", got)
 	}
 }
 

@@ -72,9 +72,29 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
+// A long name does not make the paths of all that is below it long.
+func TestPathsAreBounded(t *testing.T) {
+	const maxMemory = 200 << 20
+	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
+	for target := OpenAI; target <= GoogleAI; target++ {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		out := For(target, in)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
+			t.Errorf("target %d: got %d bytes of memory, want at most %d", target, used, maxMemory)
+		}
+		for _, c := range out.Changes {
+			if len(c.Path) > 2*maxPath {
+				t.Fatalf("target %d: got a path of %d bytes, want about %d at most", target, len(c.Path), maxPath)
+			}
+		}
+	}
+}
+
 // Beyond the bound on changes, the first of each kind is listed.
 func TestChangesAreBounded(t *testing.T) {
-	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","$comment":"c"}`) +
+	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`) +
 		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -44,13 +44,6 @@ func conjoin(a, b map[string]any) (out map[string]any, lost []string) {
 	return out, append(lost, closed(out, a, b)...)
 }
 
-// The keywords that speak of items, and those that go by the place or by what else
-// speaks of an item.
-var (
-	ofItems = []string{"prefixItems", "items", "unevaluatedItems", "contains"}
-	byPlace = []string{"prefixItems", "unevaluatedItems"}
-)
-
 // says reports whether a subschema has one of some keywords.
 func says(s map[string]any, keywords []string) bool {
 	return slices.ContainsFunc(keywords, func(key string) bool { _, ok := s[key]; return ok })
@@ -230,34 +223,6 @@ func writeRest(out map[string]any, a, b any) {
 		out["additionalProperties"] = false
 	default:
 		out["additionalProperties"] = allOf(a, b)
-	}
-}
-
-// sequence writes what a and b say of items by their place.
-func sequence(out, a, b map[string]any) {
-	first, second := list(a["prefixItems"]), list(b["prefixItems"])
-	others := func(s map[string]any) any {
-		if _, ok := s["items"]; !ok {
-			return orTrue(s, "unevaluatedItems")
-		}
-		return s["items"]
-	}
-	at := func(s map[string]any, prefix []any, i int) any {
-		if i < len(prefix) {
-			return prefix[i]
-		}
-		return others(s)
-	}
-	prefix := make([]any, max(len(first), len(second)))
-	for i := range prefix {
-		prefix[i] = allOf(at(a, first, i), at(b, second, i))
-	}
-	if len(prefix) > 0 {
-		out["prefixItems"] = prefix
-	}
-	delete(out, "unevaluatedItems")
-	if out["items"] = allOf(others(a), others(b)); out["items"] == true {
-		delete(out, "items")
 	}
 }
 

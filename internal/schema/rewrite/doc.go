@@ -69,7 +69,7 @@ func (e Effect) String() string {
 
 // Change is one difference between a schema and what was made of it.
 type Change struct {
-	Path    string // a JSON pointer into the original schema, through its references
+	Path    string // a JSON pointer into the original schema, through its references; "…" for names beyond 1 KiB
 	Keyword string // that the change is about, "" for the subschema as a whole
 	Effect  Effect
 	Note    string
@@ -79,8 +79,9 @@ type Change struct {
 // original.
 type Result struct {
 	Root    map[string]any
-	Changes []Change
-	Strict  bool // Root is within the subset of OpenAIStrict
+	Changes []Change // those that tell somebody something
+	Changed bool     // Root is not the original
+	Strict  bool     // Root is within the subset of OpenAIStrict
 }
 
 // maxNodes bounds the subschemas of a result: references can multiply them.
@@ -115,6 +116,7 @@ type writer struct {
 	places  places            // of what is merged, nil where that is not told of
 	lossy   bool              // something was lost when the root was merged
 	changes []Change
+	silent  bool // something was changed that is not listed
 }
 
 // For rewrites a schema whose root is an object. It must have been compiled, so
@@ -141,6 +143,7 @@ func For(target Target, root map[string]any) Result {
 	for i, c := range wrapped.Changes {
 		wrapped.Changes[i].Path = unwrapped(c.Path, name)
 	}
+	wrapped.Changed = true
 	wrapped.Changes = append([]Change{{
 		Effect: Same, Note: "asked for as the property " + strconv.Quote(name) + ", because the root must be an object without alternatives",
 	}}, wrapped.Changes...)
@@ -165,22 +168,35 @@ func write(target Target, root map[string]any) (r Result, lossy bool) {
 	w := &writer{target: target, doc: &Document{Root: root, Left: maxSteps}, left: maxNodes, writes: maxSteps}
 	switch target {
 	case Gemini, GoogleAI:
-		return Result{Root: w.gemini(), Changes: w.changes}, w.lossy
+		out := w.gemini()
+		return Result{Root: out, Changes: w.distinct(), Changed: true}, w.lossy
 	case OpenAIStrict:
 		if out, ok := w.strict(); ok {
-			return Result{Root: out, Changes: w.changes, Strict: true}, w.lossy
+			return Result{Root: out, Changes: w.distinct(), Changed: w.silent || len(w.changes) > 0, Strict: true}, w.lossy
 		}
 		why := w.changes[len(w.changes)-1]
 		r, lossy = write(OpenAI, root)
 		r.Changes = append([]Change{why}, r.Changes...)
 		return r, lossy
 	}
-	return Result{Root: w.standard(), Changes: w.changes}, w.lossy
+	out := w.standard()
+	return Result{Root: out, Changes: w.distinct(), Changed: len(w.changes) > 0}, w.lossy
 }
 
 // note records a change.
 func (w *writer) note(at, keyword string, effect Effect, text string) {
 	w.changes = append(w.changes, Change{Path: at, Keyword: keyword, Effect: effect, Note: text})
+}
+
+// distinct lists the changes, each once: what stands beside alternatives is written
+// in each of them.
+func (w *writer) distinct() []Change {
+	seen := make(map[Change]bool, len(w.changes))
+	return slices.DeleteFunc(w.changes, func(c Change) bool {
+		again := seen[c]
+		seen[c] = true
+		return again
+	})
 }
 
 func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // anything asks for a value of which nothing is said, in forms that need not be
 // turned back: from a text one could not tell whether it was meant as JSON.
@@ -44,6 +47,36 @@ func (g *geminiWriter) withoutEntries(written, s map[string]any, at string) map[
 	}
 	g.note(at, "type", Narrower, "objects are not offered beside lists")
 	return alternatives(left)
+}
+
+// onlyTexts leaves out of what enumerates values those that are no texts, which
+// they would be taken for.
+func (g *geminiWriter) onlyTexts(s map[string]any, at string) map[string]any {
+	values := constants(s)
+	left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
+	if len(left) == len(values) {
+		return s
+	}
+	g.note(at, said(s, "enum"), Narrower, "values that are no texts are not offered beside texts")
+	s = maps.Clone(s)
+	delete(s, "const")
+	s["enum"] = left
+	return s
+}
+
+// takesText reports whether any text may fit s, down to a depth.
+func (g *geminiWriter) takesText(v any, depth int) bool {
+	s := g.doc.plain(v)
+	if depth == 0 || !g.doc.Spend(8) {
+		return true
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if branches := list(s[key]); branches != nil {
+			return slices.ContainsFunc(branches, func(b any) bool { return g.takesText(b, depth-1) })
+		}
+	}
+	all := types(s)
+	return constants(s) == nil && (len(all) == 0 || slices.Contains(all, "string"))
 }
 
 // isEntries reports whether what was written is a list of names and values.

@@ -66,13 +66,13 @@ func (g *geminiWriter) allows(s map[string]any, name string, required bool, at s
 	case known && fits:
 		return true
 	case known:
-		g.note(at, "propertyNames", Same, "the property "+strconv.Quote(name)+" is left out, because its name does not fit")
+		g.note(at, "propertyNames", Same, "the property "+quote(name)+" is left out, because its name does not fit")
 		return false
 	case !required:
-		g.note(at, "propertyNames", Narrower, "the property "+strconv.Quote(name)+" is left out, because its name may not fit")
+		g.note(at, "propertyNames", Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
 		return false
 	}
-	g.note(at, "propertyNames", Wider, "whether the name "+strconv.Quote(name)+" fits is left to validation")
+	g.note(at, "propertyNames", Wider, "whether the name "+quote(name)+" fits is left to validation")
 	return true
 }
 
@@ -99,7 +99,7 @@ func (g *geminiWriter) saidOf(s map[string]any, name string, patterns []string, 
 		}
 		own := object(s["patternProperties"])[pattern]
 		if described {
-			g.note(at, "patternProperties", Same, "merged into the property "+strconv.Quote(name))
+			g.note(at, "patternProperties", Same, "merged into the property "+quote(name))
 			says = allOf(says, own)
 		} else {
 			says, path, described = own, join(at, "patternProperties", pattern), true

@@ -3,7 +3,6 @@ package rewrite
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // typed writes a subschema of one type.
@@ -107,13 +106,12 @@ func uniqueness(s map[string]any) Effect {
 	return Same
 }
 
-// leaveOut notes the keywords that Gemini does not know and that demand nothing.
+// leaveOut notes the keywords that Gemini does not know, that demand nothing and
+// that a model could make something of.
 func (g *geminiWriter) leaveOut(out, s map[string]any, at string) {
 	for _, key := range keys(s) {
 		_, kept := out[key]
-		silent := slices.Contains(annotationKeywords, key) || strings.HasPrefix(key, "x-") ||
-			key == "$defs" || key == "definitions" || key == "discriminator" || key == "additionalProperties" && s[key] == false
-		if silent && !kept {
+		if !kept && (key == "discriminator" || slices.Contains(annotationKeywords, key)) {
 			g.note(at, key, Same, "left out")
 		}
 	}

@@ -132,9 +132,10 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		g.note(at, key, Narrower, "only the first alternative is offered")
 	}
 	var out []any
-	takers := make([]bool, len(parts))
+	takers, texts := make([]bool, len(parts)), false
 	for i, a := range parts {
 		takers[i] = g.takesEntries(a.s, maxApart)
+		texts = texts || g.takesText(a.s, maxApart)
 	}
 	for i, a := range parts {
 		if g.target == GoogleAI && len(out) > 0 {
@@ -148,6 +149,9 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 			break
 		}
 		merged := g.beside(a.s, base, at)
+		if texts { // none of which enumerates values
+			merged = g.onlyTexts(merged, a.at)
+		}
 		written := g.schema(merged, a.at, a.r)
 		if slices.Contains(takers[:i], true) || slices.Contains(takers[i+1:], true) {
 			written = g.withoutEntries(written, merged, a.at)

@@ -44,3 +44,21 @@ func TestContainsInAnAlternative(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// What is written in each alternative is told of once.
+func TestChangesAreDistinct(t *testing.T) {
+	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
+	count := map[Change]int{}
+	for _, c := range For(Gemini, decode(t, in)).Changes {
+		count[c]++
+	}
+	nullable := Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: Same, Note: "null is written as nullable"}
+	if count[nullable] != 1 {
+		t.Errorf("got %v, want %v once", count, nullable)
+	}
+	for c, n := range count {
+		if n > 1 {
+			t.Errorf("got %v %d times, want it once", c, n)
+		}
+	}
+}

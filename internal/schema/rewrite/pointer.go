@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 var (
 	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
@@ -10,17 +13,36 @@ var (
 // elsewhere is a reference that never has a target.
 const elsewhere = "elsewhere"
 
+// maxPath bounds the path of a change in bytes, but for one cutMark for every level
+// beyond: long names can be around many subschemas.
+const maxPath = 1 << 10
+
+// cutMark stands for a segment that there is no room for.
+const cutMark = "…"
+
 // join appends segments to a JSON pointer.
 func join(at string, segments ...string) string {
 	for _, s := range segments {
+		if len(at)+len(s) > maxPath {
+			s = cutMark
+		}
 		at += "/" + escapes.Replace(s)
 	}
 	return at
 }
 
-// pointerOf is a reference as the path of a change, "" for an anchor.
+// quote writes a name for a note.
+func quote(name string) string {
+	if len(name) > maxPath {
+		name = strings.ToValidUTF8(name[:maxPath], "") + cutMark
+	}
+	return strconv.Quote(name)
+}
+
+// pointerOf is a reference as the path of a change, "" for an anchor and for one
+// that is too long.
 func pointerOf(ref string) string {
-	if place, ok := fragment(ref); ok && strings.HasPrefix(place, "/") {
+	if place, ok := fragment(ref); ok && strings.HasPrefix(place, "/") && len(place) <= maxPath {
 		return place
 	}
 	return ""

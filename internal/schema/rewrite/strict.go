@@ -48,9 +48,11 @@ var (
 	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
 	annotationKeywords = []string{
-		"title", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly", "writeOnly",
-		"contentEncoding", "contentMediaType", "contentSchema", "nullable", "$anchor",
+		"title", "examples", "example", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType", "contentSchema",
+		"nullable",
 	}
+	// What a model makes nothing of.
+	bookkeeping = []string{"$schema", "$id", "id", "$anchor", "$comment"}
 	// What cannot stand beside alternatives.
 	strictDemands = []string{
 		"type", "properties", "required", "additionalProperties", "unevaluatedProperties", "items", "anyOf", "oneOf", "enum", "const",
@@ -77,6 +79,8 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 			return nil, s.fail(at, key, "the pattern is of another language")
 		case slices.Contains(strictKeeps, key):
 			out[key] = value
+		case slices.Contains(bookkeeping, key), strings.HasPrefix(key, "x-"):
+			s.silent = true
 		case slices.Contains(annotationKeywords, key):
 			s.note(at, key, Same, "the annotation was removed")
 		case key == "default":
@@ -92,7 +96,7 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 		case slices.Contains(looseKeywords, key):
 		case !slices.Contains([]string{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "$ref", "$defs", "definitions",
-		}, key) && !strings.HasPrefix(key, "x-"):
+		}, key):
 			return nil, s.fail(at, key, "the keyword is not known there")
 		}
 	}

@@ -13,12 +13,10 @@ func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 		return s.fail(at, "additionalProperties", "properties of any name are allowed")
 	case len(properties) == 0 && at != "" && !closed:
 		return s.fail(at, "properties", "any object is allowed")
-	case !closed:
-		note := "no other properties are offered"
-		if limited {
-			note = "other properties are not offered"
-		}
-		s.note(at, "additionalProperties", Narrower, note)
+	case limited && !closed:
+		s.note(at, "additionalProperties", Narrower, "other properties are not offered")
+	case !closed: // as all take it for granted
+		s.silent = true
 	}
 	if s.properties += len(properties); s.properties > maxStrictProperties {
 		return s.fail(at, "properties", "there are too many properties")
