@@ -36,7 +36,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
 	} else if err != nil {
-		return nil, fmt.Errorf("initialize: %w", err)
+		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
 	var g greeting
 	if err := decodeResult(raw, &g); err != nil {

@@ -58,9 +58,10 @@ var (
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
 // not among them.
 func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
-	raw, err := c.link.Load().roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
+	l := c.link.Load()
+	raw, err := l.roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", err)
+		return nil, fmt.Errorf("server/discover: %w", l.doubted(err))
 	}
 	g := greeting{modern: true}
 	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {

@@ -88,6 +88,15 @@ func (l *link) hooked() bool {
 	return true
 }
 
+// doubted adds to the error of a handshake that something answers at the URL, but
+// in no words of the protocol, if that is so: a web site or another API.
+func (l *link) doubted(err error) error {
+	if l.exchange == nil || !errors.Is(err, ErrInvalidResult) {
+		return err
+	}
+	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
+}
+
 // kill has the end of the connection take no more time.
 func (l *link) kill() {
 	if s, ok := l.conn.(*stream); ok && s.kill != nil {
