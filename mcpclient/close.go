@@ -16,7 +16,9 @@ const connectGrace = 500 * time.Millisecond
 // Close ends the connection and returns when nothing of it runs any more. Calls
 // under way end with [ErrClosed] at once, and so does the wait for a restart.
 // Handlers have their contexts ended; those that go on nevertheless are waited
-// for up to [Options.CloseTimeout].
+// for up to [Options.CloseTimeout]. What was told the server before, such as that
+// nobody waits for a call any more, still goes out, for half of that at most, and
+// for 500 ms to one that does not read its pipe.
 //
 // A handler, callback or hook may call Close. As it cannot be waited for by
 // itself, Close then begins the end and returns nil at once; a Close elsewhere
@@ -60,10 +62,12 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// leave ends the session on the server where there is one, and then the rest.
+// leave says goodbye, and then ends everything.
 func (c *Client) leave() {
 	defer close(c.left)
-	c.farewell(c.terms().closeTimeout)
+	start, within := time.Now(), c.terms().closeTimeout
+	c.finishTelling(within / 2) // which leaves time for the session
+	c.farewell(within - time.Since(start))
 	c.closeErr = c.shut()
 }
 
