@@ -67,9 +67,9 @@ func (c *Client) part() {
 	c.closeErr = c.shut()
 }
 
-// farewell ends the session on the server where there is one.
+// farewell ends the sessions on the server where there are any.
 func (c *Client) farewell(within time.Duration) {
-	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.sessionID() != "" {
+	if l := c.link.Load(); l != nil && l.exchange != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil, nil))

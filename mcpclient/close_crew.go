@@ -51,19 +51,22 @@ func (c *crew) ended() {
 }
 
 // wait reports whether all have ended within d.
-func (c *crew) wait(d time.Duration) bool {
+func (c *crew) wait(d time.Duration) bool { return waitFor(c.whenIdle(), d) }
+
+// whenIdle is closed once all have ended.
+func (c *crew) whenIdle() <-chan struct{} {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.size == 0 {
-		c.mu.Unlock()
-		return true
+		return alreadyClosed
 	}
 	if c.idle == nil {
 		c.idle = make(chan struct{})
 	}
-	idle := c.idle
-	c.mu.Unlock()
-	return waitFor(idle, d)
+	return c.idle
 }
+
+var alreadyClosed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // host runs fn, which may come to the host's code, on the goroutine that calls it,
 // whose number is id.

@@ -109,8 +109,8 @@ func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) 
 
 // cancel sends a notice on every transport: "disconnection SHOULD NOT be
 // interpreted as the client cancelling its request".
-func (e *legacyEra) cancel(c *Client, l *link, id int64, reason string) {
-	tellCancelled(c, l, id, reason)
+func (e *legacyEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
+	tellCancelled(c, l, call, reason)
 }
 
 func (e *legacyEra) pingMethod() string { return "ping" }

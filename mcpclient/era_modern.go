@@ -224,9 +224,9 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 
 // cancel sends a notice on shared connections; over HTTP the end of the
 // exchange is the notice.
-func (e modernEra) cancel(c *Client, l *link, id int64, reason string) {
+func (e modernEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
 	if l.exchange == nil {
-		tellCancelled(c, l, id, reason)
+		tellCancelled(c, l, call, reason)
 	}
 }
 

@@ -28,13 +28,14 @@ type teller struct {
 }
 
 type told struct {
-	link *link
-	what string // for the log
-	body []byte
+	link    *link
+	session *httpSession // that the message belongs to; nil where there is none
+	what    string       // for the log
+	body    []byte
 }
 
 // tell queues a message; beyond the bound it is dropped.
-func (c *Client) tell(l *link, what string, body []byte) {
+func (c *Client) tell(l *link, s *httpSession, what string, body []byte) {
 	t := &c.unasked.get().teller
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +46,7 @@ func (c *Client) tell(l *link, what string, body []byte) {
 		t.dropped.count++
 		return
 	}
-	t.queue = append(t.queue, told{l, what, body})
+	t.queue = append(t.queue, told{l, s, what, body})
 	if t.workers < maxTellers && c.start(&c.own, c.sendTold) {
 		t.workers++
 	}
@@ -62,9 +63,13 @@ func (c *Client) sendTold() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
-		err := m.link.post(ctx, c, m.body)
+		err := m.link.post(ctx, c, m.body, m.session)
 		cancel()
-		if err != nil && !errors.Is(err, ErrClosed) {
+		switch {
+		case err == nil || errors.Is(err, ErrClosed):
+		case errors.Is(err, errSessionOver):
+			c.log.Debug("message to the server dropped", "message", m.what, "because", err)
+		default:
 			m.link.failed(c.life(), c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
