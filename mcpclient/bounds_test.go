@@ -223,7 +223,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		within(t, "the call and Close", start, time.Second)
+		within(t, "the call and Close", start, 1500*time.Millisecond)
 	})
 }
 

@@ -40,6 +40,7 @@ type inFlight struct {
 	jsonrpc.Call
 	ctx  context.Context // the caller's
 	info CallInfo
+	sent *outgoing // over HTTP, once it is
 
 	listening *listening // of subscriptions/listen only
 }

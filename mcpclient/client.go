@@ -50,10 +50,9 @@ type Client struct {
 	left     chan struct{} // closed when all has ended that Close ends; nil before Close
 	closeErr error         // of the transport, once left is closed
 
-	own      crew         // goroutines that run our code, and hooks of the transport
-	handlers crew         // goroutines that run handlers and callbacks
-	visiting atomic.Int32 // how many of those there are
-	ready    atomic.Bool  // Connect has succeeded
+	own      crew        // goroutines that run our code, and hooks of the transport
+	handlers crew        // goroutines that run handlers and callbacks
+	ready    atomic.Bool // Connect has succeeded
 }
 
 type eraBox struct{ era }
@@ -209,9 +208,7 @@ func (c *Client) Err() error {
 // handler. It reports false, and fn is not run, when that has happened already.
 func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.start(&c.handlers, func() {
-		c.visiting.Add(-1) // while it waits it does not visit
 		<-c.Done()
-		c.visiting.Add(1)
 		err := c.Err()
 		defer c.caught("AfterEnd", errPanicked, &err)
 		fn(err)

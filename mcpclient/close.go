@@ -3,9 +3,6 @@ package mcpclient
 import (
 	"context"
 	"fmt"
-	"reflect"
-	"runtime"
-	"sync"
 	"time"
 )
 
@@ -16,18 +13,15 @@ const connectGrace = 500 * time.Millisecond
 // Close ends the connection and returns when nothing of it runs any more. Calls
 // under way end with [ErrClosed] at once, and so does the wait for a restart.
 // Handlers have their contexts ended; those that go on nevertheless are waited
-// for up to [Options.CloseTimeout].
+// for up to [Options.CloseTimeout]. What was told the server before, such as that
+// nobody waits for a call any more, still goes out, for half of that at most, and
+// for 500 ms to one that does not read its pipe.
 //
-// A handler, callback or hook may call Close. As it cannot be waited for by
-// itself, Close then begins the end and returns nil at once; a Close elsewhere
-// tells when it is complete. Where such a handler has another goroutine call
-// Close, and waits for that, it is one that goes on.
-//
-// Close knows by its call stack that a handler or hook calls it, but not of which
-// client. From one of another client it waits, unless this client has a handler or
-// callback of its own under way, or hooks in its transport: then it may return nil
-// at once too. Who needs the end to be complete there calls Close on another
-// goroutine and waits for that.
+// A handler, callback or hook of this client may call Close. As it cannot be waited
+// for by itself, Close then begins the end and returns nil at once; a Close
+// elsewhere, which may be in a handler of another client, tells when it is
+// complete. Where such a handler has another goroutine call Close, and waits for
+// that, it is one that goes on.
 //
 // Close may be called more than once. Its error is that of the transport, such
 // as a process that could not be stopped.
@@ -40,13 +34,13 @@ func (c *Client) Close() error {
 	}
 	left := c.left
 	c.mu.Unlock()
-	within := c.within()
+	within := c.handlers.hosting() || c.own.hosting()
 	if first {
 		c.link.Load().calls.Close(ErrClosed)
 		if within {
-			go onOwn(c.leave)
+			go c.leave()
 		} else {
-			onOwn(c.leave)
+			c.leave()
 		}
 	}
 	if within {
@@ -60,16 +54,22 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// leave ends the session on the server where there is one, and then the rest.
+// leave says goodbye, which hooks see, and then ends everything.
 func (c *Client) leave() {
 	defer close(c.left)
-	c.farewell(c.terms().closeTimeout)
+	c.own.host(goroutine(), c.part)
+}
+
+func (c *Client) part() {
+	start, within := time.Now(), c.terms().closeTimeout
+	c.finishTelling(within / 2) // which leaves time for the session
+	c.farewell(within - time.Since(start))
 	c.closeErr = c.shut()
 }
 
-// farewell ends the session on the server where there is one.
+// farewell ends the sessions on the server where there are any.
 func (c *Client) farewell(within time.Duration) {
-	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.sessionID() != "" {
+	if l := c.link.Load(); l != nil && l.exchange != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil, nil))
@@ -129,48 +129,6 @@ func (c *Client) await(all *crew, who string) {
 	}
 }
 
-// crew is goroutines that are waited for together.
-type crew struct {
-	mu   sync.Mutex
-	size int
-	idle chan struct{} // closed when all have ended; nil when nobody waits for that
-}
-
-// Go runs fn on a goroutine of the crew.
-func (c *crew) Go(fn func()) {
-	c.mu.Lock()
-	c.size++
-	c.mu.Unlock()
-	go func() {
-		defer c.ended()
-		fn()
-	}()
-}
-
-func (c *crew) ended() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.size--; c.size == 0 && c.idle != nil {
-		close(c.idle)
-		c.idle = nil
-	}
-}
-
-// wait reports whether all have ended within d.
-func (c *crew) wait(d time.Duration) bool {
-	c.mu.Lock()
-	if c.size == 0 {
-		c.mu.Unlock()
-		return true
-	}
-	if c.idle == nil {
-		c.idle = make(chan struct{})
-	}
-	idle := c.idle
-	c.mu.Unlock()
-	return waitFor(idle, d)
-}
-
 // start runs a goroutine that Close waits for, unless the client is closed.
 func (c *Client) start(in *crew, fn func()) bool {
 	c.mu.Lock()
@@ -178,49 +136,10 @@ func (c *Client) start(in *crew, fn func()) bool {
 	if c.closed {
 		return false
 	}
-	if in == &c.handlers {
-		c.visiting.Add(1)
-		in.Go(func() {
-			defer c.visiting.Add(-1)
-			onHandler(fn)
-		})
-		return true
+	if in == &c.handlers || c.link.Load().hooked() {
+		in.GoHost(fn)
+	} else {
+		in.Go(fn)
 	}
-	in.Go(func() { onOwn(fn) })
 	return true
 }
-
-// onOwn and onHandler are what the goroutines of all clients run in, for
-// [Client.within] to find.
-//
-//go:noinline
-func onOwn(fn func()) { fn() }
-
-//go:noinline
-func onHandler(fn func()) { fn() }
-
-// within reports whether the goroutine that calls it may be one that Close waits
-// for. Which client's it is cannot be told, except that it is another's where this
-// client has none that could run somebody else's code.
-func (c *Client) within() bool {
-	if c.visiting.Load() == 0 && !c.link.Load().hooked() {
-		return false // nobody else's code runs on a goroutine of this client
-	}
-	var callers [64]uintptr
-	for skip := 0; ; skip += len(callers) {
-		n := runtime.Callers(skip, callers[:])
-		for _, pc := range callers[:n] {
-			switch runtime.FuncForPC(pc - 1).Entry() {
-			case entry(onOwn):
-				return true
-			case entry(onHandler):
-				return c.visiting.Load() > 0
-			}
-		}
-		if n < len(callers) {
-			return false
-		}
-	}
-}
-
-func entry(fn func(func())) uintptr { return reflect.ValueOf(fn).Pointer() }

@@ -217,24 +217,27 @@ func TestCallbackOfACallCloses(t *testing.T) {
 // hooked runs f with a client over HTTP whose requests before sees once it is
 // connected.
 func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *forgetful)) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
-		server := memhttp.New(s)
-		defer server.Close()
-		k := newCloser(t)
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(_ context.Context, x mcpclient.HTTPExchange) {
-			if k.client.Load() != nil {
-				before(k, x.HTTPMethod)
-			}
-		}}, &o)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) { hookedIn(t, o, before, f) })
+}
+
+// hookedIn is hooked in a bubble that there is already.
+func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *forgetful)) {
+	s := &forgetful{streams: make(chan struct{})}
+	server := memhttp.New(s)
+	defer server.Close()
+	k := newCloser(t)
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(_ context.Context, x mcpclient.HTTPExchange) {
+		if k.client.Load() != nil {
+			before(k, x.HTTPMethod)
 		}
-		defer func() { _ = c.Close() }()
-		synctest.Wait()
-		k.client.Store(c)
-		f(t, k, s)
-	})
+	}}, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	synctest.Wait()
+	k.client.Store(c)
+	f(t, k, s)
 }
 
 // reopen ends the standalone streams, so that they are asked for again.
@@ -327,39 +330,56 @@ func TestHandlerClosesAnotherClient(t *testing.T) {
 	})
 }
 
-// A handler that closes another client, which has a handler too, can wait for the
-// end of that elsewhere.
-func TestHandlerClosesAnotherClientElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var over atomic.Bool
-		other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-			<-ctx.Done()
-			time.Sleep(time.Second)
-			over.Store(true)
-			return tea(), nil
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.ask("1")
-		synctest.Wait()
-		waited := make(chan bool, 1)
-		c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
-			closed := make(chan error, 1)
-			go func() { closed <- other.Close() }()
-			if err := <-closed; err != nil {
-				t.Error(err)
+// It waits for the handlers of that as anybody does, and so does a hook.
+func TestHandlerWaitsForHandlersOfAnotherClient(t *testing.T) {
+	test := func(t *testing.T, closeIn func(t *testing.T, closeOther func())) {
+		synctest.Test(t, func(t *testing.T) {
+			var over atomic.Bool
+			other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				over.Store(true)
+				return tea(), nil
+			}))
+			if err != nil {
+				t.Fatal(err)
 			}
-			waited <- over.Load()
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.ask("1")
-		if !<-waited {
-			t.Error("Close did not wait for the handler")
-		}
-		_ = c.Close()
+			q.ask("1")
+			synctest.Wait()
+			waited := make(chan bool, 1)
+			closeIn(t, sync.OnceFunc(func() {
+				if err := other.Close(); err != nil {
+					t.Error(err)
+				}
+				waited <- over.Load()
+			}))
+			if !<-waited {
+				t.Error("Close did not wait for the handler")
+			}
+		})
+	}
+	t.Run("handler", func(t *testing.T) {
+		test(t, func(t *testing.T, closeOther func()) {
+			c, p, err := connect(t, t.Context(), closingSampler(legacy(), closeOther))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			p.ask("1")
+		})
+	})
+	t.Run("hook", func(t *testing.T) {
+		test(t, func(t *testing.T, closeOther func()) {
+			before := func(_ *closer, method string) {
+				if method == http.MethodGet {
+					closeOther()
+				}
+			}
+			hookedIn(t, heeding(legacy()), before, func(_ *testing.T, _ *closer, s *forgetful) {
+				s.reopen()
+				time.Sleep(time.Minute)
+			})
+		})
 	})
 }
 

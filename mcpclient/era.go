@@ -73,7 +73,7 @@ type era interface {
 	settle(ctx context.Context, c *Client, r *request, result json.RawMessage) (again *request, err error)
 
 	// cancel tells the server that nobody waits for a request any more.
-	cancel(c *Client, l *link, id int64, reason string)
+	cancel(c *Client, l *link, call *jsonrpc.Call, reason string)
 
 	// subscribe has the server tell s of changes, and returns when it agreed.
 	subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error
@@ -165,12 +165,16 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 }
 
 // tellCancelled sends notifications/cancelled.
-func tellCancelled(c *Client, l *link, id int64, reason string) {
-	params, err := cancelledParams(id, cut(reason))
+func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
+	params, err := cancelledParams(call.ID, cut(reason))
 	if err != nil {
 		return
 	}
-	c.tell(l, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	var s *httpSession
+	if m := call.Value.(*inFlight).sent; m != nil {
+		s = m.session.Load()
+	}
+	c.tell(l, s, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
 }
 
 // envelope is about what a request takes around its method and its params, in

@@ -36,7 +36,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
 	} else if err != nil {
-		return nil, fmt.Errorf("initialize: %w", err)
+		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
 	var g greeting
 	if err := decodeResult(raw, &g); err != nil {
@@ -109,8 +109,8 @@ func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) 
 
 // cancel sends a notice on every transport: "disconnection SHOULD NOT be
 // interpreted as the client cancelling its request".
-func (e *legacyEra) cancel(c *Client, l *link, id int64, reason string) {
-	tellCancelled(c, l, id, reason)
+func (e *legacyEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
+	tellCancelled(c, l, call, reason)
 }
 
 func (e *legacyEra) pingMethod() string { return "ping" }

@@ -51,7 +51,8 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 			}
 			wasOpen = true
 		}
-		err := l.exchange.listen(heard, e.header(nil, nil), open, func(data []byte) { l.receive(c, data, nil) })
+		m := &outgoing{header: e.header(nil, nil)}
+		err := l.exchange.listen(heard, m, open, func(data []byte) { l.receive(c, data, source{session: m.session.Load()}) })
 		settle()
 		if err != nil && heard.Err() == nil {
 			c.streamEnded(err)
@@ -94,7 +95,7 @@ func (c *Client) streamEnded(err error) {
 		c.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := c.renew(c.life(), id); err != nil && !c.ending() {
+	if err := c.renew(c.life(), id, c.beginAnew); err != nil && !c.ending() {
 		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }

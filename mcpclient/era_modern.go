@@ -58,9 +58,10 @@ var (
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
 // not among them.
 func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
-	raw, err := c.link.Load().roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
+	l := c.link.Load()
+	raw, err := l.roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", err)
+		return nil, fmt.Errorf("server/discover: %w", l.doubted(err))
 	}
 	g := greeting{modern: true}
 	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
@@ -223,9 +224,9 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 
 // cancel sends a notice on shared connections; over HTTP the end of the
 // exchange is the notice.
-func (e modernEra) cancel(c *Client, l *link, id int64, reason string) {
+func (e modernEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
 	if l.exchange == nil {
-		tellCancelled(c, l, id, reason)
+		tellCancelled(c, l, call, reason)
 	}
 }
 

@@ -153,7 +153,7 @@ func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *call
 		return nil, cause
 	case cause != nil:
 		if sent {
-			e.cancel(c, l, call.ID, "")
+			e.cancel(c, l, call, "")
 		}
 		return nil, cause
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -19,8 +20,8 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	mu     sync.Mutex
-	asking map[string]*asked // server requests being answered, by id; nil before the first
-	err    error             // why the connection ended by itself
+	asking map[askedID]*asked // server requests being answered; nil before the first
+	err    error              // why the connection ended by itself
 
 	breaches, failures int // of the protocol, and of answering the server
 }
@@ -42,12 +43,15 @@ type exchanger interface {
 	// listen gives deliver the messages of the server's standalone stream until
 	// ctx ends or the server has none. It calls open whenever the stream is open;
 	// resumed says that the server was asked to go on where it had ended.
-	listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error
+	listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error
 
-	// endSession ends all exchanges, then the session on the server, if there
-	// is one.
+	// endSession ends all exchanges, then the sessions on the server, if there
+	// are any.
 	endSession(ctx context.Context, header fields)
 	sessionID() string
+
+	// lose takes the session for one that has ended, and returns it.
+	lose() *httpSession
 
 	scrubber
 }
@@ -58,7 +62,16 @@ type outgoing struct {
 	header       fields
 	room         [3]field // for header, which seldom has more
 	opensSession bool     // the response may name a session
+	bound        bool     // to session as it is; otherwise it joins the one that there is
 	heard        func()   // called when something of the response comes, if set
+
+	session atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
+}
+
+// source is where a message of the server came from.
+type source struct {
+	call    *jsonrpc.Call // in whose response it came; nil elsewhere
+	session *httpSession  // that it belongs to; nil where there is none
 }
 
 // dial opens the connection and starts to read it.
@@ -86,6 +99,15 @@ func (l *link) hooked() bool {
 		return conn.hooks != nil || conn.wrapped()
 	}
 	return true
+}
+
+// doubted adds to the error of a handshake that something answers at the URL, but
+// in no words of the protocol, if that is so: a web site or another API.
+func (l *link) doubted(err error) error {
+	if l.exchange == nil || !errors.Is(err, ErrInvalidResult) {
+		return err
+	}
+	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
 }
 
 // kill has the end of the connection take no more time.
@@ -121,7 +143,7 @@ func (l *link) dead() error {
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
-	l.abandon()
+	l.abandon(nil)
 	return err
 }
 
@@ -130,7 +152,7 @@ func (l *link) read(c *Client) {
 	for {
 		data, err := l.conn.Recv()
 		if err == nil {
-			l.receive(c, data, nil)
+			l.receive(c, data, source{})
 			continue
 		}
 		bad, ok := errors.AsType[*MessageError](err)
@@ -186,7 +208,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	switch {
 	case err != nil && ctx.Err() != nil:
 		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
-			e.cancel(c, l, call.ID, ended(ctx).Error())
+			e.cancel(c, l, call, ended(ctx).Error())
 		}
 		return nil, ended(ctx)
 	case err != nil:
@@ -221,6 +243,7 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m := &outgoing{body: body, opensSession: r.method == "initialize", heard: r.heard}
 		m.header = e.header(m.room[:0], r)
+		call.Value.(*inFlight).sent = m
 		return l.converse(ctx, c, call, m, o)
 	}
 	body := bodies.Get().(*[]byte)
@@ -261,7 +284,7 @@ func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *o
 func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing) {
 	answered := false
 	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
-		answered = l.receive(c, data, call)
+		answered = l.receive(c, data, source{call, m.session.Load()})
 		return answered
 	})
 	switch {
@@ -294,13 +317,16 @@ func (l *link) notify(ctx context.Context, c *Client, method string, params []by
 	if c.sending != nil {
 		return c.throughNotify(ctx, l, method, params)
 	}
-	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params))
+	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), nil)
 }
 
-// post sends a message that has no response.
-func (l *link) post(ctx context.Context, c *Client, body []byte) error {
+// post sends a message that has no response, in a session that it belongs to, nil
+// for the one that there is. The error is errSessionOver when it came too late.
+func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession) error {
 	if l.exchange == nil {
 		return l.conn.Send(ctx, body)
 	}
-	return l.exchange.post(ctx, &outgoing{body: body, header: c.current().header(nil, nil)})
+	m := &outgoing{body: body, header: c.current().header(nil, nil), bound: s != nil}
+	m.session.Store(s)
+	return l.exchange.post(ctx, m)
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -191,5 +194,48 @@ func slowModernServer(t *testing.T, initialized string) {
 	defer func() { _ = c.Close() }()
 	if got := c.Server().Revision; got != mcpclient.Revision20260728 {
 		t.Errorf("got revision %s, want the modern one", got)
+	}
+}
+
+// Who gave the URL of something else is told so, whatever that answers. What is no
+// message of the protocol later on says nothing about the URL.
+func TestNotAnMCPServer(t *testing.T) {
+	const hint = "is this the URL of an MCP server?"
+	for name, answer := range map[string]func(http.ResponseWriter, message){
+		"HTML":              body("text/html", "<html>welcome"),
+		"object":            body(asJSON, `{"status":"ok"}`),
+		"object with an id": body(asJSON, `{"id":7,"name":"x"}`),
+		"error":             body(asJSON, `{"error":"method not allowed"}`),
+		"result":            body(asJSON, `{"result":{"status":"ok"}}`),
+		"text":              body(asJSON, `"ok"`),
+		"list":              body(asJSON, `[{"id":1,"name":"x"}]`),
+		"empty list":        body(asJSON, `[]`),
+		"event":             body(asStream, "data: {\"status\":\"ok\"}\n\n"),
+		"nothing":           body(asJSON, ""),
+	} {
+		all := eras()
+		all["unknown"] = mcpclient.Options{}
+		for era, opts := range all {
+			t.Run(name+"/"+era, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, message{}) }))
+					defer server.Close()
+					_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+					if !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
+						t.Errorf("Connect: got %v, want ErrInvalidResult and once %q", err, hint)
+					}
+
+					server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
+					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = c.Close() }()
+					if _, err := c.CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
+						t.Errorf("CallTool: got %v, want an error without %q", err, hint)
+					}
+				})
+			})
+		}
 	}
 }

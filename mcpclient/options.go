@@ -111,8 +111,9 @@ type Options struct {
 	// server counts as legacy. Default 5 s.
 	ProbeTimeout time.Duration
 
-	// CloseTimeout bounds what Close does politely: ending the session, waiting
-	// for hooks of the transport, waiting for handlers. Transports add their own bound. Default 5 s.
+	// CloseTimeout bounds what Close does politely: telling the rest and ending the
+	// session, waiting for hooks of the transport, waiting for handlers. Transports
+	// add their own bound. Default 5 s.
 	CloseTimeout time.Duration
 
 	// MaxRetries bounds how often a request is sent again after an HTTP status

@@ -50,10 +50,17 @@ func OriginFrom(ctx context.Context) (Origin, bool) {
 
 // asked is a server request that is being answered.
 type asked struct {
+	id      askedID
 	call    *jsonrpc.Call // the call it belongs to, when that is known
 	certain bool          // it came in the response to that call
 	cancel  context.CancelFunc
 	silent  bool // the server cancelled it: it wants no answer
+}
+
+// askedID is the id of a server request, which counts in its session.
+type askedID struct {
+	session *httpSession
+	id      string
 }
 
 // ask prepares the context of a handler for a request of the server. It ends

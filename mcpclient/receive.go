@@ -13,10 +13,9 @@ import (
 // maxBatch bounds the messages of one batch.
 const maxBatch = 1000
 
-// receive takes one message apart and brings it to where it belongs. from is
-// the call in whose response it came, nil on a shared connection. It reports
-// whether from has its response.
-func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bool) {
+// receive takes one message apart and brings it to where it belongs. It reports
+// whether the call in whose response it came has that.
+func (l *link) receive(c *Client, data []byte, from source) (satisfied bool) {
 	m, err := jsonrpc.Parse(data)
 	switch {
 	case errors.Is(err, jsonrpc.ErrBatch):
@@ -33,7 +32,7 @@ func (l *link) receive(c *Client, data []byte, from *jsonrpc.Call) (satisfied bo
 	return false
 }
 
-func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfied bool) {
+func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
 		return l.garbled(c, data, err, from)
@@ -50,10 +49,10 @@ func (l *link) receiveBatch(c *Client, data []byte, from *jsonrpc.Call) (satisfi
 
 // garbled fails the call that a message was meant for. One that came in the
 // response to a call can only be that call's.
-func (l *link) garbled(c *Client, data []byte, err error, from *jsonrpc.Call) (satisfied bool) {
+func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, &scrubbedError{l.cut(err.Error()), err}, l.quote(data))
-	if from != nil {
-		return l.calls.Fail(from.ID, err)
+	if from.call != nil {
+		return l.calls.Fail(from.call.ID, err)
 	}
 	l.unreadable(c, &MessageError{Prefix: data, Err: err})
 	return false
@@ -116,18 +115,18 @@ func (l *link) warn(ctx context.Context, c *Client, count *int, what string, arg
 }
 
 // respond brings a response to its call.
-func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
+func (l *link) respond(c *Client, m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
-		if from != nil { // an error without id belongs to the exchange it came in
-			return l.calls.Resolve(from.ID, m)
+		if from.call != nil { // an error without id belongs to the exchange it came in
+			return l.calls.Resolve(from.call.ID, m)
 		}
 		l.tolerated(c, "error of the server that belongs to no request", "error", l.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
-	case from != nil && (!ok || id != from.ID):
-		l.tolerated(c, "response with the id of another request", "id", l.quote(m.ID), "want", from.ID)
+	case from.call != nil && (!ok || id != from.call.ID):
+		l.tolerated(c, "response with the id of another request", "id", l.quote(m.ID), "want", from.call.ID)
 		return false
 	case !ok || !l.calls.Resolve(id, m):
 		c.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
@@ -140,17 +139,17 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from *jsonrpc.Call) bool {
 
 // notified brings a notification to the call or the subscription that it speaks
 // of, and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
+func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
 		l.progressed(c, m.Params)
 	case "notifications/cancelled":
-		l.cancelled(c, m.Params)
+		l.cancelled(c, from.session, m.Params)
 	}
 	if change, ok := changeOf(m); ok {
 		c.cache.get().invalidate(change)
 	}
-	c.current().noticed(c, l, m, from)
+	c.current().noticed(c, l, m, from.call)
 	c.unasked.get().notices.add(c, m)
 }
 

@@ -133,7 +133,7 @@ func (c *Client) restarting(l *link, lost error) bool {
 	defer s.mu.Unlock()
 	return s.renewal.Load() != nil || c.beginLocked(func(ctx context.Context) error {
 		l.calls.Close(lost) // before that is done as for a connection that we end
-		l.abandon()
+		l.abandon(nil)
 		return c.restart(ctx)
 	}) != nil
 }

@@ -67,11 +67,11 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	return wait, wait <= maxRetryWait && (!bounded || time.Until(end) > wait)
 }
 
-// reply sends the answer to a request of the server, again where the server refuses
-// it for now: who asked waits for it.
-func (l *link) reply(ctx context.Context, c *Client, body []byte) error {
+// reply sends the answer to a request of the server, in the session that asked and
+// again where the server refuses it for now: who asked waits for it.
+func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {
 	for failed := 0; ; failed++ {
-		err := l.post(ctx, c, body)
+		err := l.post(ctx, c, body, s)
 		if err == nil || failed >= c.terms().maxRetries {
 			return err
 		}

@@ -17,8 +17,11 @@ const (
 )
 
 // serve answers a server's request on a goroutine of its own.
-func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
+func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 	switch {
+	case from.session.ended():
+		c.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
+		return
 	case !c.current().answers():
 		l.tolerated(c, "ignored a request of the server: its revision has none", "method", l.cut(m.Method))
 		return
@@ -26,19 +29,20 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 		return
 	case m.Method == "ping":
-		c.tell(l, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
+		c.tell(l, from.session, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
 		return
 	}
 	if !c.serving.take(c.terms().maxServerRequests) {
 		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.terms().maxServerRequests)}
-		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
+		c.tell(l, from.session, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
 		return
 	}
-	ctx, a := c.ask(l, from)
-	if !l.take(string(m.ID), a) {
+	ctx, a := c.ask(l, from.call)
+	a.id = askedID{from.session, string(m.ID)}
+	if !l.take(a) {
 		a.cancel()
 		c.serving.leave()
-		c.tell(l, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
+		c.tell(l, from.session, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
 		return
 	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
@@ -47,17 +51,17 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	}
 }
 
-// take remembers a server request by its id, unless one with that id is there.
-func (l *link) take(id string, a *asked) bool {
+// take remembers a server request, unless one with its id is there.
+func (l *link) take(a *asked) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.asking[id] != nil {
+	if l.asking[a.id] != nil {
 		return false
 	}
 	if l.asking == nil {
-		l.asking = map[string]*asked{}
+		l.asking = map[askedID]*asked{}
 	}
-	l.asking[id] = a
+	l.asking[a.id] = a
 	return true
 }
 
@@ -69,8 +73,8 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 		result = aboutTask(result, m.Params)
 	}
 	l.mu.Lock()
-	if l.asking[string(m.ID)] == a {
-		delete(l.asking, string(m.ID))
+	if l.asking[a.id] == a {
+		delete(l.asking, a.id)
 	}
 	silent := a.silent
 	l.mu.Unlock()
@@ -87,7 +91,11 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	}
 	ctx, cancel := context.WithTimeout(c.life(), answerTimeout)
 	defer cancel()
-	if err := l.reply(ctx, c, responseTo(m.ID, result, err)); err != nil && !c.ending() && !errors.Is(err, ErrClosed) {
+	switch err := l.reply(ctx, c, responseTo(m.ID, result, err), a.id.session); {
+	case err == nil || c.ending() || errors.Is(err, ErrClosed):
+	case errors.Is(err, errSessionOver):
+		c.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
+	default:
 		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
@@ -107,14 +115,14 @@ func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason strin
 }
 
 // cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(c *Client, params json.RawMessage) {
+func (l *link) cancelled(c *Client, s *httpSession, params json.RawMessage) {
 	id, reason := l.givenUp(params)
 	l.mu.Lock()
-	a, ok := l.asking[string(id)]
+	a, ok := l.asking[askedID{s, string(id)}]
 	if ok {
 		a.silent = true
 		a.cancel()
-		delete(l.asking, string(id))
+		delete(l.asking, a.id)
 	}
 	l.mu.Unlock()
 	if ok {

@@ -106,9 +106,9 @@ func lostSession(err error) (id string, ok bool) {
 	return status.session, true
 }
 
-// renew begins a new session in the place of the one with this id, once for all
-// who ask.
-func (c *Client) renew(ctx context.Context, id string) error {
+// renew has begin make a new session in the place of the one with this id, once
+// for all who ask.
+func (c *Client) renew(ctx context.Context, id string, begin func(context.Context) error) error {
 	if ctx.Value(renewing{&c.session}) != nil {
 		return errors.New("the new session was lost too")
 	}
@@ -121,7 +121,7 @@ func (c *Client) renew(ctx context.Context, id string) error {
 		s.mu.Unlock()
 		return nil
 	default:
-		r = c.beginLocked(c.beginAnew)
+		r = c.beginLocked(begin)
 	}
 	s.mu.Unlock()
 	if r == nil {
@@ -137,12 +137,23 @@ func (c *Client) renew(ctx context.Context, id string) error {
 	}
 }
 
-// beginAnew begins the new session and restores what belonged to the old one.
+// beginAnew begins a session in the place of one that the server has forgotten.
 func (c *Client) beginAnew(ctx context.Context) error {
+	c.log.Debug("the server has forgotten the session: beginning a new one")
+	l := c.link.Load()
+	lost := l.exchange.lose()
+	l.abandon(lost)
+	err := c.beginNext(ctx)
+	if err != nil && lost != nil && l.exchange.sessionID() == lost.id[0] {
+		lost.over.Store(false) // it goes on, should the server know it after all
+	}
+	return err
+}
+
+// beginNext begins a session and restores what belonged to the one before.
+func (c *Client) beginNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	c.log.Debug("the server has forgotten the session: beginning a new one")
-	c.link.Load().abandon()
 	server, err := c.current().handshake(ctx, c)
 	if err != nil {
 		return err
@@ -160,15 +171,18 @@ func (c *Client) restore(ctx context.Context) error {
 	return c.current().resubscribe(ctx, c)
 }
 
-// abandon gives up what is being answered: nobody waits for it any more.
-func (l *link) abandon() {
+// abandon gives up what is being answered in a session, nil for all: nobody waits
+// for it any more.
+func (l *link) abandon(s *httpSession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, a := range l.asking {
-		a.silent = true
-		a.cancel()
+	for id, a := range l.asking {
+		if s == nil || id.session == s {
+			a.silent = true
+			a.cancel()
+			delete(l.asking, id)
+		}
 	}
-	clear(l.asking) // a new session counts from the beginning
 }
 
 // anew is called for a request that failed with err. When the server had
@@ -182,7 +196,7 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	if !lost {
 		return false, err
 	}
-	if renewErr := c.renew(ctx, id); renewErr != nil {
+	if renewErr := c.renew(ctx, id, c.beginAnew); renewErr != nil {
 		return false, fmt.Errorf("%w: %w; and a new session could not be begun: %w", ErrSessionLost, err, renewErr)
 	}
 	if !repeatable(r.method) || r.reborn {

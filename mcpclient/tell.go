@@ -11,6 +11,10 @@ const (
 	tellTimeout = 5 * time.Second // bounds the sending of one message
 	maxTellers  = 16              // messages that are being sent at the same time
 	maxTold     = 1024            // messages that wait to be sent
+
+	// unreadTime is how long Close waits for a server to read from a pipe, which
+	// takes a message at once unless the server has stopped to read.
+	unreadTime = 500 * time.Millisecond
 )
 
 // teller sends messages that nobody waits for: notices of cancellation, answers
@@ -20,24 +24,29 @@ type teller struct {
 	queue   []told
 	workers int
 	dropped dropped
+	last    chan struct{} // closed when all that was told is out; nil before nothing more is taken
 }
 
 type told struct {
-	link *link
-	what string // for the log
-	body []byte
+	link    *link
+	session *httpSession // that the message belongs to; nil where there is none
+	what    string       // for the log
+	body    []byte
 }
 
 // tell queues a message; beyond the bound it is dropped.
-func (c *Client) tell(l *link, what string, body []byte) {
+func (c *Client) tell(l *link, s *httpSession, what string, body []byte) {
 	t := &c.unasked.get().teller
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.last != nil {
+		return
+	}
 	if len(t.queue) >= maxTold {
 		t.dropped.count++
 		return
 	}
-	t.queue = append(t.queue, told{l, what, body})
+	t.queue = append(t.queue, told{l, s, what, body})
 	if t.workers < maxTellers && c.start(&c.own, c.sendTold) {
 		t.workers++
 	}
@@ -54,9 +63,13 @@ func (c *Client) sendTold() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
-		err := m.link.post(ctx, c, m.body)
+		err := m.link.post(ctx, c, m.body, m.session)
 		cancel()
-		if err != nil && !errors.Is(err, ErrClosed) {
+		switch {
+		case err == nil || errors.Is(err, ErrClosed):
+		case errors.Is(err, errSessionOver):
+			c.log.Debug("message to the server dropped", "message", m.what, "because", err)
+		default:
 			m.link.failed(c.life(), c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
@@ -71,9 +84,39 @@ func (t *teller) next(c *Client) (m told, dropped int, ok bool) {
 	if idle {
 		t.workers--
 		t.queue = nil
+		t.outLocked()
 		return told{}, dropped, false
 	}
 	m, t.queue[0] = t.queue[0], told{}
 	t.queue = t.queue[1:]
 	return m, dropped, true
+}
+
+// finishTelling has what was told go out, which takes no longer than d, and nothing
+// more be told.
+func (c *Client) finishTelling(d time.Duration) {
+	u := c.unasked.made.Load()
+	if u == nil {
+		return
+	}
+	switch c.link.Load().conn.(type) {
+	case *stream, *pipeEnd:
+		d = min(d, unreadTime)
+	}
+	waitFor(u.teller.finish(), d)
+}
+
+func (t *teller) finish() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = make(chan struct{})
+	t.outLocked()
+	return t.last
+}
+
+// outLocked says that all is out, if it is and somebody wants to know.
+func (t *teller) outLocked() {
+	if t.workers == 0 && t.last != nil {
+		close(t.last)
+	}
 }

@@ -165,7 +165,8 @@ type httpConn struct {
 
 	accept    accept
 	bearer    bearer
-	session   atomic.Pointer[[]string] // the value of its header; nil for none
+	session   atomic.Pointer[httpSession] // nil for none
+	retiring  lazily[crew]                // ends sessions that another one has replaced
 	exchanges exchanges
 }
 
@@ -185,19 +186,16 @@ func (c *httpConn) exchange(caller context.Context) *exchange {
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	x := c.exchange(ctx)
 	defer x.end()
-	if m.opensSession {
-		m.header = fields{{sessionHeader, nil}} // not that of an earlier one
-	}
-	resp, err := c.do(x, http.MethodPost, m.header, m.body)
+	defer m.leave()
+	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil {
 		return err
 	}
-	session := resp.Request.Header[sessionHeader]
 	if m.opensSession && resp.StatusCode == http.StatusOK {
-		session = c.begin(resp.Header.Get(sessionHeader))
+		c.begin(m, resp.Header.Get(sessionHeader))
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
-		s := &eventStream{conn: c, header: m.header, session: session}
+		s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -206,9 +204,13 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 
 // post implements [exchanger].
 func (c *httpConn) post(ctx context.Context, m *outgoing) error {
+	if m.bound && !m.session.Load().join() {
+		return errSessionOver
+	}
+	defer m.leave()
 	x := c.exchange(ctx)
 	defer x.end()
-	resp, err := c.do(x, http.MethodPost, m.header, m.body)
+	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx)
 	}
@@ -244,47 +246,4 @@ func (c *httpConn) Close() error {
 		c.idle.CloseIdleConnections()
 	}
 	return nil
-}
-
-// endSession implements [exchanger].
-func (c *httpConn) endSession(ctx context.Context, header fields) {
-	c.exchanges.close()
-	if c.session.Load() != nil {
-		c.forget(ctx, header)
-	}
-}
-
-// forget tells the server that a session has ended. Whether it listens is its
-// own affair.
-func (c *httpConn) forget(ctx context.Context, header fields) {
-	if resp, err := c.do(ctx, http.MethodDelete, header, nil); err == nil {
-		_ = resp.Body.Close()
-	}
-}
-
-// begin takes the session that a response names, "" for none, and returns the
-// value of its header.
-func (c *httpConn) begin(id string) []string {
-	if id == "" {
-		c.session.Store(nil)
-		return nil
-	}
-	value := []string{id}
-	c.session.Store(&value)
-	return value
-}
-
-// sessionValue is the value of the header of the session, nil for none.
-func (c *httpConn) sessionValue() []string {
-	if v := c.session.Load(); v != nil {
-		return *v
-	}
-	return nil
-}
-
-func (c *httpConn) sessionID() string {
-	if v := c.sessionValue(); v != nil {
-		return v[0]
-	}
-	return ""
 }

@@ -113,9 +113,9 @@ func (b *bearer) scrub(text string) string {
 //
 // A legacy session belongs to whoever began it: where the token differs from the
 // one before, a new session begins before SetBearerToken returns, and the server
-// is told that the old one has ended. Calls under way belong to the old one and
-// may fail: handlers that they wait for have their contexts ended and are not
-// listened to, and many servers end the calls of a session with it. A connection
+// is told that the old one has ended. Calls under way belong to the old one and go
+// on in that, with the token before, and so do the questions that the server asks
+// in them: it is told when they have ended, or the client is closed. A connection
 // over HTTP+SSE keeps its stream and its calls, and so does a modern one.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
@@ -140,19 +140,36 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before
 		return fmt.Errorf("set bearer token: %w", err)
 	}
-	id := conn.sessionID()
-	if id == "" {
+	old := conn.session.Load()
+	if old == nil {
 		return nil
 	}
-	if err := c.renew(ctx, id); err != nil {
+	err := c.renew(ctx, old.id[0], func(ctx context.Context) error {
+		credentials := conn.credentials(before)
+		old.credentials.CompareAndSwap(nil, &credentials)
+		err := c.beginNext(ctx)
+		if conn.session.Load() == old {
+			old.credentials.Store(nil) // it goes on
+		} else {
+			c.retire(conn, old)
+		}
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("set bearer token: new session: %w", err)
 	}
-	header := c.current().header(nil, nil).with(
-		field{sessionHeader, []string{id}}, field{"Authorization", conn.credentials(before)})
-	c.start(&c.own, func() {
-		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
-		defer cancel()
-		conn.forget(ctx, header)
-	})
 	return nil
+}
+
+// retire has the server told that a session has ended, once its calls have.
+func (c *Client) retire(conn *httpConn, s *httpSession) {
+	header := c.current().header(nil, nil)
+	retiring := conn.retiring.get()
+	retiring.began()
+	if !c.start(&c.own, func() {
+		defer retiring.ended()
+		conn.retire(c.life(), s, header)
+	}) {
+		retiring.ended()
+	}
 }

@@ -47,10 +47,10 @@ func fixedFields(h http.Header) fields {
 	return fixed
 }
 
-// header makes the header of a request. What is for this request wins over what
-// is for all, the last of its fields over others of the same name, and what the
-// transport demands over that.
-func (c *httpConn) header(method string, own fields, accept []string) http.Header {
+// header makes the header of a request in a session, nil for none. What is for this
+// request wins over what is for all, the last of its fields over others of the same
+// name, and what the transport demands over that.
+func (c *httpConn) header(method string, own fields, s *httpSession, accept []string) http.Header {
 	h := make(http.Header, len(c.fixed)+len(own)+4)
 	for _, f := range c.fixed {
 		h[f.key] = f.values
@@ -68,8 +68,12 @@ func (c *httpConn) header(method string, own fields, accept []string) http.Heade
 	case http.MethodGet:
 		h["Accept"] = acceptStream
 	}
-	if v := c.sessionValue(); v != nil && !own.has(sessionHeader) {
-		h[sessionHeader] = v
+	if s == nil {
+		return h
+	}
+	h[sessionHeader] = s.id
+	if v := s.credentials.Load(); v != nil {
+		h["Authorization"] = *v
 	}
 	return h
 }

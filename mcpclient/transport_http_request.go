@@ -46,19 +46,22 @@ func (a *accept) next(level int32) bool {
 // do makes an HTTP request. It makes it again with other words for the same when
 // the server takes another Accept, and once when the hook for 401 and 403 asks
 // for that: in either case the server has refused to look at the message.
-func (c *httpConn) do(ctx context.Context, method string, header fields, body []byte) (*http.Response, error) {
+func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Response, error) {
 	x := HTTPExchange{HTTPMethod: method}
-	if c.hooks != nil && len(body) > 0 {
-		if m, err := jsonrpc.Parse(body); err == nil {
-			x.Method = m.Method
+	if c.hooks != nil && len(m.body) > 0 {
+		if parsed, err := jsonrpc.Parse(m.body); err == nil {
+			x.Method = parsed.Method
 		}
 	}
 	for asked := false; ; {
+		if !m.bound && !m.opensSession {
+			c.join(m)
+		}
 		level := c.accept.level.Load()
 		if c.hooks != nil && c.hooks.before != nil {
 			c.hooks.before(ctx, x)
 		}
-		resp, err := c.once(ctx, method, header, body, accepts[level])
+		resp, err := c.once(ctx, method, m, accepts[level])
 		if err != nil {
 			return nil, err
 		}
@@ -71,12 +74,18 @@ func (c *httpConn) do(ctx context.Context, method string, header fields, body []
 			if !asked && c.hooks.asks(resp) {
 				asked = true
 				again = c.hooks.unauthorized(ctx, seen)
+				if again && m.bound {
+					m.useToken()
+				}
 			}
 		}
 		if !again {
 			return resp, nil
 		}
 		_ = resp.Body.Close()
+		if !m.bound && !m.opensSession {
+			m.leave() // there may be another session
+		}
 	}
 }
 
@@ -108,11 +117,10 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 	return x
 }
 
-// once makes one HTTP request. header is for this request; accept is for
-// requests that carry a message.
-func (c *httpConn) once(ctx context.Context, method string, header fields, body []byte, accept []string) (*http.Response, error) {
-	req := c.request(ctx, method, body)
-	req.Header = c.header(method, header, accept)
+// once makes one HTTP request. accept is for requests that carry a message.
+func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
+	req := c.request(ctx, method, m.body)
+	req.Header = c.header(method, m.header, m.session.Load(), accept)
 	resp, err := c.send(req)
 	switch {
 	case err == nil:

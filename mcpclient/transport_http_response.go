@@ -26,7 +26,7 @@ func (c *httpConn) single(resp *http.Response, m *outgoing, deliver func([]byte)
 	case len(bytes.TrimSpace(body)) == 0:
 		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown(), resp.StatusCode)
 	case media != mediaJSON:
-		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: is this the URL of an MCP server? It begins %s",
+		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
 			ErrInvalidResult, c.shown(), cut(media), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body[:min(len(body), maxScrubbed)]))))))
 	}
 	deliver(body)

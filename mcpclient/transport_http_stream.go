@@ -19,7 +19,7 @@ import (
 type eventStream struct {
 	conn    *httpConn
 	header  fields
-	session []string      // that the stream belongs to, also when another has begun: the value of its header
+	session *httpSession  // that the stream belongs to, also when another has begun; nil for none
 	lastID  string        // of the last event that had one
 	retry   time.Duration // what the server asks to wait before a reconnect
 	after   time.Duration // what it asks to wait before the next one, by the status of the last
@@ -177,11 +177,12 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	s.opened++
 	s.failed++
 	s.after = 0
-	header := s.header.with(field{sessionHeader, s.session})
+	m := &outgoing{header: s.header, bound: true}
+	m.session.Store(s.session)
 	if s.lastID != "" {
-		header = append(header, field{"Last-Event-Id", []string{s.lastID}})
+		m.header = s.header.with(field{"Last-Event-Id", []string{s.lastID}})
 	}
-	resp, err := s.conn.do(ctx, http.MethodGet, header, nil)
+	resp, err := s.conn.do(ctx, http.MethodGet, m)
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +218,12 @@ func permanent(err error) bool {
 
 // listen implements [exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
-func (c *httpConn) listen(ctx context.Context, header fields, open func(resumed bool), deliver func([]byte)) error {
+func (c *httpConn) listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error {
+	c.join(m)
+	defer m.leave()
 	x := c.exchange(ctx)
 	defer x.end()
-	s := &eventStream{conn: c, header: header, session: c.sessionValue()}
+	s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
 	for wasOpen := false; ; {
 		body, err := s.open(x)
 		switch {

@@ -71,7 +71,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
 	c.life = c.stream.exchange(wait)
-	resp, err := c.stream.do(c.life, http.MethodGet, nil, nil)
+	resp, err := c.stream.do(c.life, http.MethodGet, &outgoing{bound: true})
 	if err == nil {
 		c.body = resp.Body
 		err = c.open(resp)

@@ -1,0 +1,155 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// cancelled makes a call and gives it up after a second.
+func cancelled(t *testing.T, c *mcpclient.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+// tardy is a transport whose connections take a second for each message.
+type tardy struct{ mcpclient.Transport }
+
+type tardyConn struct{ mcpclient.Conn }
+
+func (s tardy) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := s.Transport.Dial(ctx)
+	return tardyConn{conn}, err
+}
+
+func (s tardyConn) Send(ctx context.Context, message []byte) error {
+	select {
+	case <-time.After(time.Second):
+		return s.Conn.Send(ctx, message)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The server hears of calls that were given up, also when the client is closed
+// right after that.
+func TestCloseAfterCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		defer func() { _ = conn.Close() }()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+		go p.read()
+		go p.handshake()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), tardy{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
+		}
+		time.Sleep(2 * time.Second)
+		cancel()
+		calls.Wait()
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 2*time.Second { // as many go out at once as there are tellers
+			t.Errorf("Close took %v, want 2 s", took)
+		}
+		told := 0
+		for m := range p.inbox {
+			if m.Method == "notifications/cancelled" {
+				told++
+			}
+		}
+		if told != 20 {
+			t.Errorf("the server heard of %d calls that were given up, want 20", told)
+		}
+	})
+}
+
+// It hears of them before its session ends.
+func TestCloseAfterCancelHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		var got []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			var m message
+			_ = json.Unmarshal(raw, &m)
+			switch {
+			case m.Method == "tools/call":
+				<-r.Context().Done()
+				return
+			case m.Method == "notifications/cancelled":
+				time.Sleep(time.Second)
+				if r.Context().Err() != nil {
+					return
+				}
+				fallthrough
+			case r.Method == http.MethodDelete:
+				mu.Lock()
+				got = append(got, strings.TrimSpace(m.Method+" "+r.Header.Get("Mcp-Session-Id")))
+				mu.Unlock()
+			}
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancelled(t, c)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"notifications/cancelled s-1", "s-1"}, got); diff != "" {
+			t.Errorf("what the server heard last, got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// A server that takes no more messages delays Close by half of
+// Options.CloseTimeout; what it says meanwhile does not.
+func TestCloseWithStuckPeer(t *testing.T) {
+	o := legacy()
+	o.CloseTimeout = 6 * time.Second
+	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
+		cancelled(p.t, c)
+		go func() {
+			time.Sleep(time.Second)
+			p.send(`{"id":1,"method":"ping"}`)
+		}()
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			p.t.Error(err)
+		}
+		if took := time.Since(start); took != 3*time.Second {
+			p.t.Errorf("Close took %v, want 3 s", took)
+		}
+	})
+}

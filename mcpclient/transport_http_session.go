@@ -1,0 +1,134 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+)
+
+// httpSession is a session of the server. A request belongs to the one that it was
+// sent in, and so does all that follows from it: the rest of its response, what the
+// server asks in that, and the answers.
+type httpSession struct {
+	id    []string // the value of its header
+	users crew     // requests under way
+	over  atomic.Bool
+
+	// credentials are the value of Authorization, empty for none, once another
+	// session has begun with another token; until then they are the connection's.
+	credentials atomic.Pointer[[]string]
+}
+
+// errSessionOver marks a message that belongs to a session which has ended.
+var errSessionOver = errors.New("its session has ended")
+
+func (s *httpSession) ended() bool { return s != nil && s.over.Load() }
+
+// join makes a message one of the session, unless that has ended.
+func (s *httpSession) join() bool {
+	s.users.began()
+	if s.over.Load() {
+		s.users.ended()
+		return false
+	}
+	return true
+}
+
+// join makes m a message of the session that there is, until [outgoing.leave].
+func (c *httpConn) join(m *outgoing) {
+	for {
+		s := c.session.Load()
+		m.session.Store(s)
+		if s == nil {
+			return
+		}
+		s.users.began()
+		if c.session.Load() == s { // whoever replaces it from now on waits
+			return
+		}
+		s.users.ended()
+	}
+}
+
+func (m *outgoing) leave() {
+	if s := m.session.Load(); s != nil {
+		s.users.ended()
+	}
+}
+
+// begin takes the session that a response names, "" for none, which the request of
+// that response joins.
+func (c *httpConn) begin(m *outgoing, id string) {
+	var s *httpSession
+	if id != "" {
+		s = &httpSession{id: []string{id}}
+		s.users.began()
+	}
+	m.session.Store(s)
+	c.session.Store(s)
+}
+
+func (c *httpConn) sessionID() string {
+	if s := c.session.Load(); s != nil {
+		return s.id[0]
+	}
+	return ""
+}
+
+// lose implements [exchanger].
+func (c *httpConn) lose() *httpSession {
+	s := c.session.Load()
+	if s != nil {
+		s.over.Store(true)
+	}
+	return s
+}
+
+// retire ends a session in whose place there is another, once nothing belongs to it
+// any more.
+func (c *httpConn) retire(ctx context.Context, s *httpSession, header fields) {
+	for range 2 { // what joined it in between is waited for, too
+		select {
+		case <-s.users.whenIdle():
+		case <-ctx.Done():
+			return
+		}
+		s.over.Store(true)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	c.forget(ctx, s, header)
+}
+
+// endSession implements [exchanger].
+func (c *httpConn) endSession(ctx context.Context, header fields) {
+	c.exchanges.close()
+	if s := c.session.Load(); s != nil {
+		c.forget(ctx, s, header)
+	}
+	if retiring := c.retiring.made.Load(); retiring != nil {
+		select {
+		case <-retiring.whenIdle():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// forget tells the server that a session has ended. Whether it listens is its
+// own affair.
+func (c *httpConn) forget(ctx context.Context, s *httpSession, header fields) {
+	m := &outgoing{header: header, bound: true}
+	m.session.Store(s)
+	if resp, err := c.do(ctx, http.MethodDelete, m); err == nil {
+		_ = resp.Body.Close()
+	}
+}
+
+// useToken has the session of m go on with the token of the connection: its own was
+// refused, and the hook that is asked then says to try again.
+func (m *outgoing) useToken() {
+	if s := m.session.Load(); s != nil {
+		s.credentials.Store(nil)
+	}
+}

@@ -1,0 +1,351 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// diplomat is a legacy server over HTTP that asks a question in the call of the
+// tool "ask", and on the standalone stream, when it is told to. It refuses what
+// comes in a session with the credentials of another.
+type diplomat struct {
+	asks chan struct{} // one question in the call for each
+	says chan string   // what is said on a standalone stream
+
+	mu       sync.Mutex
+	sessions map[string]string // credentials by id
+	answers  chan struct{}     // one for each answer
+	got      []string
+}
+
+func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var m message
+	_ = json.Unmarshal(raw, &m)
+	session, credentials := r.Header.Get("Mcp-Session-Id"), r.Header.Get("Authorization")
+	what := r.Method
+	if m.Method != "" {
+		what = m.Method
+	} else if len(raw) > 0 {
+		what = "answer " + string(m.ID)
+	}
+	d.mu.Lock()
+	d.got = append(d.got, strings.Join(strings.Fields(fmt.Sprint(what, " ", session, " ", credentials)), " "))
+	if m.Method == "initialize" {
+		session = fmt.Sprint("s-", len(d.sessions)+1)
+		d.sessions[session] = credentials
+		w.Header().Set("Mcp-Session-Id", session)
+	}
+	right, known := d.sessions[session]
+	d.mu.Unlock()
+	switch {
+	case !known || right != credentials:
+		w.WriteHeader(http.StatusForbidden)
+	case m.Method == "initialize":
+		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+	case m.Method == "tools/call" && m.Params.Name == "ask":
+		send := stream(w)
+		for {
+			select {
+			case _, more := <-d.asks:
+				if !more {
+					send(answerTo(m))
+					return
+				}
+				send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":%s}`, samplingParams))
+				<-d.answers
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case r.Method == http.MethodGet:
+		send := stream(w)
+		for {
+			select {
+			case text := <-d.says:
+				send(text)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case m.Method == "" && len(raw) > 0:
+		w.WriteHeader(http.StatusAccepted)
+		d.answers <- struct{}{}
+	case m.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		fmt.Fprint(jsonWriter(w), answerTo(m))
+	}
+}
+
+// seen returns what came since the last call.
+func (d *diplomat) seen() []string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.got
+	d.got = nil
+	return out
+}
+
+// has checks that one is among what was seen, or that it is not.
+func has(t *testing.T, seen []string, one string, want bool) {
+	t.Helper()
+	if got := indexOf(seen, one) >= 0; got != want {
+		t.Errorf("%q seen is %t, want %t: %q", one, got, want, seen)
+	}
+}
+
+// withDiplomat runs f with a client of one that has the token "one". sample
+// answers its questions.
+func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat)) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
+		server := memhttp.New(d)
+		defer server.Close()
+		o := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			sample(ctx)
+			return tea(), nil
+		})
+		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		d.seen()
+		f(t, c, d)
+	})
+}
+
+// What a call began in a session goes on there when another token begins another
+// one: questions, answers and result. Then the session ends.
+func TestCallOutlivesToken(t *testing.T) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+		call := goCall(t.Context(), c, "ask")
+		synctest.Wait()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Fatal(err)
+		}
+		callText(t, t.Context(), c, "a", "a")
+		time.Sleep(time.Hour)
+		seen := d.seen()
+		has(t, seen, "tools/call s-2 Bearer two", true)
+		has(t, seen, "DELETE s-1 Bearer one", false)
+		d.asks <- struct{}{}
+		has(t, d.seen(), "answer 1 s-1 Bearer one", true)
+		close(d.asks)
+		if got := <-call; got.err != nil || got.text != "ask" {
+			t.Errorf("the call of the old session: got %+v, want its result", got)
+		}
+		if diff := cmp.Diff([]string{"DELETE s-1 Bearer one"}, d.seen()); diff != "" {
+			t.Errorf("after that, got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// Questions are told apart by their sessions, as their ids are not.
+func TestSameIDInTwoSessions(t *testing.T) {
+	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+		first := goCall(t.Context(), c, "ask")
+		d.asks <- struct{}{}
+		synctest.Wait()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Fatal(err)
+		}
+		second := goCall(t.Context(), c, "ask")
+		d.asks <- struct{}{}
+		synctest.Wait()
+		time.Sleep(2 * time.Minute)
+		seen := d.seen()
+		has(t, seen, "answer 1 s-1 Bearer one", true)
+		has(t, seen, "answer 1 s-2 Bearer two", true)
+		close(d.asks)
+		for _, call := range []<-chan outcome{first, second} {
+			if got := <-call; got.err != nil {
+				t.Error(got.err)
+			}
+		}
+	})
+}
+
+// An answer that comes when its session has ended is dropped: to the next one it
+// means nothing.
+func TestAnswerToEndedSession(t *testing.T) {
+	var log logged
+	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
+		synctest.Wait()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Fatal(err)
+		}
+		has(t, d.seen(), "DELETE s-1 Bearer one", true)
+		time.Sleep(time.Hour)
+		for _, what := range d.seen() {
+			if strings.HasPrefix(what, "answer") {
+				t.Errorf("got %q, want no answer", what)
+			}
+		}
+		if text := log.String(); strings.Count(text, `level=DEBUG msg="answer to the server dropped"`) != 1 || strings.Contains(text, "level=WARN") {
+			t.Errorf("the log has no Debug of the answer, or a warning:\n%s", text)
+		}
+	})
+}
+
+// Close ends the session that there is, and the one before whose calls it ends.
+func TestCloseEndsAllSessions(t *testing.T) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+		call := goCall(t.Context(), c, "ask")
+		synctest.Wait()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Fatal(err)
+		}
+		d.seen()
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, "Close", start, 0)
+		if got := <-call; got.err == nil {
+			t.Error("the call went on")
+		}
+		seen := d.seen()
+		has(t, seen, "DELETE s-1 Bearer one", true)
+		has(t, seen, "DELETE s-2 Bearer two", true)
+	})
+}
+
+// Where the token that a session began with has run out, what still goes on in it
+// takes the one that the hook vouches for.
+func TestOldSessionWithNewToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := make(chan struct{})
+		var mu sync.Mutex
+		var resumed []string
+		sessions := 0
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			var m message
+			_ = json.Unmarshal(raw, &m)
+			credentials := r.Header.Get("Authorization")
+			switch {
+			case m.Method == "initialize":
+				sessions++
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint("s-", sessions))
+				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+			case m.Method == "tools/call":
+				stream(w)
+				fmt.Fprintf(w, "id: %s\nretry: 10\ndata:\n\n", m.ID)
+				w.(http.Flusher).Flush()
+				<-cut
+			case r.Method == http.MethodGet:
+				mu.Lock()
+				resumed = append(resumed, r.Header.Get("Mcp-Session-Id")+" "+credentials)
+				mu.Unlock()
+				if credentials != "Bearer two" {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				stream(w)(`{"jsonrpc":"2.0","id":` + r.Header.Get("Last-Event-Id") + `,"result":{"content":[]}}`)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}},
+			Unauthorized: func(context.Context, mcpclient.HTTPExchange) bool { return true },
+		}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		call := goCall(t.Context(), c, "a")
+		synctest.Wait()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Fatal(err)
+		}
+		close(cut)
+		if got := <-call; got.err != nil {
+			t.Error(got.err)
+		}
+		if diff := cmp.Diff([]string{"s-1 Bearer one", "s-1 Bearer two"}, resumed); diff != "" {
+			t.Errorf("the stream was taken up with, got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// The old session ends also when nobody waits for the new one any more, and goes on
+// with the new token when there is none.
+func TestSessionOfAnImpatientCaller(t *testing.T) {
+	for name, refused := range map[string]bool{"begun": false, "refused": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var got []string
+				slow := false
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					var m message
+					_ = json.Unmarshal(raw, &m)
+					session := r.Header.Get("Mcp-Session-Id")
+					mu.Lock()
+					got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", session, " ", r.Header.Get("Authorization"))))
+					mu.Unlock()
+					switch {
+					case m.Method == "initialize" && slow:
+						time.Sleep(time.Second)
+						if refused {
+							w.WriteHeader(http.StatusForbidden)
+							return
+						}
+						w.Header().Set("Mcp-Session-Id", "s-2")
+						fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+					case m.Method == "initialize":
+						w.Header().Set("Mcp-Session-Id", "s-1")
+						fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+					case m.ID == nil:
+						w.WriteHeader(http.StatusAccepted)
+					default:
+						fmt.Fprint(jsonWriter(w), answerTo(m))
+					}
+				}))
+				defer server.Close()
+				o := legacy()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				slow = true
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				if err := c.SetBearerToken(ctx, "two"); err == nil {
+					t.Error("it did not wait for the session")
+				}
+				time.Sleep(time.Minute)
+				callText(t, t.Context(), c, "a", "a")
+				mu.Lock()
+				defer mu.Unlock()
+				has(t, got, "DELETE s-1", !refused)
+				has(t, got, "POST s-1 Bearer two", refused)
+				has(t, got, "POST s-2 Bearer two", !refused)
+			})
+		})
+	}
+}
