@@ -57,7 +57,11 @@ func (c *Client) Close() error {
 // leave says goodbye, which hooks see, and then ends everything.
 func (c *Client) leave() {
 	defer close(c.left)
-	c.own.host(goroutine(), c.part)
+	if c.link.Load().hooked() {
+		c.own.host(goroutine(), c.part)
+	} else {
+		c.part()
+	}
 }
 
 func (c *Client) part() {
@@ -69,7 +73,7 @@ func (c *Client) part() {
 
 // farewell ends the sessions on the server where there are any.
 func (c *Client) farewell(within time.Duration) {
-	if l := c.link.Load(); l != nil && l.exchange != nil {
+	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.inSession() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
 		defer cancel()
 		l.exchange.endSession(ctx, c.current().header(nil, nil))
@@ -136,7 +140,7 @@ func (c *Client) start(in *crew, fn func()) bool {
 	if c.closed {
 		return false
 	}
-	if in == &c.handlers || c.link.Load().hooked() {
+	if in == &c.handlers || c.sending != nil || c.link.Load().hooked() {
 		in.GoHost(fn)
 	} else {
 		in.Go(fn)

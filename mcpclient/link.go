@@ -48,6 +48,9 @@ type exchanger interface {
 	// endSession ends all exchanges, then the sessions on the server, if there
 	// are any.
 	endSession(ctx context.Context, header fields)
+
+	// inSession reports whether there are any.
+	inSession() bool
 	sessionID() string
 
 	// lose takes the session for one that has ended, and returns it.

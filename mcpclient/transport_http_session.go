@@ -101,6 +101,9 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession, header fields) {
 	c.forget(ctx, s, header)
 }
 
+// inSession implements [exchanger].
+func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.made.Load() != nil }
+
 // endSession implements [exchanger].
 func (c *httpConn) endSession(ctx context.Context, header fields) {
 	c.exchanges.close()
