@@ -160,3 +160,24 @@ func messageOf(t *testing.T, raw []byte) (m message) {
 	}
 	return m
 }
+
+// On a shared connection, whose end is noticed, silence is no reason to ask again.
+// When the connection was lost, the next one is asked at once.
+func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
+	restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
+		s := subscribed(t, t.Context(), c, onTools)
+		time.Sleep(24 * time.Hour)
+		p.quiet()
+		wantNoChange(t, s)
+		_ = p.conn.Close()
+		p = <-transport.peers
+		start := time.Now()
+		m := p.next()
+		if took := time.Since(start); m.Method != "subscriptions/listen" || took != 0 {
+			t.Errorf("got %+v after %v, want the subscription at once", m, took)
+		}
+		p.send("%s", acknowledgement(m, ""))
+		wantChanges(t, s, stale)
+	})
+}
