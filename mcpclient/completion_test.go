@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,4 +59,28 @@ func TestCompletion(t *testing.T) {
 			}
 		}},
 	})
+}
+
+// A total that makes no sense counts as none.
+func TestCompletionTotal(t *testing.T) {
+	opts := modern()
+	opts.AllowUndeclared = true
+	for total, want := range map[string]string{"-1": "<nil>", "1.5": "<nil>", "null": "<nil>", "0": "0", "7": "7"} {
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, p.next().ID, total)
+			}()
+			got, err := c.Complete(t.Context(), &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := "<nil>"
+			if got.Total != nil {
+				text = fmt.Sprint(*got.Total)
+			}
+			if text != want {
+				t.Errorf("%s: got %s, want %s", total, text, want)
+			}
+		})
+	}
 }

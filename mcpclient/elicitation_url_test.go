@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,6 +201,28 @@ func TestVisitsBound(t *testing.T) {
 		}
 		if isDone(0) || !isDone(1) || isDone(2) {
 			t.Errorf("got %v, %v, %v, want the second alone to be done", isDone(0), isDone(1), isDone(2))
+		}
+	})
+}
+
+// A host whose handler waits by itself has the call made again at once. An id that
+// is too long is not kept: nothing tells that it is done.
+func TestVisitsWithoutAWait(t *testing.T) {
+	person := new(visitor)
+	opts := visiting(legacy(), person)
+	opts.ElicitationWait = -1
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`, p.next().ID)
+			p.answer(p.next())
+		}()
+		start := time.Now()
+		callText(t, t.Context(), c, "t", "t")
+		within(t, "the call", start, 0)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","elicitationId":"%s","url":"https://example.com","message":"m"}}`, strings.Repeat("x", 1<<10+1))
+		p.next()
+		if len(person.done) != 2 || person.done[0] == nil || person.done[1] != nil {
+			t.Errorf("got %v, want a channel for the first only", person.done)
 		}
 	})
 }

@@ -86,3 +86,14 @@ func TestProgressString(t *testing.T) {
 		}
 	}
 }
+
+// Of the two bounds the last one given counts.
+func TestPatienceReplaced(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		start := time.Now()
+		_, err := c.CallTool(t.Context(), "silent", nil, mcpclient.WithPatience(time.Second, time.Hour), mcpclient.WithTimeout(3*time.Second))
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 3*time.Second {
+			t.Errorf("got %v after %v, want the deadline after 3 s", err, took)
+		}
+	})
+}
