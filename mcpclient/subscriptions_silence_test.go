@@ -181,3 +181,33 @@ func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 		wantChanges(t, s, stale)
 	})
 }
+
+// A stream that held for a while is opened again soon, however often that happens,
+// until the server answers that it will not have it any more.
+func TestSubscriptionThatIsCutRegularly(t *testing.T) {
+	const cuts = 20
+	synctest.Test(t, func(t *testing.T) {
+		var ended time.Time
+		opened := 0
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if opened++; opened > cuts {
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no more"}}`, m.ID)
+				return
+			}
+			if wait := time.Since(ended); opened > 1 && wait > time.Second {
+				t.Errorf("opened the %d. time after %v, want at most 1 s", opened, wait)
+			}
+			stream(w)(acknowledgement(m, ""))
+			time.Sleep(31 * time.Second)
+			ended = time.Now()
+		})
+		c, err := connectBy(t, s.URL(), s.Client(), modern())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = end(subscribed(t, t.Context(), c, onTools))
+		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound || opened != cuts+1 {
+			t.Errorf("got %v after %d streams, want the answer to the %d. request", err, opened, cuts+1)
+		}
+	})
+}
