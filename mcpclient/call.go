@@ -38,9 +38,9 @@ type request struct {
 // inFlight is a request that awaits its response, and the value of its call.
 type inFlight struct {
 	jsonrpc.Call
-	ctx  context.Context // the caller's
-	info CallInfo
-	sent *outgoing // over HTTP, once it is
+	ctx     context.Context // the caller's
+	request *request
+	sent    *outgoing // over HTTP, once it is
 
 	listening *listening // of subscriptions/listen only
 }

@@ -45,13 +45,12 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if !isLegacy(g.revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{g.revision}})
 	}
-	server := g.server
-	server.Revision = g.revision
+	g.server.Revision = g.revision
 	c.era.Store(settledLegacy[g.revision])
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
-	return &server, nil
+	return g.server, nil
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {

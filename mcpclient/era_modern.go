@@ -73,9 +73,8 @@ func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if !slices.Contains(g.revisions, e.revision()) {
 		return nil, &RevisionError{Client: revisions(), Server: g.revisions}
 	}
-	server := g.server
-	server.Revision = e.revision()
-	return &server, nil
+	g.server.Revision = e.revision()
+	return g.server, nil
 }
 
 func (e modernEra) started(context.Context, *Client) error { return nil }

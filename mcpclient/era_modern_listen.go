@@ -142,7 +142,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 // the subscription.
 func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
 	l, e := c.link.Load(), c.current()
-	call, err := l.start(&inFlight{ctx: ctx, info: r.info(), listening: a}, 0, o)
+	call, err := l.start(&inFlight{ctx: ctx, request: r, listening: a}, 0, o)
 	if err != nil {
 		return nil, err
 	}

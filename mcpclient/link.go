@@ -202,12 +202,12 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	if o.progress != nil {
 		maxNotes = c.terms().maxNotifications
 	}
-	call, err := l.start(&inFlight{ctx: ctx, info: r.info()}, maxNotes, o)
+	call, err := l.start(&inFlight{ctx: ctx, request: r}, maxNotes, o)
 	if err != nil {
 		return nil, &unsentError{err}
 	}
 	defer func() { l.finish(call, ctx.Err() != nil) }()
-	sent, m, err := l.send(ctx, c, e, call, r, o)
+	sent, response, err := l.send(ctx, c, e, call, r, o)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
@@ -216,10 +216,10 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 		return nil, ended(ctx)
 	case err != nil:
 		return nil, err
-	case m.Error != nil:
-		return nil, rpcError(m.Error, l.scrub)
+	case response.Error != nil:
+		return nil, rpcError(response.Error, l.scrub)
 	}
-	return m.Result, nil
+	return response.Result, nil
 }
 
 // start enters a request among those that await their responses.
@@ -241,7 +241,7 @@ const keptBody = 16 << 10
 
 // send encodes a request, hands it to the connection and waits for its response.
 // sent says that the server may have got it.
-func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
+func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
 	if l.exchange != nil {
 		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m := &outgoing{body: body, opensSession: r.method == "initialize", heard: r.heard}
@@ -256,11 +256,11 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		bodies.Put(body)
 	}
 	if err != nil {
-		if m, callErr, ok := call.Response(); ok { // it says more
-			return true, m, callErr
+		if response, callErr, ok := call.Response(); ok { // it says more
+			return true, response, callErr
 		}
 		_, posted := l.conn.(*sseConn) // whose server may act on a message before it says that it has it
-		return posted, jsonrpc.Message{}, err
+		return posted, jsonrpc.Response{}, err
 	}
 	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
 	return true, response, err
@@ -269,7 +269,7 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 // converse makes an exchange and waits for the response to its request. Progress
 // may come over the standalone stream while the exchange says nothing: a caller
 // who asked for it waits for both.
-func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Message, _ error) {
+func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
 	if o.progress == nil {
 		l.swap(ctx, c, call, m)
 		response, err, _ := call.Response()
@@ -277,7 +277,7 @@ func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *o
 	}
 	c.current().heed(ctx, c)
 	if !c.start(&c.own, func() { l.swap(ctx, c, call, m) }) {
-		return false, jsonrpc.Message{}, ErrClosed
+		return false, jsonrpc.Response{}, ErrClosed
 	}
 	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
 	return true, response, err

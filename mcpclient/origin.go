@@ -89,7 +89,7 @@ func (a *asked) info() *CallInfo {
 	if a.call == nil {
 		return nil
 	}
-	info := a.call.Value.(*inFlight).info
+	info := a.call.Value.(*inFlight).request.info()
 	return &info
 }
 

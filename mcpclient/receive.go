@@ -78,7 +78,7 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 		return
 	}
 	pending := slices.DeleteFunc(l.calls.Pending(), func(call *jsonrpc.Call) bool { return call.Value.(*inFlight).listening != nil })
-	if len(pending) == 1 && (c.ready.Load() || pending[0].Value.(*inFlight).info.Method != "server/discover") {
+	if len(pending) == 1 && (c.ready.Load() || pending[0].Value.(*inFlight).request.method != "server/discover") {
 		l.calls.Fail(pending[0].ID, bad.Err)
 	}
 }
@@ -118,7 +118,7 @@ func (l *link) warn(ctx context.Context, c *Client, count *int, what string, arg
 func (l *link) respond(c *Client, m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange it came in
-			return l.calls.Resolve(from.call.ID, m)
+			return l.calls.Resolve(from.call.ID, m.Response())
 		}
 		l.tolerated(c, "error of the server that belongs to no request", "error", l.quote(m.Error))
 		return false
@@ -128,7 +128,7 @@ func (l *link) respond(c *Client, m jsonrpc.Message, from source) bool {
 	case from.call != nil && (!ok || id != from.call.ID):
 		l.tolerated(c, "response with the id of another request", "id", l.quote(m.ID), "want", from.call.ID)
 		return false
-	case !ok || !l.calls.Resolve(id, m):
+	case !ok || !l.calls.Resolve(id, m.Response()):
 		c.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
 		return false
 	case quoted:

@@ -9,13 +9,14 @@ type greeting struct {
 	resultType []byte   // of the latter, as it came; nil for none
 	revision   string   // that the server settles on
 	revisions  []string // that a modern server takes
-	server     Server   // without the revision
+	server     *Server  // without the revision
 }
 
 // UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
 // members with the same name the last.
 func (g *greeting) UnmarshalJSON(raw []byte) error {
 	d := jsonrpc.NewDecoder(raw, maxElements)
+	g.server = new(Server)
 	g.decode(&d)
 	return d.Err()
 }

@@ -55,7 +55,7 @@ func TestGreeting(t *testing.T) {
 				t.Errorf("modern %t: %s: got %v, want as %v", modern, raw, err, wantErr)
 			case err != nil:
 			case got.revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.revisions, modernOnly.SupportedVersions),
-				!reflect.DeepEqual(got.server, Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
+				!reflect.DeepEqual(got.server, &Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
 				t.Errorf("modern %t: %s:\ngot  %+v\nwant %+v", modern, raw, got, want)
 			}
 		}

@@ -28,8 +28,14 @@ type Call struct {
 	notes    []json.RawMessage
 	maxNotes int
 	done     bool
-	response Message
+	response Response
 	err      error
+}
+
+// Response is what answers a request: one of both.
+type Response struct {
+	Result json.RawMessage
+	Error  json.RawMessage
 }
 
 // Start gives a call an id that was never used before on this table. maxNotes
@@ -84,10 +90,10 @@ func (t *Calls) allLocked() []*Call {
 }
 
 // Resolve gives a call its response and reports whether it still waited.
-func (t *Calls) Resolve(id int64, m Message) bool {
+func (t *Calls) Resolve(id int64, r Response) bool {
 	c, ok := t.take(id)
 	if ok {
-		c.finish(m, nil)
+		c.finish(r, nil)
 	}
 	return ok
 }
@@ -96,7 +102,7 @@ func (t *Calls) Resolve(id int64, m Message) bool {
 func (t *Calls) Fail(id int64, err error) bool {
 	c, ok := t.take(id)
 	if ok {
-		c.finish(Message{}, err)
+		c.finish(Response{}, err)
 	}
 	return ok
 }
@@ -127,14 +133,14 @@ func (t *Calls) Close(err error) {
 	t.single, t.others = nil, nil
 	t.mu.Unlock()
 	for _, c := range pending {
-		c.finish(Message{}, err)
+		c.finish(Response{}, err)
 	}
 }
 
-func (c *Call) finish(m Message, err error) {
+func (c *Call) finish(r Response, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.done, c.response, c.err = true, m, err
+	c.done, c.response, c.err = true, r, err
 	c.signalLocked()
 }
 
@@ -170,16 +176,16 @@ func (c *Call) waker() <-chan struct{} {
 
 // Wait returns the response, or the error that the call was failed with, or
 // the context's. Notes are given to note before that, on this goroutine.
-func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Message, error) {
+func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
 	for wake := c.waker(); ; {
 		c.Notes(note)
-		if m, err, ok := c.Response(); ok {
-			return m, err
+		if r, err, ok := c.Response(); ok {
+			return r, err
 		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return Message{}, ctx.Err()
+			return Response{}, ctx.Err()
 		}
 	}
 }
@@ -197,7 +203,7 @@ func (c *Call) Notes(note func(json.RawMessage)) {
 
 // Response returns the response, or the error that the call was failed with,
 // if either has come and no note waits before it.
-func (c *Call) Response() (m Message, err error, ok bool) {
+func (c *Call) Response() (r Response, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.response, c.err, c.done && len(c.notes) == 0

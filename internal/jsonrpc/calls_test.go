@@ -29,13 +29,13 @@ func TestCallsResolve(t *testing.T) {
 	if got := len(calls.Pending()); got != 2 {
 		t.Errorf("got %d pending calls, want 2", got)
 	}
-	if !calls.Resolve(b.ID, Message{Method: "of b"}) || !calls.Fail(a.ID, errors.New("of a")) {
+	if !calls.Resolve(b.ID, Response{Result: raw(`"of b"`)}) || !calls.Fail(a.ID, errors.New("of a")) {
 		t.Error("the calls were not found")
 	}
-	if calls.Resolve(b.ID, Message{}) || calls.Resolve(99, Message{}) {
+	if calls.Resolve(b.ID, Response{}) || calls.Resolve(99, Response{}) {
 		t.Error("resolved a call that does not wait")
 	}
-	if m, err := b.Wait(t.Context(), ignore); err != nil || m.Method != "of b" {
+	if m, err := b.Wait(t.Context(), ignore); err != nil || string(m.Result) != `"of b"` {
 		t.Errorf("got %+v, %v", m, err)
 	}
 	if _, err := a.Wait(t.Context(), ignore); err == nil || err.Error() != "of a" {
@@ -55,7 +55,7 @@ func TestCallsForget(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	calls.Forget(c)
-	if calls.Resolve(c.ID, Message{}) {
+	if calls.Resolve(c.ID, Response{}) {
 		t.Error("resolved a call that was forgotten")
 	}
 	if _, ok := calls.Find(c.ID); ok {
@@ -100,7 +100,7 @@ func TestCallNotes(t *testing.T) {
 		c.Note(raw("2"))
 		c.Note(raw("3"))
 		c.Note(raw("4"))
-		calls.Resolve(c.ID, Message{ID: raw("1")})
+		calls.Resolve(c.ID, Response{Result: raw("1")})
 		wg.Wait()
 		// The waiter may see 2 before it is dropped, and sees the rest in order.
 		if n := len(got); n < 3 || got[0] != "1" || got[n-2] != "3" || got[n-1] != "4" {
@@ -121,7 +121,7 @@ func TestCallNotesDropOldest(t *testing.T) {
 	if _, _, ok := c.Response(); ok {
 		t.Error("a response before there was one")
 	}
-	calls.Resolve(c.ID, Message{})
+	calls.Resolve(c.ID, Response{})
 	if _, _, ok := c.Response(); ok {
 		t.Error("the response overtook the notes")
 	}
@@ -148,7 +148,7 @@ func TestCallsConcurrently(t *testing.T) {
 				}
 				wg.Go(func() {
 					c.Note(raw("1"))
-					calls.Resolve(c.ID, Message{ID: raw("1")})
+					calls.Resolve(c.ID, Response{Result: raw("1")})
 				})
 				if _, err := c.Wait(t.Context(), ignore); err != nil {
 					t.Error(err)

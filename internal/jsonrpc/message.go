@@ -27,6 +27,9 @@ func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 // IsResponse reports whether m answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
+// Response is what m answers, if it does.
+func (m *Message) Response() Response { return Response{m.Result, m.Error} }
+
 // HasID reports whether m names the message that it answers: an error about an
 // unreadable request has no id, or null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
