@@ -41,18 +41,18 @@ type Client struct {
 	mu      sync.Mutex
 	ctx     context.Context    // see life
 	cancel  context.CancelFunc // nil before somebody asked for life
-	leaving bool               // Close has been called
-	closed  bool
 	err     error
+	leaving bool        // Close has been called
+	closed  bool        // life has ended
+	gone    bool        // the connection has ended
+	ready   atomic.Bool // Connect has succeeded
 
-	gone     bool          // the connection has ended
-	done     chan struct{} // closed with that; nil before somebody waits for it
+	done     chan struct{} // closed when the connection has ended; nil before somebody waits for it
 	left     chan struct{} // closed when all has ended that Close ends; nil before Close
 	closeErr error         // of the transport, once left is closed
 
-	own      crew        // goroutines that run our code, and hooks of the transport
-	handlers crew        // goroutines that run handlers and callbacks
-	ready    atomic.Bool // Connect has succeeded
+	own      crew // goroutines that run our code, and hooks of the transport
+	handlers crew // goroutines that run handlers and callbacks
 }
 
 type eraBox struct{ era }

@@ -159,11 +159,11 @@ type httpConn struct {
 	hooks   *hooks // nil for none
 
 	transport http.RoundTripper // nil for http.DefaultTransport, whatever that is
-	plain     bool              // the client adds no more to it than redirects
 	client    *http.Client      // nil for one that is made when it is needed
 	idle      *http.Transport   // transport, if it is our own
-
+	plain     bool              // the client adds no more to its transport than redirects
 	accept    accept
+
 	bearer    bearer
 	session   atomic.Pointer[httpSession] // nil for none
 	retiring  lazily[crew]                // ends sessions that another one has replaced
