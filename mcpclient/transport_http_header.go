@@ -51,7 +51,7 @@ func fixedFields(h http.Header) fields {
 // request wins over what is for all, the last of its fields over others of the same
 // name, and what the transport demands over that.
 func (c *httpConn) header(method string, own fields, s *httpSession, accept []string) http.Header {
-	h := make(http.Header, len(c.fixed)+len(own)+4)
+	h := make(http.Header, len(c.fixed)+len(own)+5)
 	for _, f := range c.fixed {
 		h[f.key] = f.values
 	}

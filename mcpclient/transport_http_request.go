@@ -121,9 +121,16 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, m.body)
 	req.Header = c.header(method, m.header, m.session.Load(), accept)
+	zipped := c.asksForGzip(req.Header)
+	if zipped {
+		req.Header["Accept-Encoding"] = acceptGzip
+	}
 	resp, err := c.send(req)
 	switch {
 	case err == nil:
+		if zipped {
+			unzip(resp)
+		}
 		if resp.Request == nil { // as the host's RoundTripper may leave it
 			resp.Request = req
 		}

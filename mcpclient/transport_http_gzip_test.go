@@ -1,0 +1,115 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A server may compress what it answers, as a value and as a stream, also behind a
+// redirect and what it says of an error.
+func TestCompressedAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		media  string
+		answer func(m message) string
+	}{
+		"json":   {"application/json", answerTo},
+		"stream": {"text/event-stream", func(m message) string { return "data: " + answerTo(m) + "\n\n" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked []string
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Params.Name == "moved" && r.URL.Path == "/" {
+						http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+						return
+					}
+					asked = append(asked, strings.Join(r.Header.Values("Accept-Encoding"), "|"))
+					w.Header().Set("Content-Type", c.media)
+					w.Header().Set("Content-Encoding", "gzip")
+					zipped(w, c.answer(m))
+				})
+				conn, err := connectBy(t, s.URL(), s.Client(), modern())
+				if err != nil {
+					t.Fatal(err)
+				}
+				callText(t, t.Context(), conn, "a", "a")
+				callText(t, t.Context(), conn, "moved", "moved")
+				if want := "gzip gzip"; strings.Join(asked, " ") != want {
+					t.Errorf("got requests that accept %q, want %q", asked, want)
+				}
+			})
+		})
+	}
+}
+
+// Compression hides no size: what is unpacked has the bound of a message.
+func TestCompressedBomb(t *testing.T) {
+	var bomb bytes.Buffer
+	zipped(&bomb, strings.Repeat(" ", 64<<20))
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = jsonWriter(w).Write(bomb.Bytes())
+		})
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Revision: mcpclient.Revision20260728})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		var used error
+		n := allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
+		if !errors.Is(used, mcpclient.ErrMessageTooLarge) || n > 8<<20 {
+			t.Errorf("got %v and %d bytes allocated, want %v and a few MiB", used, n, mcpclient.ErrMessageTooLarge)
+		}
+	})
+}
+
+// Who wants no compression, or another one, is not overruled.
+func TestCompressionAsWanted(t *testing.T) {
+	for name, c := range map[string]struct {
+		transport func(*mcpclient.HTTP)
+		want      string
+	}{
+		"disabled": {func(h *mcpclient.HTTP) { h.Client.Transport.(*http.Transport).DisableCompression = true }, ""},
+		"another":  {func(h *mcpclient.HTTP) { h.Header = http.Header{"accept-encoding": {"br"}} }, "br"},
+		"wrapped": {func(h *mcpclient.HTTP) {
+			h.RoundTripper = func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }
+		}, "gzip"}, // by net/http
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked string
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					asked = r.Header.Get("Accept-Encoding")
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+				})
+				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+				c.transport(h)
+				conn, err := mcpclient.Connect(t.Context(), h, &mcpclient.Options{Revision: mcpclient.Revision20260728})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = conn.Close() }()
+				callText(t, t.Context(), conn, "a", "a")
+				if asked != c.want {
+					t.Errorf("got a request that accepts %q, want %q", asked, c.want)
+				}
+			})
+		})
+	}
+}
+
+// zipped writes text compressed.
+func zipped(w io.Writer, text string) {
+	z := gzip.NewWriter(w)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+}
