@@ -40,7 +40,7 @@ type inFlight struct {
 	jsonrpc.Call
 	ctx     context.Context // the caller's
 	request *request
-	sent    *outgoing // over HTTP, once it is
+	sent    *outgoing // over HTTP
 
 	listening *listening // of subscriptions/listen only
 }

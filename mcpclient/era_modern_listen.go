@@ -142,7 +142,9 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 // the subscription.
 func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
 	l, e := c.link.Load(), c.current()
-	call, err := l.start(&inFlight{ctx: ctx, request: r, listening: a}, 0, o)
+	flight := l.flight(ctx, r)
+	flight.listening = a
+	call, err := l.start(flight, 0, o)
 	if err != nil {
 		return nil, err
 	}

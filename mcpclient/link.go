@@ -68,7 +68,8 @@ type outgoing struct {
 	bound        bool     // to session as it is; otherwise it joins the one that there is
 	heard        func()   // called when something of the response comes, if set
 
-	session atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
+	session  atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
+	exchange exchange                    // that carries it over HTTP
 }
 
 // source is where a message of the server came from.
@@ -202,7 +203,7 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	if o.progress != nil {
 		maxNotes = c.terms().maxNotifications
 	}
-	call, err := l.start(&inFlight{ctx: ctx, request: r}, maxNotes, o)
+	call, err := l.start(l.flight(ctx, r), maxNotes, o)
 	if err != nil {
 		return nil, &unsentError{err}
 	}
@@ -220,6 +221,20 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 		return nil, rpcError(response.Error, l.scrub)
 	}
 	return response.Result, nil
+}
+
+// flight makes what there is of a request while it awaits its response, over HTTP
+// with its message in one piece.
+func (l *link) flight(ctx context.Context, r *request) *inFlight {
+	if l.exchange == nil {
+		return &inFlight{ctx: ctx, request: r}
+	}
+	whole := &struct {
+		inFlight
+		message outgoing
+	}{inFlight: inFlight{ctx: ctx, request: r}}
+	whole.sent = &whole.message
+	return &whole.inFlight
 }
 
 // start enters a request among those that await their responses.
@@ -243,10 +258,10 @@ const keptBody = 16 << 10
 // sent says that the server may have got it.
 func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
 	if l.exchange != nil {
-		body := e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
-		m := &outgoing{body: body, opensSession: r.method == "initialize", heard: r.heard}
+		m := call.Value.(*inFlight).sent
+		m.body = e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m.header = e.header(m.room[:0], r)
-		call.Value.(*inFlight).sent = m
+		m.opensSession, m.heard = r.method == "initialize", r.heard
 		return l.converse(ctx, c, call, m, o)
 	}
 	body := bodies.Get().(*[]byte)

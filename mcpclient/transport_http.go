@@ -177,14 +177,15 @@ const (
 	sessionHeader = "Mcp-Session-Id"
 )
 
-// exchange begins an exchange.
-func (c *httpConn) exchange(caller context.Context) *exchange {
-	return c.exchanges.begin(caller, c.hooks == nil && c.client == nil && c.direct() != nil)
+// carry begins the exchange of a message.
+func (c *httpConn) carry(caller context.Context, m *outgoing) *exchange {
+	c.exchanges.begin(&m.exchange, caller, c.hooks == nil && c.client == nil && c.direct() != nil)
+	return &m.exchange
 }
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	x := c.exchange(ctx)
+	x := c.carry(ctx, m)
 	defer x.end()
 	defer m.leave()
 	resp, err := c.do(x, http.MethodPost, m)
@@ -208,7 +209,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		return errSessionOver
 	}
 	defer m.leave()
-	x := c.exchange(ctx)
+	x := c.carry(ctx, m)
 	defer x.end()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {

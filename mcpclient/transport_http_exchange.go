@@ -53,13 +53,12 @@ type exchanges struct {
 
 // begin begins an exchange, which is over at once when the connection is closed.
 // private says that no code of the host's comes to see its context.
-func (e *exchanges) begin(caller context.Context, private bool) *exchange {
-	x := &exchange{caller: caller, private: private, all: e}
+func (e *exchanges) begin(x *exchange, caller context.Context, private bool) {
+	x.caller, x.private, x.all = caller, private, e
 	e.enter(x)
 	if caller.Done() != nil {
 		x.detach = context.AfterFunc(caller, x.cancel)
 	}
-	return x
 }
 
 func (e *exchanges) enter(x *exchange) {

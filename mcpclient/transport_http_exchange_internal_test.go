@@ -25,12 +25,13 @@ func TestLives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e exchanges
-			other := e.begin(caller, true)
-			x := e.begin(c.caller, c.private)
+			other, x, next := new(exchange), new(exchange), new(exchange)
+			e.begin(other, caller, true)
+			e.begin(x, c.caller, c.private)
 			first := x.life
 			c.before(x)
 			x.end()
-			next := e.begin(caller, true)
+			e.begin(next, caller, true)
 			if got := next.life == first; got != c.again {
 				t.Errorf("got the life again: %t, want %t", got, c.again)
 			}
@@ -54,7 +55,8 @@ func TestExchangeIsItsContext(t *testing.T) {
 	type key struct{}
 	caller, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "a"))
 	var e exchanges
-	x := e.begin(caller, true)
+	x := new(exchange)
+	e.begin(x, caller, true)
 	defer x.end()
 	if v := x.Value(key{}); v != "a" {
 		t.Errorf("got value %v, want a", v)

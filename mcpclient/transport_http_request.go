@@ -193,12 +193,16 @@ func (a *answered) RoundTrip(req *http.Request) (*http.Response, error) {
 // request makes a request without its header. It shares no memory that the
 // caller's RoundTripper may change.
 func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
-	u := c.url.Value()
-	req := (&http.Request{Method: method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	own := &struct { // in one piece
+		url  url.URL
+		body bytes.Reader
+	}{url: c.url.Value()}
+	req := (&http.Request{Method: method, URL: &own.url, Host: own.url.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	if len(body) > 0 {
+		own.body.Reset(body)
 		req.ContentLength = int64(len(body))
+		req.Body = io.NopCloser(&own.body)                                                              // by which net/http knows it for memory, and sends it with the header
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil } // for redirects
-		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	return req
 }

@@ -70,8 +70,9 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	}()
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
-	c.life = c.stream.exchange(wait)
-	resp, err := c.stream.do(c.life, http.MethodGet, &outgoing{bound: true})
+	m := &outgoing{bound: true}
+	c.life = c.stream.carry(wait, m)
+	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
 		err = c.open(resp)
