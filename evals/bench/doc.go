@@ -1,6 +1,6 @@
 // Bench compares MCP clients written in Go, in one run:
 //
-//	go run ./evals/bench               # everything, about five minutes
+//	go run ./evals/bench               # everything, about eight minutes
 //	go run ./evals/bench -quick        # a first look, under a minute
 //	go run ./evals/bench -check        # fails when a target is missed
 //	go run ./evals/bench -run 'pipe/small' -clients ours,floor-json -cpuprofile cpu.out
@@ -18,8 +18,9 @@
 //
 // All talk to the same responder. It finds id and method as text, and answers
 // with bytes that were made before, the id spliced in. Over streams it allocates
-// nothing for a request; over HTTP, net/http does, in the child process. Every answer is checked by each client's caller (the length of the
-// text, the number of tools), so that nobody is measured for failing.
+// nothing for a request; over HTTP, net/http does, in the child process. Every answer
+// is checked by each client's caller (the length of the text, the number of tools),
+// so that nobody is measured for failing.
 //
 // # Cells
 //
@@ -61,7 +62,8 @@
 // ratios by round, and ± is half the distance between their quartiles, as a
 // share of that median: where it is large, the ratio means little. The other
 // columns are medians. Calls that go on together are made by goroutines that have
-// made one before.
+// made one before, and make at least eight each: their beginning at the same moment
+// would count for too much otherwise.
 //
 // A live heap of 64 MiB (-ballast) stands for a real program: with a small heap
 // the collector runs so often that a client that allocates much looks worse yet.
@@ -69,7 +71,7 @@
 //
 // Memory is weighed for each client in a process of its own, after garbage is
 // collected until nothing more goes away. idle is heap and stacks over 99
-// sessions, without the responder, without child processes, and without the
+// sessions, over HTTP ten times as many with one endpoint, without the responder, without child processes, and without the
 // connections of the HTTP client that all share. kept is heap only. alive is seen
 // by collections every 200 µs that stop the world; it counts buffers by their
 // capacity. One sample is taken: these hardly vary.

@@ -49,7 +49,7 @@ func parse(args []string) (settings, error) {
 	s := settings{run: regexp.MustCompile(""), clients: clients, sessions: 99}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "3 samples of 20ms, and 20 idle sessions: for a first look")
-	flags.IntVar(&s.samples, "samples", 9, "samples of each client in each cell")
+	flags.IntVar(&s.samples, "samples", 15, "samples of each client in each cell")
 	flags.DurationVar(&s.length, "time", 50*time.Millisecond, "length of a sample, in which there is one operation at least")
 	flags.IntVar(&s.ballast, "ballast", 64, "live heap beside what is measured, in MiB")
 	flags.BoolVar(&s.json, "json", false, "print the results as JSON, one a line, instead of tables")
