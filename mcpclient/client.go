@@ -47,6 +47,7 @@ type Client struct {
 	gone    bool        // the connection has ended
 	ready   atomic.Bool // Connect has succeeded
 
+	parts    chan struct{} // see parting; nil while nobody waits for it
 	done     chan struct{} // closed when the connection has ended; nil before somebody waits for it
 	left     chan struct{} // closed when all has ended that Close ends; nil before Close
 	closeErr error         // of the transport, once left is closed
@@ -179,9 +180,57 @@ func (c *Client) ending() bool {
 	return c.closed
 }
 
+// parting is closed when Close has been called, or the client has ended: calls do
+// not wait for anything any more, while life goes on for what is still to be told.
+func (c *Client) parting() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaving || c.closed {
+		return alreadyClosed
+	}
+	if c.parts == nil {
+		c.parts = make(chan struct{})
+	}
+	return c.parts
+}
+
+// partLocked tells those who wait for it that the client is leaving, or has ended.
+func (c *Client) partLocked() {
+	if c.parts != nil {
+		close(c.parts)
+		c.parts = nil
+	}
+}
+
+// stays reports whether there is no parting yet.
+func (c *Client) stays() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.leaving && !c.closed
+}
+
+// sleep waits for d, unless ctx or the client ends before that, which is the error
+// then.
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-c.parting():
+		return c.ended()
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}
+
 // endLocked ends life.
 func (c *Client) endLocked() {
 	c.closed = true
+	c.partLocked()
 	if c.cancel != nil {
 		c.cancel()
 	}
@@ -264,8 +313,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 	if err == nil {
 		err = c.link.Load().notify(ctx, c, method, encoded)
-		if over := c.Err(); err != nil && over != nil {
-			err = over
+		if err != nil && !c.stays() {
+			err = c.ended()
 		}
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ func TestClockJumps(t *testing.T) {
 
 	r := new(request)
 	ctx := t.Context()
-	if err := r.putOff(ctx); err != nil {
+	if err := r.putOff(ctx, new(Client)); err != nil {
 		t.Fatal(err)
 	}
 	wantSteady(t, "the first time that a call was put off", r.delays.since)

@@ -29,6 +29,7 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	first := !c.leaving
 	c.leaving = true
+	c.partLocked()
 	if first {
 		c.left = make(chan struct{})
 	}
@@ -36,7 +37,7 @@ func (c *Client) Close() error {
 	c.mu.Unlock()
 	within := c.handlers.hosting() || c.own.hosting()
 	if first {
-		c.link.Load().calls.Close(ErrClosed)
+		c.link.Load().endCalls()
 		if within {
 			go c.leave()
 		} else {

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 	"unique"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -181,7 +179,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
 	}
 	if len(asked) == 0 {
-		if err := next.putOff(ctx); err != nil {
+		if err := next.putOff(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -243,12 +241,4 @@ func (e modernEra) has(f feature) bool {
 		return true
 	}
 	return false
-}
-
-// sleep waits for d, or until ctx ends, which is the error then.
-func sleep(ctx context.Context, d time.Duration) error {
-	if backoff.Sleep(ctx, d) != nil {
-		return ended(ctx)
-	}
-	return nil
 }

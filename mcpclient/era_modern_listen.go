@@ -69,7 +69,7 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 		_ = c.session.settle(s.ctx)
 		began := time.Now()
 		err := s.listen(c, o)
-		if s.ctx.Err() == nil && !c.ending() && s.agreed() && broken(err) {
+		if s.ctx.Err() == nil && c.stays() && s.agreed() && broken(err) {
 			if errors.Is(err, ErrConnectionLost) {
 				failures = -1
 				continue
@@ -82,7 +82,7 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 				continue
 			}
 		}
-		if c.ending() {
+		if !c.stays() {
 			err = c.ended()
 		}
 		s.end(err)

@@ -45,6 +45,9 @@ type exchanger interface {
 	// resumed says that the server was asked to go on where it had ended.
 	listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error
 
+	// endCalls ends all round trips.
+	endCalls()
+
 	// endSession ends all exchanges, then the sessions on the server, if there
 	// are any.
 	endSession(ctx context.Context, header fields)
@@ -140,6 +143,15 @@ func (l *link) dead() error {
 		return nil
 	}
 	return closedBy(l.err)
+}
+
+// endCalls fails the calls that wait on the connection, and every later one. What
+// is told the server still goes out.
+func (l *link) endCalls() {
+	l.calls.Close(ErrClosed)
+	if l.exchange != nil {
+		l.exchange.endCalls()
+	}
 }
 
 // end closes the connection, fails the calls that wait on it, and gives up what

@@ -230,8 +230,8 @@ func (c *Client) reconnected(ctx context.Context, r *request, err error) (again 
 	if err := c.session.settle(ctx); err != nil {
 		return false, err
 	}
-	if over := c.Err(); over != nil {
-		return false, over
+	if !c.stays() {
+		return false, c.ended()
 	}
 	r.reborn = r.reborn || !unsent
 	return true, nil

@@ -31,8 +31,8 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 			return raw, nil
 		}
 		again, err := c.anew(ctx, r, err)
-		if !again && retries < c.terms().maxRetries && c.passes(ctx, r, err, retries) {
-			again = true
+		if !again && retries < c.terms().maxRetries {
+			again, err = c.passes(ctx, r, err, retries)
 			retries++
 		}
 		if !again {
@@ -42,14 +42,17 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 }
 
 // passes waits for a failure that is expected to pass. It reports false where
-// there is nothing to wait for.
-func (c *Client) passes(ctx context.Context, r *request, err error, failed int) bool {
+// there is nothing to wait for, or something has ended the wait.
+func (c *Client) passes(ctx context.Context, r *request, err error, failed int) (again bool, _ error) {
 	wait, ok := passing(ctx, err, failed)
 	if !ok || !repeatable(r.method) {
-		return false
+		return false, err
 	}
 	c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
-	return backoff.Sleep(ctx, wait) == nil
+	if over := c.sleep(ctx, wait); over != nil {
+		return false, fmt.Errorf("%w, before the request was sent again: %w", over, err)
+	}
+	return true, nil
 }
 
 // passing is how long to wait for a failure to pass, the failed-th in a row, counted

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -233,4 +234,29 @@ func TestAnswersAreSentAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A caller who gives up while a request waits to be sent again learns of both.
+func TestRetryGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		o := modern()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = collect(c.Tools(ctx), toolName)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusServiceUnavailable {
+			t.Errorf("got status %d, want 503", e.Status)
+		}
+	})
 }

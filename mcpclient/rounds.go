@@ -66,7 +66,7 @@ func (r *request) repeats() int {
 }
 
 // putOff waits before a request is made again that the server has put off.
-func (r *request) putOff(ctx context.Context) error {
+func (r *request) putOff(ctx context.Context, c *Client) error {
 	if r.delays == nil {
 		r.delays = &delays{since: time.Now()}
 	}
@@ -75,7 +75,7 @@ func (r *request) putOff(ctx context.Context) error {
 	if d.n++; d.n > maxDelays || time.Since(d.since)+wait > maxPutOff {
 		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrPutOff, d.n, time.Since(d.since).Round(time.Millisecond))
 	}
-	return sleep(ctx, wait)
+	return c.sleep(ctx, wait)
 }
 
 // InputRequest is one question of an [InputRequired].

@@ -38,7 +38,7 @@ type session struct {
 type renewal struct {
 	done chan struct{}
 	err  error           // once done is closed
-	left <-chan struct{} // closed when the client has ended, which done may take longer for
+	left <-chan struct{} // closed when the client is leaving, or has ended, which done may take longer for
 }
 
 // renewing marks the context of the calls that belong to a renewal.
@@ -64,7 +64,7 @@ func (s *session) settle(ctx context.Context) error {
 // there is, until it made one that lasts as long as that takes. It returns nil
 // when the client is closed.
 func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
-	r := &renewal{done: make(chan struct{}), left: c.life().Done()}
+	r := &renewal{done: make(chan struct{}), left: c.parting()}
 	c.session.renewal.Store(r)
 	started := c.start(&c.own, func() {
 		defer close(r.done)

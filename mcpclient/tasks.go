@@ -269,7 +269,7 @@ func (t *Task) pause(ctx context.Context, state TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	return sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	return t.client.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
 // Cancel asks the server to give the task up. It may end otherwise nevertheless;

@@ -185,6 +185,7 @@ func (c *httpConn) carry(caller context.Context, m *outgoing) *exchange {
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
+	m.exchange.asks = true
 	x := c.carry(ctx, m)
 	defer x.end()
 	defer m.leave()

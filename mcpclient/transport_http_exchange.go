@@ -16,6 +16,7 @@ type exchange struct {
 	caller  context.Context
 	detach  func() bool // from the caller; nil where that never ends
 	private bool        // none but net/http sees the context
+	asks    bool        // its request awaits an answer
 	drain   *time.Timer // ends the drain that has taken it over; nil for none
 
 	all        *exchanges
@@ -48,6 +49,7 @@ type exchanges struct {
 	end      chan struct{} // closed with them; nil before somebody waits for it
 	drains   crew          // none is added once closed is set
 	draining int32
+	silent   bool // none asks any more
 	closed   bool
 }
 
@@ -70,13 +72,25 @@ func (e *exchanges) enter(x *exchange) {
 		x.life = new(life)
 		x.life.Context, x.life.cancel = context.WithCancel(context.Background())
 	}
-	if e.closed {
+	if e.closed || e.silent && x.asks {
 		x.cancel()
 	}
 	if x.next = e.first; x.next != nil {
 		x.next.prev = x
 	}
 	e.first = x
+}
+
+// endAsking ends all exchanges whose requests await an answer, and every later one.
+func (e *exchanges) endAsking() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.silent = true
+	for x := e.first; x != nil; x = x.next {
+		if x.asks && x.drain == nil {
+			x.cancel()
+		}
+	}
 }
 
 // close ends all exchanges, and every later one. What is being drained has

@@ -104,6 +104,9 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession, header fields) {
 // inSession implements [exchanger].
 func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.made.Load() != nil }
 
+// endCalls implements [exchanger].
+func (c *httpConn) endCalls() { c.exchanges.endAsking() }
+
 // endSession implements [exchanger].
 func (c *httpConn) endSession(ctx context.Context, header fields) {
 	c.exchanges.close()

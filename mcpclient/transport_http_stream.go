@@ -171,8 +171,8 @@ func (s *eventStream) wait() time.Duration {
 // open opens the stream again after the last event that was seen, having waited
 // as long as the server asked.
 func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
-	if err := sleep(ctx, s.wait()); err != nil {
-		return nil, err
+	if backoff.Sleep(ctx, s.wait()) != nil {
+		return nil, ended(ctx)
 	}
 	s.opened++
 	s.failed++

@@ -1,0 +1,119 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// endsAtOnce checks that what waits ends with ErrClosed as soon as the client is
+// closed.
+func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
+	t.Helper()
+	type end struct {
+		err error
+		at  time.Time
+	}
+	ended := make(chan end, 1)
+	go func() {
+		err := wait()
+		ended <- end{err, time.Now()}
+	}()
+	synctest.Wait()
+	select {
+	case e := <-ended:
+		t.Fatalf("it ended before Close: %v", e.err)
+	default:
+	}
+	start := time.Now()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	e := <-ended
+	if took := e.at.Sub(start); took != 0 || !errors.Is(e.err, mcpclient.ErrClosed) {
+		t.Errorf("got %v after %v, want ErrClosed at once", e.err, took)
+	}
+}
+
+// A task that is waited for, a request that is to be sent again and one that was
+// put off have nothing under way: Close ends them all the same.
+func TestCloseEndsPauses(t *testing.T) {
+	t.Run("task", func(t *testing.T) {
+		o := modern()
+		o.AllowUndeclared = true
+		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`, p.next().ID)
+			}()
+			endsAtOnce(t, c, func() error {
+				_, err := c.ResumeTask("1", "a").Wait(t.Context())
+				return err
+			})
+		})
+	})
+	t.Run("put off", func(t *testing.T) {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, p.next().ID)
+			}()
+			endsAtOnce(t, c, func() error {
+				_, err := c.CallTool(t.Context(), "a", nil)
+				return err
+			})
+		})
+	})
+	t.Run("retry", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+				w.Header().Set("Retry-After", "20")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})
+			o := modern()
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			endsAtOnce(t, c, func() error {
+				_, err := collect(c.Tools(t.Context()), toolName)
+				return err
+			})
+		})
+	})
+}
+
+// What is still to be told the server does not delay the calls under way.
+func TestCloseEndsCallsBeforeTelling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			var m message
+			if _ = json.Unmarshal(raw, &m); m.Method == "tools/call" || m.Method == "notifications/cancelled" {
+				<-r.Context().Done()
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancelled(t, c)
+		endsAtOnce(t, c, func() error {
+			_, err := c.CallTool(context.WithoutCancel(t.Context()), "b", nil)
+			return err
+		})
+	})
+}
