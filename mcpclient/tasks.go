@@ -32,6 +32,9 @@ func (s TaskStatus) Final() bool {
 // ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
 var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 
+// errNoTask is the error of a task that was resumed without an id.
+var errNoTask = errors.New("it has no id: a server that answers at once makes no task that could be resumed")
+
 // TaskState is what a server says of a task.
 type TaskState struct {
 	ID           string
@@ -182,7 +185,8 @@ func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.D
 }
 
 // ResumeTask takes up a task by its id, which may come from another process.
-// tool is for errors only. Nothing is sent.
+// tool is for errors only. Nothing is sent. Without an id there is no task: its
+// methods fail.
 func (c *Client) ResumeTask(id, tool string) *Task {
 	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
 }
@@ -200,8 +204,11 @@ func (t *Task) State() TaskState {
 
 // Poll asks the server how far the task is.
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) {
-	if t.id == "" {
+	switch {
+	case t.result != nil:
 		return t.State(), nil
+	case t.id == "":
+		return TaskState{}, t.failure(errNoTask)
 	}
 	task, err := t.poll(ctx, opts)
 	if err != nil {
@@ -247,8 +254,10 @@ func (t *Task) learn(state TaskState) {
 // again. A question that was answered is not asked again.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
 	switch {
-	case t.id == "":
+	case t.result != nil:
 		return t.result, nil
+	case t.id == "":
+		return nil, t.failure(errNoTask)
 	case t.State().Status == TaskCancelled: // the server may have forgotten it
 		return nil, t.failure(ErrTaskCancelled)
 	}
@@ -275,8 +284,11 @@ func (t *Task) pause(ctx context.Context, state TaskState) error {
 // Cancel asks the server to give the task up. It may end otherwise nevertheless;
 // [Task.Wait] tells.
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
-	if t.id == "" {
+	switch {
+	case t.result != nil:
 		return nil
+	case t.id == "":
+		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
 	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {

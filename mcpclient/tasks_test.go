@@ -310,3 +310,22 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// A server that answers at once makes no task, so that there is no id to resume
+// one by.
+func TestResumeNoTask(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("", "a")
+		result, err := task.Wait(t.Context())
+		_, pollErr := task.Poll(t.Context())
+		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
+			if err == nil || !strings.Contains(err.Error(), "no id") {
+				t.Errorf("got %v, want that it has no id", err)
+			}
+		}
+		if result != nil {
+			t.Errorf("got %+v, want no result", result)
+		}
+		p.quiet()
+	})
+}
