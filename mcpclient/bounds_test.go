@@ -2,8 +2,10 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -14,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -565,6 +568,14 @@ func TestBreachesInLog(t *testing.T) {
 			}
 		})
 	})
+	t.Run("large progress", func(t *testing.T) {
+		large := strings.Repeat("a", 16<<10)
+		wantBoundedLog(t, legacy(), func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+			for range 1000 {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":%q}}`, large)
+			}
+		})
+	})
 	t.Run("a quoted id", func(t *testing.T) {
 		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
@@ -579,6 +590,58 @@ func TestBreachesInLog(t *testing.T) {
 			}
 		})
 	})
+}
+
+// So does a list of tools that nobody can use.
+func TestInvalidToolsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tools := strings.Repeat(`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}},`, 1000)
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, strings.TrimSuffix(tools, ","))
+		})
+		var log logged
+		o := modern()
+		o.AllowUndeclared = true
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {
+			t.Errorf("got %d tools, %v", len(names), err)
+		}
+		if got := strings.Count(log.String(), "\n"); got != 100 {
+			t.Errorf("got %d lines about 1,000 tools, want 100", got)
+		}
+	})
+}
+
+// The id of a session is in every request.
+func TestSessionIDIsBounded(t *testing.T) {
+	for size, fits := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var m message
+				_ = json.NewDecoder(r.Body).Decode(&m)
+				if m.Method != "initialize" {
+					w.WriteHeader(http.StatusAccepted)
+					return
+				}
+				w.Header().Set("Mcp-Session-Id", strings.Repeat("s", size))
+				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+			}))
+			defer server.Close()
+			o := legacy()
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+			if fits && err != nil || !fits && !errors.Is(err, mcpclient.ErrInvalidResult) {
+				t.Errorf("an id of %d bytes: got %v", size, err)
+			}
+			if err == nil {
+				_ = c.Close()
+			}
+		})
+	}
 }
 
 // wantBoundedLog checks that breaches make a log of 100 lines, which says that it

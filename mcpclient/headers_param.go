@@ -116,7 +116,8 @@ func (c *Client) accepts(t *Tool) bool {
 	if bad == nil {
 		return true
 	}
-	c.log.Warn("left a tool out of the list", "tool", c.link.Load().cut(t.Name), "reason", c.scrubbed(bad))
+	l := c.link.Load()
+	l.tolerated(c, "left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
 	if c.onInvalidTool != nil {
 		c.onInvalidTool(t, bad)
 	}

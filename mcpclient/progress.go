@@ -64,7 +64,7 @@ const maxProgress = 16 << 10
 // id; notices for other tokens are ignored, as the call may have ended.
 func (l *link) progressed(c *Client, params json.RawMessage) {
 	if len(params) > maxProgress {
-		c.log.Warn("ignored a progress notice that is too large", "bytes", len(params))
+		l.tolerated(c, "ignored a progress notice that is too large", "bytes", len(params))
 		return
 	}
 	var p struct {

@@ -194,7 +194,10 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 		return err
 	}
 	if m.opensSession && resp.StatusCode == http.StatusOK {
-		c.begin(m, resp.Header.Get(sessionHeader))
+		if err := c.begin(m, resp.Header.Get(sessionHeader)); err != nil {
+			_ = resp.Body.Close()
+			return err
+		}
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
 		s := &eventStream{conn: c, header: m.header, session: m.session.Load()}

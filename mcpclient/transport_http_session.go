@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 )
@@ -57,9 +58,15 @@ func (m *outgoing) leave() {
 	}
 }
 
+// maxSessionID bounds the id of a session in bytes: it is in every request.
+const maxSessionID = 8 << 10
+
 // begin takes the session that a response names, "" for none, which the request of
 // that response joins.
-func (c *httpConn) begin(m *outgoing, id string) {
+func (c *httpConn) begin(m *outgoing, id string) error {
+	if len(id) > maxSessionID {
+		return fmt.Errorf("%w: the session id has %d bytes, more than %d", ErrInvalidResult, len(id), maxSessionID)
+	}
 	var s *httpSession
 	if id != "" {
 		s = &httpSession{id: []string{id}}
@@ -67,6 +74,7 @@ func (c *httpConn) begin(m *outgoing, id string) {
 	}
 	m.session.Store(s)
 	c.session.Store(s)
+	return nil
 }
 
 func (c *httpConn) sessionID() string {
