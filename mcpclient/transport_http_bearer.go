@@ -43,24 +43,37 @@ func (b *bearer) set(token string) (before string) {
 }
 
 // header is the value of Authorization, nil for none.
-func (b *bearer) header() []string {
-	if t := b.now.Load(); t != nil {
-		return t.header
+func (b *bearer) header() *[]string {
+	if t := b.now.Load(); t != nil && t.header != nil {
+		return &t.header
 	}
 	return nil
 }
 
-// credentials is the value of Authorization with a token, "" for none.
-func (c *httpConn) credentials(token string) []string {
-	if token != "" {
-		return []string{"Bearer " + token}
+// authorization is the value of Authorization now. Nobody changes it.
+func (c *httpConn) authorization() *[]string {
+	if v := c.bearer.header(); v != nil {
+		return v
 	}
-	for _, f := range c.fixed {
-		if f.key == "Authorization" {
-			return f.values
+	return c.fixedAuthorization()
+}
+
+// credentials is the value of Authorization with a token, "" for none.
+func (c *httpConn) credentials(token string) *[]string {
+	if token != "" {
+		return &[]string{"Bearer " + token}
+	}
+	return c.fixedAuthorization()
+}
+
+// fixedAuthorization is the value that the Header of the transport has.
+func (c *httpConn) fixedAuthorization() *[]string {
+	for i := range c.fixed {
+		if c.fixed[i].key == "Authorization" {
+			return &c.fixed[i].values
 		}
 	}
-	return nil
+	return new([]string)
 }
 
 // bearerKey marks the context of a dial with the [*bearer] of the connection that
@@ -145,8 +158,7 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 		return nil
 	}
 	err := c.renew(ctx, old.id[0], func(ctx context.Context) error {
-		credentials := conn.credentials(before)
-		old.credentials.CompareAndSwap(nil, &credentials)
+		old.credentials.CompareAndSwap(nil, conn.credentials(before))
 		err := c.beginNext(ctx)
 		if conn.session.Load() == old {
 			old.credentials.Store(nil) // it goes on

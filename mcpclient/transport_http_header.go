@@ -56,7 +56,7 @@ func (c *httpConn) header(method string, own fields, s *httpSession, accept []st
 		h[f.key] = f.values
 	}
 	if v := c.bearer.header(); v != nil {
-		h["Authorization"] = v
+		h["Authorization"] = *v
 	}
 	for _, f := range own {
 		h[f.key] = f.values
@@ -71,8 +71,14 @@ func (c *httpConn) header(method string, own fields, s *httpSession, accept []st
 	if s == nil {
 		return h
 	}
-	h[sessionHeader] = s.id
-	if v := s.credentials.Load(); v != nil {
+	if s.id != nil {
+		h[sessionHeader] = s.id
+	}
+	switch v := s.credentials.Load(); {
+	case v == nil:
+	case len(*v) == 0:
+		delete(h, "Authorization")
+	default:
 		h["Authorization"] = *v
 	}
 	return h

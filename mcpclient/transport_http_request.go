@@ -54,9 +54,7 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 		}
 	}
 	for asked := false; ; {
-		if !m.bound && !m.opensSession {
-			c.join(m)
-		}
+		c.enter(m)
 		level := c.accept.level.Load()
 		if c.hooks != nil && c.hooks.before != nil {
 			c.hooks.before(ctx, x)
@@ -74,8 +72,8 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 			if !asked && c.hooks.asks(resp) {
 				asked = true
 				again = c.hooks.unauthorized(ctx, seen)
-				if again && m.bound {
-					m.useToken()
+				if again {
+					c.useToken(m)
 				}
 			}
 		}
@@ -83,7 +81,7 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 			return resp, nil
 		}
 		_ = resp.Body.Close()
-		if !m.bound && !m.opensSession {
+		if !m.bound {
 			m.leave() // there may be another session
 		}
 	}

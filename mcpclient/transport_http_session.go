@@ -12,12 +12,12 @@ import (
 // sent in, and so does all that follows from it: the rest of its response, what the
 // server asks in that, and the answers.
 type httpSession struct {
-	id    []string // the value of its header
+	id    []string // the value of its header; nil before the server has named it
 	users crew     // requests under way
 	over  atomic.Bool
 
-	// credentials are the value of Authorization, empty for none, once another
-	// session has begun with another token; until then they are the connection's.
+	// credentials are the value of Authorization that it began with, empty for none.
+	// Where they are nil it goes on with the connection's.
 	credentials atomic.Pointer[[]string]
 }
 
@@ -52,6 +52,20 @@ func (c *httpConn) join(m *outgoing) {
 	}
 }
 
+// enter makes m a message of the session that it belongs to, until [outgoing.leave].
+func (c *httpConn) enter(m *outgoing) {
+	switch {
+	case m.bound: // it is one already
+	case m.opensSession:
+		s := new(httpSession)
+		s.credentials.Store(c.authorization())
+		s.users.began()
+		m.session.Store(s)
+	default:
+		c.join(m)
+	}
+}
+
 func (m *outgoing) leave() {
 	if s := m.session.Load(); s != nil {
 		s.users.ended()
@@ -61,18 +75,19 @@ func (m *outgoing) leave() {
 // maxSessionID bounds the id of a session in bytes: it is in every request.
 const maxSessionID = 8 << 10
 
-// begin takes the session that a response names, "" for none, which the request of
-// that response joins.
+// begin takes the session that a response names, "" for none, and that its request
+// has entered.
 func (c *httpConn) begin(m *outgoing, id string) error {
 	if len(id) > maxSessionID {
 		return fmt.Errorf("%w: the session id has %d bytes, more than %d", ErrInvalidResult, len(id), maxSessionID)
 	}
-	var s *httpSession
-	if id != "" {
-		s = &httpSession{id: []string{id}}
-		s.users.began()
+	s := m.session.Load()
+	if id == "" {
+		s = nil
+		m.session.Store(s)
+	} else {
+		s.id = []string{id}
 	}
-	m.session.Store(s)
 	c.session.Store(s)
 	return nil
 }
@@ -140,9 +155,10 @@ func (c *httpConn) forget(ctx context.Context, s *httpSession, header fields) {
 }
 
 // useToken has the session of m go on with the token of the connection: its own was
-// refused, and the hook that is asked then says to try again.
-func (m *outgoing) useToken() {
-	if s := m.session.Load(); s != nil {
+// refused, and the hook that is asked then says to try again. A message that is not
+// bound goes to the next session where the hook has begun one.
+func (c *httpConn) useToken(m *outgoing) {
+	if s := m.session.Load(); s != nil && (m.bound || s == c.session.Load()) {
 		s.credentials.Store(nil)
 	}
 }

@@ -25,6 +25,7 @@ import (
 type diplomat struct {
 	asks chan struct{} // one question in the call for each
 	says chan string   // what is said on a standalone stream
+	slow time.Duration // before a session begins
 
 	mu       sync.Mutex
 	sessions map[string]string // credentials by id
@@ -56,6 +57,7 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known || right != credentials:
 		w.WriteHeader(http.StatusForbidden)
 	case m.Method == "initialize":
+		time.Sleep(d.slow)
 		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
 	case m.Method == "tools/call" && m.Params.Name == "ask":
 		send := stream(w)
@@ -154,6 +156,72 @@ func TestCallOutlivesToken(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"DELETE s-1 Bearer one"}, d.seen()); diff != "" {
 			t.Errorf("after that, got +, want -:\n%s", diff)
+		}
+	})
+}
+
+// A session keeps the token that it began with, also when there is another one
+// before it has quite begun.
+func TestTokenChangesWhileSessionBegins(t *testing.T) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+		d.slow = time.Second
+		var setting sync.WaitGroup
+		for _, token := range []string{"two", "three"} {
+			setting.Go(func() {
+				if err := c.SetBearerToken(t.Context(), token); err != nil {
+					t.Errorf("%s: %v", token, err)
+				}
+			})
+			synctest.Wait()
+		}
+		setting.Wait()
+		callText(t, t.Context(), c, "a", "a")
+		seen := d.seen()
+		for _, one := range []string{"DELETE s-1 Bearer one", "notifications/initialized s-2 Bearer two", "DELETE s-2 Bearer two", "tools/call s-3 Bearer three"} {
+			has(t, seen, one, true)
+		}
+	})
+}
+
+// Where its token is refused before a session has quite begun, it goes on with the
+// one that the hook sets.
+func TestTokenRefusedWhileSessionBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			credentials := r.Header.Get("Authorization")
+			if r.Method == http.MethodPost {
+				got = append(got, strings.TrimSpace(m.Method+" "+credentials))
+			}
+			switch {
+			case m.Method == "initialize":
+				w.Header().Set("Mcp-Session-Id", "s")
+				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+			case credentials == "Bearer two":
+				w.WriteHeader(http.StatusUnauthorized)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		defer server.Close()
+		var c *mcpclient.Client
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: server.URL(), Client: server.Client(),
+			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool { return c.SetBearerToken(ctx, "three") == nil },
+		}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+			t.Error(err)
+		}
+		want := []string{"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two", "notifications/initialized Bearer three"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("got +, want -:\n%s", diff)
 		}
 	})
 }
