@@ -156,6 +156,7 @@ func (x *exchange) leave(intact bool) {
 	if x.next != nil {
 		x.next.prev = x.prev
 	}
+	x.prev, x.next = nil, nil // who keeps this one keeps no others
 	switch {
 	case !intact || !x.private || x.Err() != nil:
 		x.cancel()

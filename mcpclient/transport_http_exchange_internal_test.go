@@ -50,6 +50,24 @@ func TestLives(t *testing.T) {
 	}
 }
 
+// Who keeps an exchange that has ended, as the context of what it dialed, keeps no
+// others: each is part of its message, and the chain would have no end.
+func TestEndedExchangesAreApart(t *testing.T) {
+	var e exchanges
+	all := make([]exchange, 3)
+	for i := range all {
+		e.begin(&all[i], t.Context(), true)
+	}
+	for _, i := range []int{1, 0, 2} {
+		all[i].end()
+	}
+	for i := range all {
+		if all[i].prev != nil || all[i].next != nil {
+			t.Errorf("exchange %d has a neighbour", i)
+		}
+	}
+}
+
 // An exchange has the values of its caller, and ends with it.
 func TestExchangeIsItsContext(t *testing.T) {
 	type key struct{}
