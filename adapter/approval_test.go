@@ -192,6 +192,9 @@ func TestConstantsInWords(t *testing.T) {
 	for want, constant := range map[string]fmt.Stringer{
 		"untrusted": Untrusted, "hints are trusted": TrustHints, "trusted": Trusted, "Trust(3)": Trusted + 1,
 		"this call": ThisCall, "same arguments": SameArguments, "same tool": SameTool, "same server": SameServer, "Scope(-1)": Scope(-1),
+		"all": StartAll, "available": StartAvailable, "StartPolicy(2)": StartAvailable + 1,
+		"on collision": PrefixOnCollision, "always": PrefixAlways, "never": PrefixNever, "PrefixPolicy(3)": PrefixNever + 1,
+		"default": ErrorDefault, "as text": ErrorAsText, "as error": ErrorAsError, "ErrorMode(-1)": ErrorMode(-1),
 	} {
 		if got := constant.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

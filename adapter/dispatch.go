@@ -16,6 +16,9 @@ import (
 // options are passed on, so that progress can be shown; [mcpclient.WithTimeout]
 // among them replaces the toolset's.
 //
+// A tool that says that it must be called as a task is, where the server has
+// tasks; [Options.Timeout] tells what bounds it.
+//
 // It returns as soon as the context ends.
 func (t *Toolset) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
 	tool, ok := t.Lookup(function(call).Name)

@@ -104,7 +104,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 			s.checked, s.approved, r.Arguments = sent, sent, sent
 		}
 	}
-	res, err := t.server.client.CallTool(ctx, t.def.Name, args, r.Options...)
+	res, err := t.ask(ctx, args, r.Options)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", t.server.label, err)
 	}

@@ -21,7 +21,9 @@ type Options struct {
 	ConnectTimeout time.Duration
 
 	// Timeout bounds one call of a tool, the questions that the server asks in
-	// between included. Default 0: the CallTimeout of the connection, if any.
+	// between included. Default 0: the CallTimeout of the connection, if any. For a
+	// tool that must be called as a task it bounds the whole; CallTimeout, and a
+	// timeout among the options of a call, then bound each request about the task.
 	Timeout time.Duration
 
 	// Parallelism bounds the calls that one Dispatch runs at the same time.
@@ -102,6 +104,9 @@ const (
 	StartAvailable
 )
 
+// String is what the constant says in words.
+func (p StartPolicy) String() string { return word("StartPolicy", int(p), "all", "available") }
+
 // PrefixPolicy says which tools carry the name of their server, as in
 // "files__read".
 type PrefixPolicy int
@@ -119,6 +124,11 @@ const (
 	PrefixNever
 )
 
+// String is what the constant says in words.
+func (p PrefixPolicy) String() string {
+	return word("PrefixPolicy", int(p), "on collision", "always", "never")
+}
+
 // ErrorMode says what a tool that fails, or a server that answers with an error,
 // is to the caller. The model's own mistakes are text for the model and lost
 // connections are errors, whatever the mode.
@@ -135,6 +145,11 @@ const (
 	// [Result.Fatal].
 	ErrorAsError
 )
+
+// String is what the constant says in words.
+func (m ErrorMode) String() string {
+	return word("ErrorMode", int(m), "default", "as text", "as error")
+}
 
 func (o *Options) withDefaults() *Options {
 	var out Options

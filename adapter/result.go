@@ -38,8 +38,8 @@ type Result struct {
 	IsError bool
 
 	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
-	// a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
-	// returned. A tool that ran and failed has none, except with
+	// a [*DeniedError], what an [Interceptor], [mcpclient.Client.CallTool] or, for a
+	// tool that must be called as a task, [mcpclient.Task.Wait] returned. A tool that ran and failed has none, except with
 	// [ErrorAsError]: then it is a [*mcpclient.ToolError].
 	Err error
 
@@ -156,6 +156,8 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
+	case errors.Is(err, mcpclient.ErrTaskCancelled):
+		return "the tool's server gave the call up; the tool may have done a part of it", false
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the tool gave no answer in time; it may still be running", false
 	case errors.Is(err, mcpclient.ErrTooManyRounds):

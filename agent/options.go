@@ -87,6 +87,19 @@ const (
 	StreamNever
 )
 
+// String is what the constant says in words.
+func (p StreamPolicy) String() string {
+	switch p {
+	case StreamAuto:
+		return "auto"
+	case StreamAlways:
+		return "always"
+	case StreamNever:
+		return "never"
+	}
+	return fmt.Sprintf("StreamPolicy(%d)", int(p))
+}
+
 // StopReason says why a run ended with an answer.
 type StopReason string
 

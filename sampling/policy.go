@@ -20,6 +20,19 @@ const (
 	Deny              // nobody: it is refused
 )
 
+// String is what the constant says in words.
+func (m Mode) String() string {
+	switch m {
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	case Deny:
+		return "deny"
+	}
+	return fmt.Sprintf("Mode(%d)", int(m))
+}
+
 // Policy is what a server may do.
 type Policy struct {
 	// During is for requests in the course of a call of ours, Outside for those

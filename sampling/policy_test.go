@@ -220,3 +220,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("got %d decisions, want the first %d", len(m.decision), maxRemembered)
 	}
 }
+
+func TestModeInWords(t *testing.T) {
+	for want, mode := range map[string]Mode{"ask": Ask, "allow": Allow, "deny": Deny, "Mode(3)": Deny + 1} {
+		if got := mode.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

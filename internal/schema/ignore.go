@@ -58,3 +58,40 @@ func ignoreWhere(s map[string]any, keyword string) {
 		s["anyOf"] = either
 	}
 }
+
+// ignoreBehind takes out, where a pattern was ignored that references may lead to,
+// what would be demanded of more values then. It reports whether v refers to
+// anything.
+func ignoreBehind(v any) (refers bool) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
+		below := false
+		for _, sub := range held(key, s[key]) {
+			below = ignoreBehind(sub) || below
+		}
+		if below {
+			ignoreWhere(s, key)
+			refers = true
+		}
+	}
+	_, static := s["$ref"]
+	_, dynamic := s["$dynamicRef"]
+	_, recursive := s["$recursiveRef"]
+	return refers || static || dynamic || recursive
+}
+
+// held lists what a keyword holds that may be subschemas.
+func held(key string, v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case map[string]any:
+		if slices.Contains(holdsMap, key) {
+			return slices.Collect(maps.Values(v))
+		}
+	}
+	return []any{v}
+}

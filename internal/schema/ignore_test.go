@@ -50,6 +50,12 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 			[]string{"/oneOf/0/pattern"}, []string{`"a"`, `"x"`, `1`}, []string{`null`}},
 		"oneOf beside anyOf": {`{"anyOf":[{"maxLength":1}],"oneOf":[{"pattern":"^(?!x)"},{"const":"a"}],"allOf":[{"type":"string"}]}`,
 			[]string{"/oneOf/0/pattern"}, []string{`"a"`, `"x"`}, []string{`"aa"`, `1`}},
+		"not, by reference": {`{"properties":{"v":{"not":{"$ref":"#/$defs/x"},"type":"string"}},"$defs":{"x":{"pattern":"^(?!x)"}}}`,
+			[]string{"/$defs/x/pattern"}, []string{`{"v":"x"}`, `{"v":"y"}`}, []string{`{"v":1}`}},
+		"if, by reference": {`{"if":{"allOf":[{"$ref":"#/$defs/x"}]},"then":{"minLength":3},"type":"string","$defs":{"x":{"pattern":"^(?!x)"}}}`,
+			[]string{"/$defs/x/pattern"}, []string{`"xx"`}, []string{`1`}},
+		"oneOf, by reference": {`{"oneOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/y"}],"$defs":{"x":{"type":"string","pattern":"^(?!x)"},"y":{"type":"string","pattern":"^(?=x)"}}}`,
+			[]string{"/$defs/x/pattern", "/$defs/y/pattern"}, []string{`"x"`, `"y"`}, []string{`1`}},
 		"contains": {`{"contains":{"pattern":"^(?!x)"},"maxContains":1}`, []string{"/contains/pattern"}, []string{`["a","x"]`}, []string{`[]`}},
 	} {
 		t.Run(name, func(t *testing.T) {

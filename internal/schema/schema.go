@@ -44,6 +44,9 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err := doc.walk(working, ""); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
+	if len(doc.ignored) > 0 {
+		ignoreBehind(working)
+	}
 	compiled, err := compile(working)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)

@@ -49,8 +49,12 @@ func (d *Document) Matches(pattern, text string) (matches, known bool) {
 
 // Resolve returns what a reference at the level of the document refers to, by a
 // pointer or by an anchor. There is nothing for one that leads elsewhere: what has
-// an $id of its own is another document.
+// an $id of its own is another document. A long reference takes steps, and there is
+// nothing without them, either.
 func (d *Document) Resolve(ref string) (v any, ok bool) {
+	if !d.Spend(len(ref) / 64) {
+		return nil, false
+	}
 	place, ok := fragment(ref)
 	switch {
 	case !ok:

@@ -48,3 +48,21 @@ func TestMatches(t *testing.T) {
 		t.Errorf("got it known, and %d steps left, want nothing left where there is not enough", doc.Left)
 	}
 }
+
+// What a reference leads to is sought no longer than the steps last.
+func TestLongReferencesTakeSteps(t *testing.T) {
+	long := strings.Repeat("x", 6400)
+	doc := &Document{Root: map[string]any{"$defs": map[string]any{long: map[string]any{}}}, Left: 1000}
+	found := 0
+	for range 20 {
+		if _, ok := doc.Resolve("#/$defs/" + long); ok {
+			found++
+		}
+	}
+	if found != 10 || doc.Left != 0 {
+		t.Errorf("got it found %d times with %d steps left, want 10 and none", found, doc.Left)
+	}
+	if _, ok := doc.Resolve("#/$defs"); !ok {
+		t.Error("got no target of a short reference, which takes no steps")
+	}
+}

@@ -13,7 +13,7 @@ const maxRootParts = 200
 // flatten makes an object without alternatives of a root, that of the document in
 // the words of 2020-12.
 func (w *writer) flatten(root map[string]any) map[string]any {
-	f := flattener{writer: w, document: &Document{Root: root}, left: maxRootParts, followed: map[string]bool{}}
+	f := flattener{writer: w, document: &Document{Root: root, Left: maxSteps}, left: maxRootParts, followed: map[string]bool{}}
 	before := len(w.changes)
 	out := f.part(root, "")
 	if len(f.followed) > 0 && !w.replaces() && size(out, maxNodes) > maxNodes && size(root, maxNodes) <= maxNodes {

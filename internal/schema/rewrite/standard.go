@@ -10,7 +10,7 @@ import (
 // take.
 func (w *writer) standard() map[string]any {
 	out := w.flatten(object(w.modern(w.doc.Root, "")))
-	m := mender{writer: w, out: &Document{Root: out}, moved: map[string]string{}}
+	m := mender{writer: w, out: &Document{Root: out, Left: maxSteps}, moved: map[string]string{}}
 	m.mend(out)
 	if len(w.changes) > 0 {
 		delete(out, "$schema")

@@ -1,0 +1,211 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// taskPeer is a scripted server with the tool "slow", which must be called as a
+// task. What it is asked is kept by method, and the params of the last one.
+type taskPeer struct {
+	handshake string // the result
+	created   string // the result of tools/call, whatever it is asked for
+	status    string // of the task, once it was asked for often enough
+	polls     int    // until then
+	message   string // why the task failed
+	plain     bool   // it has no tasks
+
+	methods []string
+	params  map[string]string
+}
+
+// eras are servers with tasks in both designs.
+func eras() map[string]*taskPeer {
+	const state = `"taskId":"k","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z"`
+	return map[string]*taskPeer{
+		"2025-11-25": {
+			handshake: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}`,
+			created:   `{"task":{` + state + `,"ttl":null,"pollInterval":1000}}`,
+		},
+		"2026-07-28": {
+			handshake: `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
+			created:   `{"resultType":"task",` + state + `,"ttlMs":null,"pollIntervalMs":1000}`,
+		},
+	}
+}
+
+// answer is the result or the error that a request gets.
+func (p *taskPeer) answer(method string) string {
+	const result = `{"content":[{"type":"text","text":"done"}]}`
+	switch method {
+	case "initialize", "server/discover":
+		if strings.Contains(p.handshake, "protocolVersion") == (method == "initialize") {
+			return `"result":` + p.handshake
+		}
+	case "tools/list":
+		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`
+	case "tools/call":
+		if p.plain {
+			return `"result":` + result
+		}
+		return `"result":` + p.created
+	case "tasks/get":
+		status := p.status
+		if p.polls--; p.polls >= 0 {
+			status = "working"
+		}
+		return fmt.Sprintf(`"result":{"resultType":"complete","taskId":"k","status":%q,"pollInterval":1000,"pollIntervalMs":1000,"result":%s,"error":{"code":-32603,"message":%q}}`,
+			status, result, p.message)
+	case "tasks/result":
+		if p.status == "failed" {
+			return fmt.Sprintf(`"error":{"code":-32603,"message":%q}`, p.message)
+		}
+		return `"result":` + result
+	case "tasks/cancel":
+		return `"result":{"resultType":"complete","taskId":"k","status":"cancelled"}`
+	}
+	return `"error":{"code":-32601,"message":"no such method"}`
+}
+
+// serve answers until the connection ends.
+func (p *taskPeer) serve(t *testing.T, conn mcpclient.Conn) {
+	for {
+		data, err := conn.Recv()
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID, Params json.RawMessage
+			Method     string
+		}
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Errorf("the client sent %s: %v", data, err)
+		}
+		if m.ID == nil {
+			continue
+		}
+		p.methods = append(p.methods, m.Method)
+		p.params[m.Method] = string(m.Params)
+		if conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, p.answer(m.Method))) != nil {
+			return
+		}
+	}
+}
+
+// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be
+// used when nothing is under way.
+func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts *Toolset)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p.params = map[string]string{}
+		transport, conn := mcpclient.Pipe()
+		go p.serve(t, conn)
+		t.Cleanup(func() { _ = conn.Close() })
+		f(t, open(t, opts, Server{Name: "p", Transport: transport}))
+	})
+}
+
+func (p *taskPeer) asked(method string) bool { return slices.Contains(p.methods, method) }
+
+func TestToolThatMustBeATask(t *testing.T) {
+	for revision, p := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			p.status, p.polls = "completed", 3
+			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+				start := time.Now()
+				r := ts.Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
+				if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
+					t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
+				}
+				if p.asked("tasks/cancel") {
+					t.Error("a task that ended was cancelled")
+				}
+				for _, want := range []string{`"name":"slow"`, `"arguments":{"a":1}`, `"example.com/k":7`} {
+					if !strings.Contains(p.params["tools/call"], want) {
+						t.Errorf("got the call %s, want %s in it", p.params["tools/call"], want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTaskThatComesToNothing(t *testing.T) {
+	for revision := range eras() {
+		for status, want := range map[string]string{
+			"failed":    "Error: the server answered with an error: no disk (code -32603)",
+			"cancelled": "Error: the tool's server gave the call up; the tool may have done a part of it",
+		} {
+			t.Run(revision+" "+status, func(t *testing.T) {
+				p := eras()[revision]
+				p.status, p.message = status, "no disk"
+				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+					r := ts.Call(t.Context(), call("1", "slow", ""))
+					if r.Text != want || !r.IsError || r.Fatal() != nil || !strings.HasPrefix(r.Err.Error(), `server "p": `) {
+						t.Errorf("got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A task that nobody waits for any more is cancelled, and the call returns at once.
+func TestTaskIsCancelled(t *testing.T) {
+	for revision := range eras() {
+		for name, tt := range map[string]struct {
+			opts  Options
+			limit time.Duration // of the context
+			want  string
+			fatal bool
+		}{
+			"context": {Options{}, 5500 * time.Millisecond, "Error: the call was cancelled; the tool may or may not have run", true},
+			"timeout": {Options{Timeout: 5500 * time.Millisecond}, time.Hour, "Error: the tool gave no answer in time; it may still be running", false},
+		} {
+			t.Run(revision+" "+name, func(t *testing.T) {
+				p := eras()[revision]
+				p.status = "working"
+				withTasks(t, p, &tt.opts, func(t *testing.T, ts *Toolset) {
+					ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+					defer cancel()
+					start := time.Now()
+					r := ts.Call(ctx, call("1", "slow", ""))
+					if took := time.Since(start); r.Text != tt.want || took != 5500*time.Millisecond {
+						t.Errorf("got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
+					}
+					if !errors.Is(r.Err, context.DeadlineExceeded) || (r.Fatal() != nil) != tt.fatal {
+						t.Errorf("got %v, fatal %v, want a deadline", r.Err, r.Fatal())
+					}
+					synctest.Wait()
+					if !strings.Contains(p.params["tasks/cancel"], `"taskId":"k"`) {
+						t.Errorf("got the requests %q, want tasks/cancel at the end", p.methods)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server without tasks is asked for none, whatever its tools say.
+func TestServerWithoutTasks(t *testing.T) {
+	for revision, p := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			p.plain = true
+			p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
+			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+				if r := ts.Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
+					t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
+				}
+			})
+		})
+	}
+}
