@@ -21,7 +21,8 @@ const connectGrace = 500 * time.Millisecond
 // for by itself, Close then begins the end and returns nil at once; a Close
 // elsewhere, which may be in a handler of another client, tells when it is
 // complete. Where such a handler has another goroutine call Close, and waits for
-// that, it is one that goes on.
+// that, it is one that goes on. What runs on the goroutine of a call, as its progress
+// callback and Options.Middleware around it do, is waited for by nobody and waits.
 //
 // Close may be called more than once. Its error is that of the transport, such
 // as a process that could not be stopped.

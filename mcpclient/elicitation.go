@@ -101,6 +101,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 			return nil, refuse(CodeInvalidParams, "elicitation: %v", err)
 		}
 	} else if !visitable(params.URL) {
+		c.log.Warn("refused to send a person to what is no web address")
 		return nil, refuse(CodeInvalidParams, "elicitation: the URL is none to visit: want https://host/… or http://host/…")
 	}
 	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {

@@ -184,9 +184,18 @@ func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("%s: the server does not offer %s", e.Method, e.Capability)
 }
 
+// nothingThere reports whether a server of something else may say so of a handshake.
+func (e *HTTPError) nothingThere() bool {
+	switch e.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
 // RevisionError says that client and server share no protocol revision.
 type RevisionError struct {
-	Client []string
+	Client []string // one with Options.Revision
 	Server []string // empty when the server named none
 }
 

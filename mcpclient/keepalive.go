@@ -49,6 +49,7 @@ func (l *link) sound(c *Client) {
 		return
 	}
 	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
+	l.kill() // a process that does not answer is not asked to end
 	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.KeepAlive)", errMute, r.method, within))
 	if c.policy == nil {
 		_ = l.conn.Close() // which a restart does otherwise

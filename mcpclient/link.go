@@ -109,9 +109,11 @@ func (l *link) hooked() bool {
 }
 
 // doubted adds to the error of a handshake that something answers at the URL, but
-// in no words of the protocol, if that is so: a web site or another API.
+// in no words of the protocol, or that it has nothing there, if that is so: a web
+// site or another API.
 func (l *link) doubted(err error) error {
-	if l.exchange == nil || !errors.Is(err, ErrInvalidResult) {
+	status, refused := errors.AsType[*HTTPError](err)
+	if l.exchange == nil || !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)

@@ -212,6 +212,14 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 	return newest, true, nil
 }
 
+// spoken are the revisions that the client may speak.
+func (c *Client) spoken() []string {
+	if forced := c.terms().revision; forced != "" {
+		return []string{forced}
+	}
+	return revisions()
+}
+
 // mutual picks the first of ours that is among theirs.
 func mutual(ours, theirs []string) (string, bool) {
 	for _, r := range ours {

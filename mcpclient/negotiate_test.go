@@ -63,6 +63,39 @@ func refusedWith(code int) func(*testing.T, error) {
 	}
 }
 
+// Who forces a revision is told of that one.
+func TestForcedRevisionIsNotSpoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}}`, p.next().ID)
+		}
+		_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20260728})
+		if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Client, []string{mcpclient.Revision20260728}) {
+			t.Errorf("got %v, want the one that was asked for", err)
+		}
+	})
+}
+
+// A server that has nothing at the path, or not for such requests, is doubted, and
+// one that is busy or wants a token is not.
+func TestNothingAtTheURL(t *testing.T) {
+	for status, want := range map[int]int{404: 1, 405: 1, 410: 1, 415: 1, 422: 1, 401: 0, 403: 0, 429: 0, 503: 0} {
+		for era, opts := range eras() {
+			t.Run(fmt.Sprint(status, era), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+					defer server.Close()
+					_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+					if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
+						t.Errorf("got %v, want the hint %d times", err, want)
+					}
+				})
+			})
+		}
+	}
+}
+
 // noCommonRevision checks that the error names what both sides speak.
 func noCommonRevision(server ...string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {

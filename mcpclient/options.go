@@ -120,7 +120,7 @@ type Options struct {
 	// that passes (408, 429, 5xx but 501), or when its response broke off and
 	// could not be resumed, with growing waits of 0.25 s to 30 s, or
 	// as long as the server asks for in Retry-After, if that is not over 30 s. Tool
-	// calls and custom requests are never sent again. It also bounds how often the
+	// calls, custom requests and those of Connect are never sent again. It also bounds how often the
 	// answer to a request of the server is. Default 3; negative: none.
 	MaxRetries int
 

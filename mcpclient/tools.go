@@ -285,7 +285,8 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 }
 
 // CallToolAs runs a tool and decodes its structured content, or its text when
-// the tool has none, into a T. A failure of the tool is a [*ToolError].
+// the tool has none, into a T. The text has to be JSON, unless T is string. A
+// failure of the tool is a [*ToolError].
 func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (T, error) {
 	var out T
 	res, err := c.CallTool(ctx, name, args, opts...)
@@ -295,12 +296,16 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 	if err := res.Err(); err != nil {
 		return out, err
 	}
-	raw := []byte(res.StructuredContent)
+	raw, what := []byte(res.StructuredContent), "structured content"
 	if text := res.Text(); raw == nil || string(raw) == "null" && text != "" { // some servers write what is absent as null
-		raw = []byte(text)
+		if s, ok := any(&out).(*string); ok && !json.Valid([]byte(text)) {
+			*s = text
+			return out, nil
+		}
+		raw, what = []byte(text), "text"
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, fmt.Errorf("call tool %q: result into %T: %w", name, out, err)
+		return out, fmt.Errorf("call tool %q: %s into %T: %w: %s", name, what, out, err, c.quote(raw))
 	}
 	return out, nil
 }

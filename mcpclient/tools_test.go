@@ -122,6 +122,27 @@ func TestCallToolAs(t *testing.T) {
 	}
 }
 
+// A string takes the text of a tool as it is, and the value where it is JSON. Who
+// wants something else sees what came instead.
+func TestCallToolAsText(t *testing.T) {
+	for text, want := range map[string]string{`The sum is 3.`: "The sum is 3.", `\"quoted\"`: "quoted", ``: ""} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				for range 2 {
+					p.send(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, p.next().ID, text)
+				}
+			}()
+			if got, err := mcpclient.CallToolAs[string](t.Context(), c, "a", nil); err != nil || got != want {
+				t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+			}
+			_, err := mcpclient.CallToolAs[int](t.Context(), c, "a", nil)
+			if err == nil || !strings.Contains(err.Error(), "text into int: ") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s into a number: got %v, want an error that shows it", text, err)
+			}
+		})
+	}
+}
+
 func TestToolAnnotationsString(t *testing.T) {
 	yes, no := true, false
 	for want, a := range map[string]*mcpclient.ToolAnnotations{

@@ -131,6 +131,9 @@ func (b *bearer) scrub(text string) string {
 // in them: it is told when they have ended, or the client is closed. A connection
 // over HTTP+SSE keeps its stream and its calls, and so does a modern one.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
+	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return errors.New("set bearer token: want the token without the word Bearer before it")
+	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("set bearer token: it has a character that no token has: a space, a line break or one beyond ASCII")
 	}
