@@ -206,6 +206,14 @@ func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 	if spent := before - r.doc.Left; spent < 1000 {
 		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
 	}
+
+	spelled := toolWith(t, `{"properties":{"v":{"anyOf":[{"type":"array","maxItems":1},{"type":"object"},{"type":"null"}]}}}`)
+	r = newRepair(spelled.root())
+	before = r.doc.Left
+	r.value(spelled.schema.Root(), map[string]any{"v": strings.Repeat("[", 64_000)}) // read as such, and for a list
+	if spent := before - r.doc.Left; spent < 8000 {
+		t.Errorf("got %d steps for 64,000 bytes that are read twice, want at least 8,000", spent)
+	}
 }
 
 func TestRepairByPatternProperties(t *testing.T) {

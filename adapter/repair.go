@@ -11,8 +11,8 @@ import (
 // maxRepairs bounds the subschemas that one repair looks at.
 const maxRepairs = 10_000
 
-// maxCompared bounds the names and the values that one repair looks through, and
-// the matching of patterns.
+// maxCompared bounds the names and the values that one repair looks through, the
+// matching of patterns and the reading of texts.
 const maxCompared = 1 << 20
 
 // maxHops bounds the references from one subschema to the next.

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // branch repairs v by the alternative that it was most likely meant for: the
 // first one that it fits, or that what it spells fits, or else the first one that it
 // fits after a repair, or else the one whose constants it has.
 func (r *repair) branch(branches []any, v any) any {
-	for _, v := range meant(v) {
+	for _, v := range r.meant(v) {
 		for _, b := range branches {
 			if r.fits(b, v) {
 				return r.value(b, v)
@@ -34,9 +32,9 @@ func (r *repair) branch(branches []any, v any) any {
 }
 
 // meant lists a value and, for a text, what it spells.
-func meant(v any) []any {
+func (r *repair) meant(v any) []any {
 	if text, ok := v.(string); ok {
-		if spelled, err := schema.Decode([]byte(text)); err == nil {
+		if spelled, ok := r.decode(text); ok {
 			return []any{v, spelled}
 		}
 	}

@@ -18,8 +18,8 @@ func (r *repair) enumerated(values []any, text string) any {
 	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
 		return text
 	}
-	spelled, err := schema.Decode([]byte(text))
-	if err != nil {
+	spelled, ok := r.decode(text)
+	if !ok {
 		return text
 	}
 	for _, v := range values {
@@ -35,7 +35,7 @@ func (r *repair) enumerated(values []any, text string) any {
 func (r *repair) convert(types []string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if w, ok := spelled(types, strings.TrimSpace(v)); ok {
+		if w, ok := r.spelled(types, strings.TrimSpace(v)); ok {
 			return w
 		}
 	case json.Number:
@@ -60,7 +60,7 @@ func (r *repair) convert(types []string, v any) any {
 }
 
 // spelled reads text as a value of one of types.
-func spelled(types []string, text string) (any, bool) {
+func (r *repair) spelled(types []string, text string) (any, bool) {
 	if slices.Contains(types, "boolean") {
 		switch strings.ToLower(text) {
 		case "true":
@@ -69,11 +69,21 @@ func spelled(types []string, text string) (any, bool) {
 			return false, true
 		}
 	}
-	v, err := schema.Decode([]byte(text))
-	if err != nil || !fitsAny(types, v) {
+	v, ok := r.decode(text)
+	if !ok || !fitsAny(types, v) {
 		return nil, false
 	}
 	return v, true
+}
+
+// decode reads text as JSON. It returns false for what is none and where reading
+// would take too long: each of many alternatives may want it.
+func (r *repair) decode(text string) (any, bool) {
+	if !r.doc.Spend(1 + len(text)/16) {
+		return nil, false
+	}
+	v, err := schema.Decode([]byte(text))
+	return v, err == nil
 }
 
 // typesOf lists the types that a subschema allows, by its type keyword or by the

@@ -197,12 +197,14 @@ func TestWorkIsBounded(t *testing.T) {
 		ends[i] = fmt.Sprintf(`"a%d$":{}`, i)
 	}
 	patternsOfNames := mustCompile(t, `{"patternProperties":{`+strings.Join(ends, ",")+`}}`)
+	alternatives := mustCompile(t, `{"anyOf":[`+strings.Repeat(`{"type":"null"},`, 5000)+`{}]}`)
 	for s, value := range map[*Schema]string{
 		bomb: `1`, tree: deep,
-		enum:     `[` + strings.Repeat(`"x",`, 5000) + `1]`,
-		required: `[` + strings.Repeat(`{},`, 5000) + `{}]`,
-		text:     `[` + strings.Repeat(`"x",`, 5000) + `1]`,
-		patterns: `"` + strings.Repeat("ab", 50_000) + `"`, patternsOfNames: `{"` + strings.Repeat("ab", 50_000) + `":1}`,
+		alternatives: `"` + strings.Repeat("ab", 50_000) + `"`,
+		enum:         `[` + strings.Repeat(`"x",`, 5000) + `1]`,
+		required:     `[` + strings.Repeat(`{},`, 5000) + `{}]`,
+		text:         `[` + strings.Repeat(`"x",`, 5000) + `1]`,
+		patterns:     `"` + strings.Repeat("ab", 50_000) + `"`, patternsOfNames: `{"` + strings.Repeat("ab", 50_000) + `":1}`,
 	} {
 		err := s.Validate([]byte(value))
 		if err == nil || !strings.Contains(err.Error(), "too large to be checked") {
@@ -211,6 +213,9 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 	if err := enum.Validate([]byte(`["n1","n19999",7]`)); err != nil {
 		t.Errorf("got %v, want a few values of many to be checked", err)
+	}
+	if err := alternatives.Validate([]byte(`"ab"`)); err != nil {
+		t.Errorf("got %v, want a short text to be held against many alternatives", err)
 	}
 	loop := mustCompile(t, `{"$ref":"#"}`)
 	if err := loop.Validate([]byte(`1`)); err != nil {

@@ -14,7 +14,7 @@ const maxSteps = 1 << 18
 // What is as much work as one step.
 const (
 	valuesPerStep  = 4   // that are compared, or names that are looked up
-	textPerStep    = 256 // bytes of enumerated text, which an error repeats
+	textPerStep    = 256 // bytes of enumerated text, which an error repeats, and of a value, which the validator quotes
 	matchedPerStep = 64  // bytes that a pattern is matched with
 )
 
@@ -41,6 +41,7 @@ func (w *work) own(s *jsonschema.Schema, v any) bool {
 	}
 	switch v := v.(type) {
 	case string:
+		w.left -= len(v) / textPerStep
 		if s.Pattern != nil {
 			w.left -= len(v) / matchedPerStep
 		}
