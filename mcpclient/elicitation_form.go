@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // Bounds of a form. Patterns have their own, because a short one can ask for
@@ -137,8 +138,8 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
 		if len(f.Pattern) > maxPattern {
 			s.fail("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
-		} else if _, err := regexp.Compile(f.Pattern); err != nil {
-			s.fail("pattern", "a regular expression in RE2 syntax")
+		} else if pattern.Check(f.Pattern) != nil {
+			s.fail("pattern", "a regular expression in RE2 syntax, of moderate size")
 		}
 	case s.has("enum"):
 		s.fail("enum", "a type of string, or of array with the enum in its items")

@@ -8,12 +8,13 @@ import (
 	"net/mail"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 const (
@@ -60,7 +61,7 @@ func (f *Field) fitsString(s string) bool {
 	if !utf8.ValidString(s) || f.MinLength != nil && n < *f.MinLength || f.MaxLength != nil && n > *f.MaxLength {
 		return false
 	}
-	re, err := regexp.Compile(f.Pattern) // unanchored, as in JSON Schema
+	re, err := pattern.Compile(f.Pattern) // unanchored, as in JSON Schema
 	return fitsFormat(f.Format, s) && err == nil && re.MatchString(s)
 }
 

@@ -27,24 +27,26 @@ func (c *Client) keepAlive() {
 }
 
 // busy reports whether calls are under way, which have limits of their own and may
-// be all that the server looks at.
+// be all that the server looks at, or the server waits for an answer.
 func (l *link) busy() bool {
 	for _, call := range l.calls.Pending() {
 		if call.Value.(*inFlight).listening == nil {
 			return true
 		}
 	}
-	return false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.asking) > 0
 }
 
 // sound asks for a sign of life, which any answer is, and ends the connection
-// when there is none.
+// when there is none. Middleware, which could hold it up, does not see it.
 func (l *link) sound(c *Client) {
 	within := c.terms().keepAlive
 	ctx, cancel := context.WithTimeout(c.life(), within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod(), stays: true}
-	_, err := l.roundTrip(ctx, c, r, &callOptions{})
+	_, err := l.roundTrip(ctx, c, r, &callOptions{seen: new(passage)})
 	if err == nil || ctx.Err() == nil || c.ending() || l.busy() {
 		return
 	}

@@ -51,6 +51,7 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // stream. Not seen are requests that are not sent, because the server does not
 // offer what they need or the answer is in the cache, and messages that end or
 // answer others: notices of cancellation, the answers to the server's requests.
+// Nor are the pings of [Options.KeepAlive].
 //
 // What the server asks is seen once for each question that handlers answer: a
 // request of the legacy era, or an entry of a modern input round. [OriginFrom]

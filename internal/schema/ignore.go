@@ -2,19 +2,18 @@ package schema
 
 import (
 	"maps"
-	"regexp"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
-// foreign reports whether Go's regular expressions cannot say a pattern.
-func foreign(pattern string) bool {
-	_, err := regexp.Compile(pattern)
-	return err != nil
-}
+// foreign reports whether Go's regular expressions cannot say a pattern, or not
+// within bounds.
+func foreign(expr string) bool { return pattern.Check(expr) != nil }
 
 // ignorePattern takes out the pattern of texts that Go cannot say.
 func (d *document) ignorePattern(s map[string]any, at string) {
-	if pattern, ok := s["pattern"].(string); ok && foreign(pattern) {
+	if expr, ok := s["pattern"].(string); ok && foreign(expr) {
 		delete(s, "pattern")
 		d.ignored = append(d.ignored, join(at, "pattern"))
 	}
@@ -24,12 +23,12 @@ func (d *document) ignorePattern(s map[string]any, at string) {
 // them, so that nothing is said of further names either: all are described.
 func (d *document) ignoreNames(s map[string]any, at string) {
 	patterns, _ := s["patternProperties"].(map[string]any)
-	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-		if !foreign(pattern) {
+	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
+		if !foreign(expr) {
 			continue
 		}
-		delete(patterns, pattern)
-		d.ignored = append(d.ignored, join(join(at, "patternProperties"), pattern))
+		delete(patterns, expr)
+		d.ignored = append(d.ignored, join(join(at, "patternProperties"), expr))
 		if _, said := patterns[""]; !said {
 			patterns[""] = true
 		}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -74,5 +75,17 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A pattern that would take gigabytes to compile is ignored, too.
+func TestIgnoresLargePatterns(t *testing.T) {
+	large := strings.Repeat("a{0,1000}", 1000)
+	s := mustCompile(t, `{"type":"string","pattern":"`+large+`"}`)
+	if got, want := s.Ignored(), []string{"/pattern"}; !slices.Equal(got, want) {
+		t.Errorf("ignored %q, want %q", got, want)
+	}
+	if err := s.Validate([]byte(`"b"`)); err != nil {
+		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // Document is a schema that is looked through: what its references refer to and
@@ -32,17 +34,17 @@ func (d *Document) Spend(n int) bool {
 // Matches reports whether a text matches a pattern, which is compiled once. That is
 // not known of patterns of another language, which validation leaves to the server,
 // too, and of what would take too long.
-func (d *Document) Matches(pattern, text string) (matches, known bool) {
+func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if !d.Spend(8 + len(text)/64) {
 		return false, false
 	}
-	compiled, there := d.patterns[pattern]
+	compiled, there := d.patterns[expr]
 	if !there {
-		compiled, _ = regexp.Compile(pattern)
+		compiled, _ = pattern.Compile(expr)
 		if d.patterns == nil {
 			d.patterns = map[string]*regexp.Regexp{}
 		}
-		d.patterns[pattern] = compiled
+		d.patterns[expr] = compiled
 	}
 	return compiled != nil && compiled.MatchString(text), compiled != nil
 }

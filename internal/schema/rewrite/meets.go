@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // scalars is what a subschema says of enumerated values besides.
@@ -26,8 +28,8 @@ func demandsOn(s map[string]any) *scalars {
 	if not := constants(object(s["not"])); not != nil && len(object(s["not"])) == 1 {
 		d.not = setOf(not)
 	}
-	if pattern, ok := s["pattern"].(string); ok {
-		d.pattern, _ = regexp.Compile(pattern) // one of another language is left to validation
+	if expr, ok := s["pattern"].(string); ok {
+		d.pattern, _ = pattern.Compile(expr) // one of another language is left to validation
 	}
 	return d
 }

@@ -2,17 +2,15 @@ package rewrite
 
 import (
 	"math/big"
-	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // readable reports whether a pattern is of the language that arguments are
 // validated in.
-func readable(pattern string) bool {
-	_, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil
-}
+func readable(expr string) bool { return pattern.Check(expr) == nil }
 
 // Aliased reports whether says, which is a propertyNames, allows a name and not its
 // alias, so that there the alias stands for the name. A name of which that is not

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // rootWords are the keywords that a provider's root has no room for, one of which
@@ -61,8 +63,8 @@ func (n *naming) collect(v any) {
 			n.collect(item)
 		}
 	case map[string]any:
-		for pattern := range object(v["patternProperties"]) {
-			if compiled, err := regexp.Compile(pattern); err == nil {
+		for expr := range object(v["patternProperties"]) {
+			if compiled, err := pattern.Compile(expr); err == nil {
 				n.patterns = append(n.patterns, compiled)
 			}
 		}

@@ -1,0 +1,68 @@
+package pattern
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What people write is compiled as ever.
+func TestCompile(t *testing.T) {
+	for _, expr := range []string{
+		"", "^[a-z]+$", `^\d{4}-\d{2}-\d{2}$`, "(?i)yes|no", "^(?s:.{0,256})$", "[a-z]{1,1000}", "(a{10}){100}", `\p{L}{3,}`,
+	} {
+		got, err := Compile(expr)
+		if err != nil || got.String() != regexp.MustCompile(expr).String() {
+			t.Errorf("%q: got %v, %v", expr, got, err)
+		}
+	}
+}
+
+// What is of another language or too large is refused, and takes little.
+func TestCompileRefuses(t *testing.T) {
+	for name, expr := range map[string]string{
+		"lookahead":   `(?=a)`,
+		"backlink":    `(a)\1`,
+		"repetitions": strings.Repeat("a{0,1000}", 1000),
+		"nested":      strings.Repeat("((a{0,10}){0,10}){0,10}", 50),
+		"alternation": strings.Repeat("(ab|cd){1000}|", 20),
+		"long":        strings.Repeat("a", MaxSize+1),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Compile(expr)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 4<<20 {
+			t.Errorf("%s: got %v and %d bytes allocated, want an error and less than 4 MiB", name, err, n)
+		}
+	}
+}
+
+// The size is about that of the program, not less than a third of it.
+func TestSize(t *testing.T) {
+	for _, expr := range []string{"abc", "a{3,7}", "(a|bc)*d?", "[a-z]{10,}", "(x{5}y){4}", "(?:a{0,9}){0,9}"} {
+		if err := Check(expr); err != nil {
+			t.Fatal(err)
+		}
+		re, prog := parsed(t, expr)
+		if n := size(re); 3*n < prog || n > 3*prog {
+			t.Errorf("%q: got %d, want about %d", expr, n, prog)
+		}
+	}
+}
+
+// parsed is an expression, and the length of the program that it compiles to.
+func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
+	t.Helper()
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return re, len(prog.Inst)
+}
