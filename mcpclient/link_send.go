@@ -1,0 +1,172 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// roundTrip sends a request once and returns the result of its response.
+func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx)
+	}
+	c.number(r)
+	if c.sending != nil && o.seen == nil {
+		return c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+			return l.roundTrip(ctx, c, r, o)
+		})
+	}
+	e := c.current()
+	maxNotes := 0
+	if o.progress != nil {
+		maxNotes = c.terms().maxNotifications
+	}
+	call, err := l.start(l.flight(ctx, r), maxNotes, o)
+	if err != nil {
+		return nil, &unsentError{err}
+	}
+	defer func() { l.finish(call, ctx.Err() != nil) }()
+	sent, response, err := l.send(ctx, c, e, call, r, o)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+			e.cancel(c, l, call, ended(ctx).Error())
+		}
+		return nil, ended(ctx)
+	case err != nil:
+		return nil, err
+	case response.Error != nil:
+		return nil, rpcError(response.Error, l.scrub)
+	}
+	return response.Result, nil
+}
+
+// flight makes what there is of a request while it awaits its response, over HTTP
+// with its message in one piece.
+func (l *link) flight(ctx context.Context, r *request) *inFlight {
+	if l.exchange == nil {
+		return &inFlight{ctx: ctx, request: r}
+	}
+	whole := &struct {
+		inFlight
+		message outgoing
+	}{inFlight: inFlight{ctx: ctx, request: r}}
+	whole.sent = &whole.message
+	return &whole.inFlight
+}
+
+// start enters a request among those that await their responses.
+func (l *link) start(flight *inFlight, maxNotes int, o *callOptions) (*jsonrpc.Call, error) {
+	call := &flight.Call
+	call.Value = flight
+	err := l.calls.Start(call, maxNotes)
+	if o.seen != nil {
+		o.seen.id = call.ID
+	}
+	return call, err
+}
+
+// bodies are buffers for messages, which a connection does not keep.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptBody bounds a buffer that is kept for the next message, in bytes.
+const keptBody = 16 << 10
+
+// send encodes a request, hands it to the connection and waits for its response.
+// sent says that the server may have got it.
+func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r *request, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
+	if l.exchange != nil {
+		m := call.Value.(*inFlight).sent
+		m.body = e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
+		m.header = e.header(m.room[:0], r)
+		m.opensSession, m.heard = r.method == "initialize", r.heard
+		return l.converse(ctx, c, call, m, o)
+	}
+	body := bodies.Get().(*[]byte)
+	*body = e.encode((*body)[:0], call.ID, r, o)
+	err := l.conn.Send(ctx, *body)
+	if cap(*body) <= keptBody {
+		bodies.Put(body)
+	}
+	if err != nil {
+		if response, callErr, ok := call.Response(); ok { // it says more
+			return true, response, callErr
+		}
+		_, posted := l.conn.(*sseConn) // whose server may act on a message before it says that it has it
+		return posted, jsonrpc.Response{}, err
+	}
+	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return true, response, err
+}
+
+// converse makes an exchange and waits for the response to its request. Progress
+// may come over the standalone stream while the exchange says nothing: a caller
+// who asked for it waits for both.
+func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
+	if o.progress == nil {
+		l.swap(ctx, c, call, m)
+		response, err, _ := call.Response()
+		return true, response, err
+	}
+	c.current().heed(ctx, c)
+	if !c.start(&c.own, func() { l.swap(ctx, c, call, m) }) {
+		return false, jsonrpc.Response{}, ErrClosed
+	}
+	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return true, response, err
+}
+
+// swap makes an exchange, at whose end the call has its response or an error.
+func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing) {
+	answered := false
+	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
+		answered = l.receive(c, data, source{call, m.session.Load()})
+		return answered
+	})
+	switch {
+	case answered:
+		return
+	case c.ending():
+		err = ErrClosed
+	case err == nil:
+		err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
+	}
+	l.calls.Fail(call.ID, err)
+}
+
+// finish forgets a call and ends what is still being answered for it. A server
+// request that is only thought to belong to it goes on, unless the caller gave
+// the call up.
+func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
+	l.calls.Forget(call)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.asking {
+		if a.call == call && (a.certain || gaveUp) {
+			a.cancel()
+		}
+	}
+}
+
+// notify sends a notification.
+func (l *link) notify(ctx context.Context, c *Client, method string, params []byte) error {
+	if c.sending != nil {
+		return c.throughNotify(ctx, l, method, params)
+	}
+	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), nil)
+}
+
+// post sends a message that has no response, in a session that it belongs to, nil
+// for the one that there is. The error is errSessionOver when it came too late.
+func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession) error {
+	if l.exchange == nil {
+		return l.conn.Send(ctx, body)
+	}
+	m := &outgoing{body: body, header: c.current().header(nil, nil), bound: s != nil}
+	m.session.Store(s)
+	return l.exchange.post(ctx, m)
+}
