@@ -1,6 +1,6 @@
 // Bench compares MCP clients written in Go, in one run:
 //
-//	go run ./evals/bench               # everything, about eight minutes
+//	go run ./evals/bench               # everything, about ten minutes
 //	go run ./evals/bench -quick        # a first look, under a minute
 //	go run ./evals/bench -check        # fails when a target is missed
 //	go run ./evals/bench -run 'pipe/small' -clients ours,floor-json -cpuprofile cpu.out
