@@ -105,8 +105,7 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		c, err := connectBy(t, server.URL(), server.Client(), legacy())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,30 +69,31 @@ func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error
 // watchInTurn is a watch that talks to the server alone, so that what it is told
 // last is what holds.
 func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
-	leave, err := c.subs.get().enter(ctx)
+	subs := c.subs.get()
+	leave, err := subs.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	told, wanted := c.subs.get().watched()
+	told, wanted := subs.watched()
 	for _, uri := range uris {
 		if told[uri] {
 			continue
 		}
-		c.subs.get().tell(uri, false) // it may come to watch without our hearing of it
+		subs.tell(uri, false) // it may come to watch without our hearing of it
 		if err := c.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
 			if unwatched(err) {
-				c.subs.get().untell(uri)
+				subs.untell(uri)
 			}
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
-		c.subs.get().tell(uri, true)
+		subs.tell(uri, true)
 	}
 	for _, uri := range slices.Sorted(maps.Keys(told)) {
 		if wanted[uri] {
 			continue
 		}
-		c.subs.get().untell(uri)
+		subs.untell(uri)
 		if err := c.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
 			return fmt.Errorf("resource %q: %w", cut(uri), err)
 		}
@@ -118,19 +119,20 @@ func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOption
 	return err
 }
 
-// resubscribe tells the server what to watch. A resource that it will not watch any more does not
-// keep it from the others.
+// resubscribe tells the server what to watch. A resource that it will not watch any
+// more does not keep it from the others.
 func (e *legacyEra) resubscribe(ctx context.Context, c *Client) error {
-	leave, err := c.subs.get().enter(ctx)
+	subs := c.subs.get()
+	leave, err := subs.enter(ctx)
 	if err != nil {
 		return err
 	}
-	_, wanted := c.subs.get().watched()
-	c.subs.get().mu.Lock()
-	c.subs.get().told = nil
-	c.subs.get().mu.Unlock()
+	_, wanted := subs.watched()
+	subs.mu.Lock()
+	subs.told = nil
+	subs.mu.Unlock()
 	leave()
-	defer c.subs.get().spread(Change{Kind: Stale})
+	defer subs.spread(Change{Kind: Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := c.watch(ctx, []string{uri}, &callOptions{})
 		if _, refused := errors.AsType[*RPCError](err); refused {

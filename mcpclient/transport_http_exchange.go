@@ -43,14 +43,13 @@ type life struct {
 
 // exchanges are those of a connection that are under way.
 type exchanges struct {
-	mu       sync.Mutex
-	first    *exchange
-	spare    *life         // while there are some
-	end      chan struct{} // closed with them; nil before somebody waits for it
-	drains   crew          // none is added once closed is set
-	draining int32
-	silent   bool // none asks any more
-	closed   bool
+	mu     sync.Mutex
+	first  *exchange
+	spare  *life         // while there are some
+	end    chan struct{} // closed with them; nil before somebody waits for it
+	drains crew          // none is added once closed is set
+	silent bool          // none asks any more
+	closed bool
 }
 
 // begin begins an exchange, which is over at once when the connection is closed.
@@ -192,19 +191,15 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 	e := x.all
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || e.draining >= maxDraining {
+	if e.closed || e.drains.count() >= maxDraining {
 		return false
 	}
-	e.draining++
 	intact := x.outlive()
 	x.drain = time.AfterFunc(drainTime, x.cancel)
 	e.drains.Go(func() {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 		_ = body.Close()
 		x.leave(x.drain.Stop() && intact)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.draining--
 	})
 	return true
 }

@@ -50,6 +50,13 @@ func (c *crew) ended() {
 	}
 }
 
+// count is how many there are.
+func (c *crew) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
 // wait reports whether all have ended within d.
 func (c *crew) wait(d time.Duration) bool { return waitFor(c.whenIdle(), d) }
 
