@@ -14,7 +14,6 @@ import (
 type exchange struct {
 	*life
 	caller  context.Context
-	detach  func() bool // from the caller; nil where that never ends
 	private bool        // none but net/http sees the context
 	asks    bool        // its request awaits an answer
 	drain   *time.Timer // ends the drain that has taken it over; nil for none
@@ -32,20 +31,12 @@ func (x *exchange) Value(key any) any {
 	return x.caller.Value(key)
 }
 
-// life is a context that can be ended. What net/http hangs on to one is much of
-// what a request costs, so that one goes from exchange to exchange as long as it
-// has not been ended.
-type life struct {
-	context.Context
-	cancel context.CancelFunc
-	spare  *life // another
-}
-
 // exchanges are those of a connection that are under way.
 type exchanges struct {
 	mu     sync.Mutex
 	first  *exchange
-	spare  *life         // while there are some
+	size   int
+	spares lives         // at most as many as there are exchanges
 	end    chan struct{} // closed with them; nil before somebody waits for it
 	drains crew          // none is added once closed is set
 	silent bool          // none asks any more
@@ -56,21 +47,35 @@ type exchanges struct {
 // private says that no code of the host's comes to see its context.
 func (e *exchanges) begin(x *exchange, caller context.Context, private bool) {
 	x.caller, x.private, x.all = caller, private, e
-	e.enter(x)
-	if caller.Done() != nil {
-		x.detach = context.AfterFunc(caller, x.cancel)
+	if l := e.enter(x, caller.Done()); l != nil {
+		e.enterWith(x, l.follow(caller))
 	}
 }
 
-func (e *exchanges) enter(x *exchange) {
+// enter gives the exchange a life that ends with done. Where there is none it
+// returns another one.
+func (e *exchanges) enter(x *exchange, done <-chan struct{}) *life {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if x.life = e.spare; x.life != nil {
-		e.spare, x.life.spare = x.life.spare, nil
-	} else {
-		x.life = new(life)
-		x.life.Context, x.life.cancel = context.WithCancel(context.Background())
+	l := e.spares.pop()
+	if l == nil {
+		l = newLife()
 	}
+	if l.done != done {
+		return l
+	}
+	e.enterLocked(x, l)
+	return nil
+}
+
+func (e *exchanges) enterWith(x *exchange, l *life) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.enterLocked(x, l)
+}
+
+func (e *exchanges) enterLocked(x *exchange, l *life) {
+	x.life = l
 	if e.closed || e.silent && x.asks {
 		x.cancel()
 	}
@@ -78,6 +83,7 @@ func (e *exchanges) enter(x *exchange) {
 		x.next.prev = x
 	}
 	e.first = x
+	e.size++
 }
 
 // endAsking ends all exchanges whose requests await an answer, and every later one.
@@ -95,13 +101,18 @@ func (e *exchanges) endAsking() {
 // close ends all exchanges, and every later one. What is being drained has
 // nearly always come to its end by itself.
 func (e *exchanges) close() {
+	e.closeAll().end()
+}
+
+// closeAll returns the lives that nothing will take any more.
+func (e *exchanges) closeAll() (unused lives) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.end != nil && !e.closed {
 		close(e.end)
 	}
 	e.closed = true
-	e.spare = nil
+	unused, e.spares = e.spares, lives{}
 	for x := e.first; x != nil; x = x.next {
 		if x.drain == nil {
 			x.cancel()
@@ -109,6 +120,7 @@ func (e *exchanges) close() {
 			x.drain.Reset(drainGrace)
 		}
 	}
+	return unused
 }
 
 func (e *exchanges) over() bool {
@@ -133,18 +145,22 @@ func (e *exchanges) ended() <-chan struct{} {
 // end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
 	if x.drain == nil {
-		x.leave(x.outlive())
+		x.leave(true)
 	}
 }
 
 // leave takes the exchange off the list. Its life can go on with another one where
 // it is intact, which is to say that nothing is about to end it.
 func (x *exchange) leave(intact bool) {
-	e := x.all
+	x.all.remove(x, intact).end()
+}
+
+// remove returns the lives that nothing needs any more.
+func (e *exchanges) remove(x *exchange, intact bool) (unused lives) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if x.left {
-		return
+		return unused
 	}
 	x.left = true
 	if x.prev != nil {
@@ -156,19 +172,17 @@ func (x *exchange) leave(intact bool) {
 		x.next.prev = x.prev
 	}
 	x.prev, x.next = nil, nil // who keeps this one keeps no others
-	switch {
-	case !intact || !x.private || x.Err() != nil:
-		x.cancel()
-	case e.first != nil:
-		x.life.spare, e.spare = e.spare, x.life
-	default:
-		e.spare = nil // one that is idle keeps nothing
+	e.size--
+	if intact && x.private && x.Err() == nil && e.spares.size < e.size {
+		e.spares.push(x.life)
+	} else {
+		unused.push(x.life)
 	}
+	if e.spares.size > e.size {
+		unused.push(e.spares.pop())
+	}
+	return unused
 }
-
-// outlive has the exchange go on when the caller's context ends, if it can. It
-// reports false when that has happened.
-func (x *exchange) outlive() bool { return x.detach == nil || x.detach() }
 
 const (
 	maxDraining = maxIdle // more connections would not be kept

@@ -43,7 +43,7 @@ func TestLives(t *testing.T) {
 			}
 			next.end()
 			other.end()
-			if e.spare != nil || e.first != nil {
+			if e.spares.first != nil || e.first != nil {
 				t.Error("something is kept when no exchange is under way")
 			}
 		})
