@@ -51,12 +51,20 @@ func fixedFields(h http.Header) fields {
 // request wins over what is for all, the last of its fields over others of the same
 // name, and what the transport demands over that.
 func (c *httpConn) header(method string, own fields, s *httpSession, accept []string) http.Header {
-	h := make(http.Header, len(c.fixed)+len(own)+5)
+	token := c.bearer.header()
+	size := len(c.fixed) + len(own) + 3 // Content-Type, Accept, and Accept-Encoding where it is asked for
+	if token != nil {
+		size++
+	}
+	if s != nil {
+		size++
+	}
+	h := make(http.Header, size) // a map of more than 8 costs twice as much
 	for _, f := range c.fixed {
 		h[f.key] = f.values
 	}
-	if v := c.bearer.header(); v != nil {
-		h["Authorization"] = *v
+	if token != nil {
+		h["Authorization"] = *token
 	}
 	for _, f := range own {
 		h[f.key] = f.values

@@ -8,23 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
-
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
-
-// HTTPExchange is what the hooks of [HTTP] see of one HTTP request and its
-// response. Their functions run on the goroutine of the request, several at the
-// same time.
-type HTTPExchange struct {
-	HTTPMethod string // POST, GET or DELETE
-	Method     string // of the JSON-RPC request or notification, "" for others
-
-	Status int         // of the response, zero before there is one
-	Header http.Header // of the response; not to be changed
-	Body   string      // the first KiB without secrets, "" for an event stream
-}
 
 // accepts are the values of Accept to try, in this order, when a server answers
 // 406; the last is to send none.
@@ -47,35 +32,23 @@ func (a *accept) next(level int32) bool {
 // the server takes another Accept, and once when the hook for 401 and 403 asks
 // for that: in either case the server has refused to look at the message.
 func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Response, error) {
-	x := HTTPExchange{HTTPMethod: method}
-	if c.hooks != nil && len(m.body) > 0 {
-		if parsed, err := jsonrpc.Parse(m.body); err == nil {
-			x.Method = parsed.Method
-		}
+	var watch *watched
+	if c.hooks != nil {
+		watch = c.hooks.watch(method, m)
 	}
-	for asked := false; ; {
+	for {
 		c.enter(m)
 		level := c.accept.level.Load()
-		if c.hooks != nil && c.hooks.before != nil {
-			c.hooks.before(ctx, x)
+		if watch != nil {
+			watch.sends(ctx)
 		}
 		resp, err := c.once(ctx, method, m, accepts[level])
 		if err != nil {
 			return nil, err
 		}
 		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
-		if c.hooks != nil {
-			seen := c.seen(x, resp)
-			if c.hooks.after != nil {
-				c.hooks.after(ctx, seen)
-			}
-			if !asked && c.hooks.asks(resp) {
-				asked = true
-				again = c.hooks.unauthorized(ctx, seen)
-				if again {
-					c.useToken(m)
-				}
-			}
+		if watch != nil {
+			again = watch.got(ctx, c, resp, again)
 		}
 		if !again {
 			return resp, nil
@@ -87,34 +60,6 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 	}
 }
 
-// hooks are those of an [HTTP] transport; some may be nil.
-type hooks struct {
-	before, after func(context.Context, HTTPExchange)
-	unauthorized  func(context.Context, HTTPExchange) bool
-}
-
-// asks reports whether to ask the hook for 401 and 403. What it would change is no
-// affair of a session that ends.
-func (h *hooks) asks(resp *http.Response) bool {
-	return h.unauthorized != nil && resp.Request.Method != http.MethodDelete &&
-		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
-}
-
-// seen is what hooks see of a response. What it reads of the body is put back.
-func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
-	x.Status, x.Header = resp.StatusCode, resp.Header
-	if resp.StatusCode/100 == 2 && mediaType(resp) != mediaJSON {
-		return x
-	}
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxQuoted))
-	x.Body = c.scrub(string(head))
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(strings.NewReader(string(head)), resp.Body), resp.Body}
-	return x
-}
-
 // once makes one HTTP request. accept is for requests that carry a message.
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, m.body)
@@ -124,22 +69,27 @@ func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept 
 		req.Header["Accept-Encoding"] = acceptGzip
 	}
 	resp, err := c.send(req)
-	switch {
-	case err == nil:
-		if zipped {
-			unzip(resp)
-		}
-		if resp.Request == nil { // as the host's RoundTripper may leave it
-			resp.Request = req
-		}
-		return resp, nil
-	case c.exchanges.over():
-		return nil, ErrClosed
+	if err != nil {
+		return nil, c.unsent(method, err)
+	}
+	if zipped {
+		unzip(resp)
+	}
+	if resp.Request == nil { // as the host's RoundTripper may leave it
+		resp.Request = req
+	}
+	return resp, nil
+}
+
+// unsent is the error of a request that has no response.
+func (c *httpConn) unsent(method string, err error) error {
+	if c.exchanges.over() {
+		return ErrClosed
 	}
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
 		err = &scrubbedError{cut(text), err}
 	}
-	return nil, fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	return fmt.Errorf("%s %s: %w", method, c.shown(), err)
 }
 
 // send makes an HTTP request as the client would, whose part is to follow
@@ -150,14 +100,19 @@ func (c *httpConn) send(req *http.Request) (*http.Response, error) {
 		return do(c.following(), req)
 	}
 	resp, err := direct.RoundTrip(req)
+	if err == nil && resp != nil && resp.Body != nil && resp.StatusCode/100 != 3 {
+		return resp, nil
+	}
+	return c.sendOn(direct, req, resp, err)
+}
+
+// sendOn has the client take over where its transport made the request.
+func (c *httpConn) sendOn(direct *http.Transport, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if wrong, ok := err.(tls.RecordHeaderError); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
 		return nil, http.ErrSchemeMismatch
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case resp != nil && resp.Body != nil && resp.StatusCode/100 != 3:
-		return resp, nil
 	}
 	client := *c.following() // which also knows what to do with half a response
 	client.Transport = &answered{resp: resp, next: direct}
