@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -40,7 +41,8 @@ type inFlight struct {
 	jsonrpc.Call
 	ctx     context.Context // the caller's
 	request *request
-	sent    *outgoing // over HTTP
+	sent    *outgoing   // over HTTP
+	asked   atomic.Bool // the server asked something in between
 
 	listening *listening // of subscriptions/listen only
 }
@@ -108,10 +110,15 @@ func decodeResult(raw json.RawMessage, result any) error {
 
 // answer gets the result of a request, from the cache where that may be.
 func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-	if !c.cacheable(r, o) {
-		raw, _, err := c.settled(ctx, r, o)
-		return raw, err
+	if c.cacheable(r, o) {
+		return c.cached(ctx, r, o)
 	}
+	raw, _, err := c.settled(ctx, r, o)
+	return raw, err
+}
+
+// cached gets a result that may be in the cache, and is put there.
+func (c *Client) cached(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	var generation int
 	if o.noCache || ctx.Err() != nil || c.ending() {
 		generation = c.cache.get().generation()
@@ -163,6 +170,7 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 		return nil, err
 	}
 	o.meta = meta
+	o.maxNotes = t.maxNotifications
 	if o.logLevel != "" && !o.logLevel.known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}

@@ -16,14 +16,12 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	}
 	c.number(r)
 	if c.sending != nil && o.seen == nil {
-		return c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-			return l.roundTrip(ctx, c, r, o)
-		})
+		return l.roundTripThrough(ctx, c, r, o)
 	}
 	e := c.current()
 	maxNotes := 0
 	if o.progress != nil {
-		maxNotes = c.terms().maxNotifications
+		maxNotes = o.maxNotes
 	}
 	call, err := l.start(l.flight(ctx, r), maxNotes, o)
 	if err != nil {
@@ -32,17 +30,25 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	defer func() { l.finish(call, ctx.Err() != nil) }()
 	sent, response, err := l.send(ctx, c, e, call, r, o)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil:
+		if ctx.Err() == nil {
+			return nil, err
+		}
 		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
 			e.cancel(c, l, call, ended(ctx).Error())
 		}
 		return nil, ended(ctx)
-	case err != nil:
-		return nil, err
 	case response.Error != nil:
 		return nil, rpcError(response.Error, l.scrub)
 	}
 	return response.Result, nil
+}
+
+// roundTripThrough is roundTrip by way of Options.Middleware.
+func (l *link) roundTripThrough(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
+	return c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+		return l.roundTrip(ctx, c, r, o)
+	})
 }
 
 // flight makes what there is of a request while it awaits its response, over HTTP
@@ -143,6 +149,9 @@ func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgo
 // the call up.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
+	if !call.Value.(*inFlight).asked.Load() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.asking {

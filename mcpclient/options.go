@@ -176,6 +176,7 @@ type CallOption func(*callOptions)
 type callOptions struct {
 	progress func(Progress)
 	meta     map[string]json.RawMessage
+	maxNotes int // of progress, that wait to be seen
 	timeout  time.Duration
 	patience time.Duration // without progress; 0 is as long as timeout
 	logLevel LogLevel

@@ -30,15 +30,24 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 		if err == nil {
 			return raw, nil
 		}
-		again, err := c.anew(ctx, r, err)
-		if !again && retries < c.terms().maxRetries {
-			again, err = c.passes(ctx, r, err, retries)
-			retries++
-		}
-		if !again {
+		if err = c.again(ctx, r, err, &retries); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// again returns nil when a request that failed with err is to be sent again, and
+// counts how often that was for a failure that passes.
+func (c *Client) again(ctx context.Context, r *request, err error, retries *int) error {
+	again, err := c.anew(ctx, r, err)
+	if !again && *retries < c.terms().maxRetries {
+		again, err = c.passes(ctx, r, err, *retries)
+		*retries++
+	}
+	if again {
+		return nil
+	}
+	return err
 }
 
 // passes waits for a failure that is expected to pass. It reports false where

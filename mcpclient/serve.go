@@ -62,6 +62,9 @@ func (l *link) take(a *asked) bool {
 		l.asking = map[askedID]*asked{}
 	}
 	l.asking[a.id] = a
+	if a.call != nil {
+		a.call.Value.(*inFlight).asked.Store(true)
+	}
 	return true
 }
 

@@ -109,7 +109,11 @@ func (t *Calls) Fail(id int64, err error) bool {
 
 // Forget removes a call that nobody waits for any more: a response that comes
 // later finds nothing.
-func (t *Calls) Forget(c *Call) { t.take(c.ID) }
+func (t *Calls) Forget(c *Call) {
+	if !c.over() { // else it is off the table
+		t.take(c.ID)
+	}
+}
 
 func (t *Calls) take(id int64) (*Call, bool) {
 	t.mu.Lock()
@@ -142,6 +146,12 @@ func (c *Call) finish(r Response, err error) {
 	defer c.mu.Unlock()
 	c.done, c.response, c.err = true, r, err
 	c.signalLocked()
+}
+
+func (c *Call) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.done
 }
 
 // Note hands the call something to see before its response, such as progress.
