@@ -66,12 +66,18 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 		return "", err
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
+		Start:  adapter.StartAvailable,
 		Client: &mcpclient.Options{Sampling: agent.Sampling(lent), Elicitation: agent.Elicitation(nil)},
 	})
 	if err != nil {
 		return "", err
 	}
 	defer toolset.Close()
+	for _, s := range toolset.Servers() {
+		if s.Err != nil { // not reached, or written wrong in the file
+			fmt.Fprintln(you.out, "left out:", s.Err)
+		}
+	}
 
 	llm, err := openaimodel.New(host, model, nil)
 	if err != nil {

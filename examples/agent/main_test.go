@@ -33,6 +33,7 @@ func TestAgent(t *testing.T) {
 	}
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"demo": map[string]any{"command": program, "args": []string{serverArg}},
+		"typo": map[string]any{"comand": "x"},
 		"off":  map[string]any{"command": "no-such-program-here", "disabled": true},
 	}})
 	if err != nil {
@@ -69,6 +70,10 @@ func TestAgent(t *testing.T) {
 			got, err := ask(t.Context(), file, host, demomodel.Name, you, tt.question)
 			if err != nil || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, %v; want %q in it", got, err, tt.want)
+			}
+			const left = `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`
+			if got := shown.String(); !strings.HasPrefix(got, `left out: server "typo": `) || !strings.Contains(got, left) {
+				t.Errorf("the person saw %q, want the mistake in the file first", got)
 			}
 			if !strings.Contains(shown.String(), tt.shown) {
 				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)

@@ -161,14 +161,42 @@ func TestWrongUsage(t *testing.T) {
 }
 
 func TestBadConfig(t *testing.T) {
-	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\"comand\": \"x\"}\n  }\n}")
+	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
 	o := converse(t, "hello\n", "-config", path)
 	o.check(t, "", 1)
-	if want := "chatbot: " + path + `:3: mcpServers.files.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url` + "\n"; o.stderr != want {
+	if want := "chatbot: " + path + ":5: the file ends, want a comma or } for what begins on line 1\n"; o.stderr != want {
 		t.Errorf("got %s\nwant %s", o.stderr, want)
 	}
 	converse(t, "", "-config", path+"x").check(t, "", 1, "chatbot: read server configuration: open "+path+"x: no such file or directory\n")
 	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "chatbot: open the trace: open ")
+}
+
+// A server that is written wrong is named, with the place, and the others work.
+func TestServersThatAreWrittenWrong(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := json.Marshal(map[string]any{"command": self, "env": map[string]string{asServer: "good"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const wrong = `"files": {"comand": "x"}, "unset": {"command": "${NO_SUCH_VARIABLE_HERE}"},
+	"line": {"command": "npx -y some-server"}, "": {}, "off": {"comand": "x", "disabled": true}`
+	path := write(t, "mcp.json", "{\"mcpServers\": {\n"+wrong+",\n\"good\": "+string(good)+"}}")
+	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
+	o.check(t, "The result: 1 + 2 = 3.\n", 0, "connecting to good …", "server good: 7 tools",
+		`left out: server "files": `+path+`:2: mcpServers.files.comand: unknown key; did you mean "command"?`,
+		`left out: server "unset": `+path+`:2: mcpServers.unset.command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
+		`left out: server "line": `+path+`:3: mcpServers.line.command: there is no such program; arguments belong in "args"`,
+		`left out: server "": `+path+`:3: mcpServers."": a server needs a name`)
+	if strings.Contains(o.stderr, "off") {
+		t.Errorf("a disabled server is reported:\n%s", o.stderr)
+	}
+
+	path = write(t, "mcp.json", `{"mcpServers": {`+wrong+`}}`)
+	converse(t, "hello\n", "-config", path).check(t, converse(t, "hello\n", "-config", write(t, "none.json", `{"mcpServers": {}}`)).stdout, 1,
+		"there are no tools", "\nchatbot: no server could be reached, of 4 servers\n")
 }
 
 func TestServersThatDoNotStart(t *testing.T) {

@@ -63,7 +63,7 @@ func status(err error, o *options) int {
 
 // run has one conversation.
 func run(o *options) (err error) {
-	servers, err := listServers(o)
+	servers, wrong, err := listServers(o)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func run(o *options) (err error) {
 			Logger:      warnings(con, servers[i].Name),
 		}
 	}
-	if s.tools, err = s.openServers(ctx, servers, o.connectTimeout); err != nil {
+	if s.tools, err = s.openServers(ctx, servers, wrong, o.connectTimeout); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer s.tools.Close()

@@ -21,35 +21,39 @@ const demoServerFlag = "demo-server"
 // maxWarnings bounds what is shown of a server's breaches of the protocol.
 const maxWarnings = 20
 
-// listServers gives the servers of the configuration or, without one, the demo
-// server: this program once more, as a child process.
-func listServers(o *options) ([]adapter.Server, error) {
+// listServers gives the servers of the configuration, and those that cannot be
+// used as they are written there. Without a configuration it is the demo server:
+// this program once more, as a child process.
+func listServers(o *options) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
 	if o.config == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, fmt.Errorf("find this program, to start the demo server: %w", err)
+			return nil, nil, fmt.Errorf("find this program, to start the demo server: %w", err)
 		}
 		return []adapter.Server{{
 			Name:      "demo",
 			Transport: &mcpclient.Command{Path: self, Args: []string{"-" + demoServerFlag}},
-		}}, nil
+		}}, nil, nil
 	}
 	cfg, err := config.Load(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var servers []adapter.Server
 	for _, s := range cfg.Servers {
-		if !s.Disabled {
+		switch {
+		case s.Disabled:
+		case s.Err != nil:
+			wrong = append(wrong, adapter.ServerStatus{Name: s.Name, Err: fmt.Errorf("server %q: %w", s.Name, s.Err)})
+		default:
 			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
 		}
 	}
-	return servers, nil
+	return servers, wrong, nil
 }
 
 // openServers connects to the servers that can be reached and reports the
-// others.
-func (s *session) openServers(ctx context.Context, servers []adapter.Server, timeout time.Duration) (*adapter.Toolset, error) {
+// others, and those that are written wrong.
+func (s *session) openServers(ctx context.Context, servers []adapter.Server, wrong []adapter.ServerStatus, timeout time.Duration) (*adapter.Toolset, error) {
 	var names []string
 	for _, server := range servers {
 		names = append(names, server.Name)
@@ -62,7 +66,7 @@ func (s *session) openServers(ctx context.Context, servers []adapter.Server, tim
 		s.con.endLine()
 		return nil, err
 	}
-	s.reportServers(toolset.Servers(), timeout)
+	s.reportServers(append(wrong, toolset.Servers()...), timeout)
 	if len(toolset.Tools()) == 0 {
 		s.con.note(s.con.style.warn, "there are no tools; the model answers alone")
 	}

@@ -6,9 +6,13 @@
 //	inspect -profile all mcp.json
 //	inspect -json mcp.json
 //
-// Its exit status is 0 when all is well, 1 when a server could not be reached, 2
-// when the command line or the file is wrong, and 3 when all servers were
-// reached and some of their tools cannot be used.
+// A server that is written wrong in the file is reported with its line and key,
+// and does not keep the others from being looked at.
+//
+// The exit status is 0 when all is well, 1 when a server is written wrong or
+// could not be reached, 2 when there is no report because the command line or
+// the file as a whole is wrong, and 3 when all servers were reached and some of
+// their tools cannot be used.
 package main
 
 import (

@@ -80,6 +80,7 @@ const (
 	demo = `"demo":{"command":"SELF","args":["secret"],"env":{"MCPCHAIN_INSPECT_ROLE":"demo"}}`
 	odd  = `"odd":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"odd"}}`
 	gone = `"gone":{"command":"/does/not/exist"}`
+	typo = `"typo":{"comand":"x"}`
 )
 
 func servers(list ...string) string { return `{"mcpServers":{` + strings.Join(list, ",") + `}}` }
@@ -105,6 +106,28 @@ func TestText(t *testing.T) {
 	}
 	if strings.Contains(out, "secret") || strings.Contains(out, "\x1b") {
 		t.Errorf("got %q, want neither arguments nor control characters", out)
+	}
+}
+
+// A server that is written wrong is reported, and the others are looked at.
+func TestWrongServer(t *testing.T) {
+	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
+	for _, want := range []string{
+		"typo: \n  not reached: ", `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`,
+		"with 1 argument\n  reached: demo 1.0.0, ",
+		"line: \n  not reached: ", `mcp.json:1: mcpServers.line.command: there is no such program; arguments belong in "args"`,
+	} {
+		if !strings.Contains(out, want) || stderr != "" {
+			t.Errorf("got %s%s\nwant it with %q", stderr, out, want)
+		}
+	}
+	_, out, _ = inspectFile(t, servers(typo, demo), "-json")
+	var r report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("got %s: %v", out, err)
+	}
+	if len(r.Servers) != 2 || !strings.Contains(r.Servers[0].Error, "mcpServers.typo.comand") || len(r.Servers[1].Tools) == 0 {
+		t.Errorf("got %s\nwant the mistake in typo, and the tools of demo", out)
 	}
 }
 
@@ -179,7 +202,9 @@ func TestStatus(t *testing.T) {
 		"no servers":      {servers(), nil, statusFine, ""},
 		"not reached":     {servers(gone), nil, statusMissing, ""},
 		"skipped":         {servers(odd), nil, statusSkipped, ""},
-		"bad file":        {`{"mcpServers":{"x":{"comand":"y"}}}`, nil, statusUsage, "mcp.json"},
+		"wrong server":    {servers(demo, typo), nil, statusMissing, ""},
+		"wrong, disabled": {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
+		"bad file":        {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
 		"unknown flag":    {servers(), []string{"-x"}, statusUsage, "usage: inspect"},
 		"unknown profile": {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
 		"two files":       {servers(), []string{"other.json"}, statusUsage, "want one file"},

@@ -77,7 +77,10 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport)}
 		r.Servers = append(r.Servers, about)
 		byName[s.Name] = about
-		if !s.Disabled {
+		switch {
+		case s.Err != nil:
+			about.Error = s.Err.Error()
+		case !s.Disabled:
 			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
 		}
 	}

@@ -38,12 +38,13 @@ func (r *report) write(w io.Writer, detailed bool) error {
 
 func (s *serverReport) write(p *printer, detailed bool) {
 	p.line("%s: %s", clean(s.Name), clean(s.Transport))
-	switch {
-	case s.Disabled:
+	if s.Disabled {
 		p.line("  disabled")
-		return
-	case s.Error != "":
+	}
+	if s.Error != "" {
 		p.line("  not reached: %s", clean(s.Error))
+	}
+	if s.Disabled || s.Error != "" {
 		return
 	}
 	p.line("  reached: %s %s, protocol revision %s", clean(s.Info.Name), clean(s.Info.Version), s.Revision)

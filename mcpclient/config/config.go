@@ -11,10 +11,19 @@
 //	  }
 //	}
 //
-// Comments, trailing commas and a byte order mark are accepted. What is neither
-// known nor meant for another program is an error with its file, line and key:
-// a mistyped key must not silently start a server without its settings. Errors
-// never show values, which may be secrets. Files are read, never written.
+// Comments, trailing commas and a byte order mark are accepted. Files are read,
+// never written.
+//
+// # Mistakes
+//
+// What is neither known nor meant for another program is an [Error] with its
+// file, line and key: a mistyped key must not silently start a server without
+// its settings. Errors never show values, which may be secrets.
+//
+// A mistake in one server is in the Err of that [Server], and the others can be
+// used. Load and Parse fail when there is no telling what the servers are: the
+// file cannot be read, is no JSON, or has none of the two keys. A host that
+// wants all servers or none asks [Config.Err].
 //
 // # Variables
 //
@@ -36,7 +45,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -47,21 +59,34 @@ const maxFile = 1 << 20
 
 // Config is what a file says.
 type Config struct {
-	Servers []Server // in the order of the file
+	Servers []Server // in the order of the file, each name once
+}
+
+// Err joins the Err of all servers, in their order. It is nil when every one
+// can be used.
+func (c *Config) Err() error {
+	errs := make([]error, len(c.Servers))
+	for i, s := range c.Servers {
+		errs[i] = s.Err
+	}
+	return errors.Join(errs...)
 }
 
 // Server is one server of a file.
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command or a *mcpclient.HTTP. It is nil for a
-	// disabled server, of which only the keys are checked. For a server that is
-	// written correctly and needs what this package does not support, such as
-	// a prompt for an input, Dial returns an [*Error] that says so: it does not
-	// keep the others from being used.
+	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
+	// It is nil for a disabled server. The Dial of one with an Err returns that.
 	Transport mcpclient.Transport
 
+	// Disabled servers are not to be used. Only their keys are checked.
 	Disabled bool
+
+	// Err is why the server cannot be used, as an [*Error]: there is a mistake in
+	// it, it is in the file twice, or it needs what this package does not
+	// support, such as a prompt for an input. It says nothing about the others.
+	Err error
 }
 
 // Error is a mistake in a file, and where it is.
@@ -81,19 +106,21 @@ func (e *Error) Error() string {
 }
 
 // Load reads the file at path, and the environment files that it names, with
-// the variables of this process. A mistake in the file is an [*Error].
+// the variables of this process. A command with spaces is looked for, because
+// it may be one with arguments. The error is an [*Error] when the file was read
+// and is not a list of servers; what is wrong with one of them is in its Err.
 func Load(path string) (*Config, error) {
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("read server configuration: %w", err)
 	}
-	d := &decoder{file: path, lookup: os.LookupEnv, readFile: readBounded}
+	d := &decoder{file: path, lookup: os.LookupEnv, readFile: readBounded, missing: isMissing}
 	return d.decode(data)
 }
 
 // Parse is Load for text that is at hand: name stands for the file in errors,
 // lookup gives the variables, as [os.LookupEnv] does; nil knows none. It
-// touches no file, so a server with an envFile is one that cannot be dialed.
+// touches no file, so a server with an envFile is one that cannot be used.
 func Parse(name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -124,6 +151,15 @@ func readBounded(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 	}
 	return data, nil
+}
+
+// isMissing reports whether there is no program of this name to start in dir.
+func isMissing(path, dir string) bool {
+	if dir != "" && filepath.Base(path) != path && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	_, err := exec.LookPath(path)
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
 // quoteKey shows a key of the document in an error.

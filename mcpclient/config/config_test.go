@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -33,7 +34,13 @@ func TestErrors(t *testing.T) {
 	for i := 0; i < len(archive.Files); i += 2 {
 		file, want := archive.Files[i], archive.Files[i+1]
 		t.Run(strings.TrimSuffix(file.Name, ".json"), func(t *testing.T) {
-			_, err := config.Parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
+			cfg, err := config.Parse(file.Name, file.Data, environ(map[string]string{"TOKEN": "hunter2"}))
+			if strings.HasSuffix(want.Name, ".server") {
+				if err != nil {
+					t.Fatalf("got the error %v of the file, want one of a server", err)
+				}
+				err = cfg.Err()
+			}
 			if err == nil {
 				t.Fatal("got no error")
 			}
@@ -96,6 +103,9 @@ func TestShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := got.Err(); err != nil {
+				t.Error(err)
+			}
 			if diff := cmp.Diff(tt.want, got.Servers); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -103,34 +113,99 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// What cannot be reached must not keep the other servers from being used.
-func TestUnsupported(t *testing.T) {
+// What is wrong with one server must not keep the others from being used.
+func TestServersOfTheirOwn(t *testing.T) {
 	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
 		"input": {"command": "x", "env": {"KEY": "${input:api-key}"}},
 		"login": {"url": "https://example.com", "oauth": {"clientId": "x"}},
 		"boxed": {"command": "x", "sandboxEnabled": true},
 		"file":  {"command": "x", "envFile": ".env"},
-		"fine":  {"command": "x"}}}`), nil)
+		"fine":  {"command": "x"},
+		"typo":  {"comand": "x"},
+		"unset": {"command": "${MISSING}"},
+		"twice": {"command": "x"},
+		"twice": {"command": "y"},
+		"off":   {"comand": "x", "disabled": true},
+		"":      {"command": "x"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{
-		"input": "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}",
-		"login": "mcp.json:3: servers.login.oauth: not supported: authorization is set up by the program, on the Client of a mcpclient.HTTP",
-		"boxed": "mcp.json:4: servers.boxed.sandboxEnabled: not supported: the server would run outside of its sandbox",
-		"file":  "mcp.json:5: servers.file.envFile: environment files are not read here",
+	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url"
+	want := []struct{ name, err string }{
+		{"input", "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}"},
+		{"login", "mcp.json:3: servers.login.oauth: not supported: authorization is set up by the program, on the Client of a mcpclient.HTTP"},
+		{"boxed", "mcp.json:4: servers.boxed.sandboxEnabled: not supported: the server would run outside of its sandbox"},
+		{"file", "mcp.json:5: servers.file.envFile: environment files are not read here"},
+		{"fine", ""},
+		{"typo", "mcp.json:7: servers.typo" + typo},
+		{"unset", "mcp.json:8: servers.unset.command: environment variable MISSING is not set; set it, or write ${MISSING:-text} for a default"},
+		{"twice", "mcp.json:10: servers.twice: this server is on line 9 already"},
+		{"off", "mcp.json:11: servers.off" + typo},
+		{"", `mcp.json:12: servers."": a server needs a name`},
 	}
-	for _, s := range cfg.Servers {
-		if s.Name == "fine" {
-			if _, ok := s.Transport.(*mcpclient.Command); !ok {
-				t.Errorf("fine: got %T, want a *mcpclient.Command", s.Transport)
+	if len(cfg.Servers) != len(want) {
+		t.Fatalf("got %d servers, want %d", len(cfg.Servers), len(want))
+	}
+	var all []string
+	for i, s := range cfg.Servers {
+		if s.Name != want[i].name {
+			t.Errorf("got server %q, want %q", s.Name, want[i].name)
+		}
+		if want[i].err == "" {
+			if _, ok := s.Transport.(*mcpclient.Command); !ok || s.Err != nil {
+				t.Errorf("%s: got %T and %v, want a *mcpclient.Command", s.Name, s.Transport, s.Err)
 			}
 			continue
 		}
-		_, err := s.Transport.Dial(t.Context())
-		if _, ok := errors.AsType[*config.Error](err); !ok || err.Error() != want[s.Name] {
-			t.Errorf("%s: got %v, want %s", s.Name, err, want[s.Name])
+		all = append(all, want[i].err)
+		if _, ok := errors.AsType[*config.Error](s.Err); !ok || s.Err.Error() != want[i].err {
+			t.Errorf("%s: got %v, want %s", s.Name, s.Err, want[i].err)
 		}
+		if s.Name == "off" {
+			if !s.Disabled || s.Transport != nil {
+				t.Errorf("off: got %+v, want it disabled", s)
+			}
+			continue
+		}
+		if _, err := s.Transport.Dial(t.Context()); err != s.Err {
+			t.Errorf("%s: got %v of Dial, want %v", s.Name, err, s.Err)
+		}
+	}
+	if got := cfg.Err(); got == nil || got.Error() != strings.Join(all, "\n") {
+		t.Errorf("got %v of all, want\n%s", got, strings.Join(all, "\n"))
+	}
+}
+
+// A line of a shell is not the name of a program.
+func TestCommandWithArguments(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "my server")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "mcp.json")
+	const text = `{"servers": {
+		"line":   {"command": "npx -y some-server"},
+		"full":   {"command": "${workspaceFolder}/my server"},
+		"inside": {"command": "./my server", "cwd": "${workspaceFolder}"},
+		"other":  {"command": "./my server", "cwd": "${workspaceFolder}/none"},
+		"absent": {"command": "no-such-program-here"}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hint = `.command: there is no such program; arguments belong in "args", each a string of its own`
+	if got, want := cfg.Err(), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint; got == nil || got.Error() != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if cfg, err = config.Parse(path, []byte(text), nil); err != nil || cfg.Err() != nil {
+		t.Errorf("Parse looked for programs: got %v, %v", err, cfg.Err())
 	}
 }
 
@@ -176,18 +251,28 @@ func TestLoad(t *testing.T) {
 	}
 
 	write(".env", "A=1\nhunter2\n")
-	if _, err := config.Load(path); err == nil || err.Error() != filepath.Join(dir, ".env")+":2: want NAME=value" {
+	if err := loadErr(t, path); err == nil || err.Error() != filepath.Join(dir, ".env")+":2: want NAME=value" {
 		t.Errorf("bad environment file: got %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, ".env")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Load(path); err == nil || !strings.Contains(err.Error(), path+":1: servers.s.envFile: open ") {
+	if err := loadErr(t, path); err == nil || !strings.Contains(err.Error(), path+":1: servers.s.envFile: open ") {
 		t.Errorf("missing environment file: got %v", err)
 	}
 	if _, err := config.Load(filepath.Join(dir, "none.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: got %v, want os.ErrNotExist", err)
 	}
+}
+
+// loadErr gives the errors of the servers in a file that can be read.
+func loadErr(t *testing.T, path string) error {
+	t.Helper()
+	cfg, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Err()
 }
 
 func TestBounds(t *testing.T) {

@@ -11,7 +11,8 @@ func ExampleParse() {
 	const text = `{
 	  "mcpServers": {
 	    "files":  {"command": "file-server", "args": ["--root", "${ROOT:-.}"]},
-	    "remote": {"url": "https://example.com/mcp", "disabled": true}
+	    "remote": {"url": "https://example.com/mcp", "disabled": true},
+	    "notes":  {"comand": "note-server"}
 	  }
 	}`
 	cfg, err := config.Parse("mcp.json", []byte(text), nil)
@@ -20,6 +21,10 @@ func ExampleParse() {
 		return
 	}
 	for _, s := range cfg.Servers {
+		if s.Err != nil {
+			fmt.Println(s.Name, "cannot be used:", s.Err)
+			continue
+		}
 		switch t := s.Transport.(type) {
 		case *mcpclient.Command:
 			fmt.Println(s.Name, "runs", t.Path, t.Args)
@@ -30,10 +35,11 @@ func ExampleParse() {
 		}
 	}
 
-	_, err = config.Parse("mcp.json", []byte(`{"mcpServers": {"files": {"comand": "file-server"}}}`), nil)
+	_, err = config.Parse("mcp.json", []byte(`{"mcpServers": {"files": {]}}`), nil)
 	fmt.Println(err)
 	// Output:
 	// files runs file-server [--root .]
 	// remote is disabled
-	// mcp.json:1: mcpServers.files.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url
+	// notes cannot be used: mcp.json:5: mcpServers.notes.comand: unknown key; did you mean "command"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url
+	// mcp.json:1: "]", want a key in double quotes or }
 }

@@ -13,13 +13,12 @@ import (
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "x", "args": ["${A:-b}"]}}}`))
 	f.Add([]byte("\ufeff{\"servers\": {\"a\": {\"url\": \"http://x\", // c\n}, /* d */ }}"))
+	f.Add([]byte(`{"servers": {"a": {"comand": 1}, "a": {}, "": {}}, "mcpServers": {"a": {"env": {"b": "", "b": 1}}}}`))
 	f.Add([]byte(`{"servers": {"a": {"command": "$${${A}", "envFile": "e", "disabled": true}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg, err := config.Parse("f", data, func(name string) (string, bool) { return name, name != "X" })
 		if err != nil {
-			if text := err.Error(); strings.Contains(text, "\n") || len(text) > 2000 {
-				t.Errorf("error is not one short line: %q", text)
-			}
+			check(t, err)
 			return
 		}
 		var plain struct {
@@ -27,13 +26,34 @@ func FuzzParse(f *testing.F) {
 			B map[string]json.RawMessage `json:"servers"`
 		}
 		exact := !strings.Contains(strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(string(data), "mcpServers", ""), "servers", "")), "servers")
-		if json.Unmarshal(data, &plain) == nil && exact && len(cfg.Servers) != len(plain.A)+len(plain.B) {
-			t.Errorf("got %d servers, want %d", len(cfg.Servers), len(plain.A)+len(plain.B))
-		}
-		for _, s := range cfg.Servers {
-			if s.Name == "" || (s.Transport == nil) != s.Disabled {
-				t.Errorf("got %+v", s)
+		if json.Unmarshal(data, &plain) == nil && exact {
+			want := map[string]bool{} // a server in both objects is one
+			for _, object := range []map[string]json.RawMessage{plain.A, plain.B} {
+				for name := range object {
+					want[name] = true
+				}
+			}
+			if len(cfg.Servers) != len(want) {
+				t.Errorf("got %d servers, want %d", len(cfg.Servers), len(want))
 			}
 		}
+		names := map[string]bool{}
+		for _, s := range cfg.Servers {
+			if names[s.Name] || s.Name == "" && s.Err == nil || (s.Transport == nil) != s.Disabled {
+				t.Errorf("got %+v", s)
+			}
+			names[s.Name] = true
+			check(t, s.Err)
+		}
 	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if text := err.Error(); strings.Contains(text, "\n") || len(text) > 2000 {
+		t.Errorf("error is not one short line: %q", text)
+	}
 }

@@ -23,7 +23,8 @@ const (
 )
 
 // node is a JSON value that knows its line. encoding/json tells no lines and
-// keeps the last of two equal keys, so documents are read here.
+// keeps the last of two equal keys, so documents are read here; both members
+// are kept, for the decoder to refuse where they mean something.
 type node struct {
 	kind    kind
 	line    int
@@ -35,6 +36,7 @@ type node struct {
 type member struct {
 	key   string
 	line  int
+	first int // the line of the same key before it in its object; 0: there is none
 	value *node
 }
 
@@ -162,10 +164,9 @@ func (p *parser) object() (*node, error) {
 		if m.key, err = p.str(); err != nil {
 			return nil, err
 		}
-		if first, dup := seen[m.key]; dup {
-			return nil, p.errorf("key %s is here for the second time, first on line %d", quoteKey(m.key), first)
+		if m.first = seen[m.key]; m.first == 0 {
+			seen[m.key] = m.line
 		}
-		seen[m.key] = m.line
 		if c, err = p.next(); err != nil {
 			return nil, err
 		} else if c != ':' {

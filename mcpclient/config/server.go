@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -35,6 +36,7 @@ type decoder struct {
 	file     string
 	lookup   func(string) (string, bool)
 	readFile func(path string) ([]byte, error) // nil: environment files are not read
+	missing  func(path, dir string) bool       // whether there is no such program; nil: not looked for
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *Error {
@@ -48,7 +50,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 		return nil, err
 	}
 	cfg := new(Config)
-	lines := map[string]int{}
+	places := map[string]place{}
 	found := false
 	for _, m := range root.members {
 		if m.key != "mcpServers" && m.key != "servers" {
@@ -58,26 +60,36 @@ func (d *decoder) config(root *node) (*Config, error) {
 			continue
 		}
 		found = true
+		if m.first != 0 {
+			return nil, d.errorf(m.line, m.key, "this key is on line %d already", m.first)
+		}
 		if err := d.want(m.value, m.key, kindObject); err != nil {
 			return nil, err
 		}
-		for _, s := range m.value.members {
-			key := m.key + "." + keyName(s.key)
-			if first, dup := lines[s.key]; dup {
-				return nil, d.errorf(s.line, key, "this server is on line %d already", first)
-			}
-			lines[s.key] = s.line
-			server, err := d.server(key, s)
-			if err != nil {
-				return nil, err
-			}
-			cfg.Servers = append(cfg.Servers, *server)
-		}
+		d.servers(cfg, places, m)
 	}
 	if !found {
 		return nil, d.errorf(root.line, "", `no servers: want an object "mcpServers", or "servers" as in VS Code`)
 	}
 	return cfg, nil
+}
+
+// place is where a server was found first.
+type place struct{ index, line int }
+
+// servers adds those of one object to cfg. One that is there twice cannot be
+// used: nobody knows which is meant.
+func (d *decoder) servers(cfg *Config, places map[string]place, m member) {
+	for _, s := range m.value.members {
+		key := m.key + "." + keyName(s.key)
+		if first, twice := places[s.key]; twice {
+			err := d.errorf(s.line, key, "this server is on line %d already", first.line)
+			cfg.Servers[first.index] = Server{Name: s.key, Transport: &undialable{err}, Err: err}
+			continue
+		}
+		places[s.key] = place{len(cfg.Servers), s.line}
+		cfg.Servers = append(cfg.Servers, d.server(key, s))
+	}
 }
 
 // settings is one server as the file has it, every key checked and read.
@@ -89,40 +101,48 @@ type settings struct {
 	unsupported *Error // the first need that cannot be met
 }
 
-func (d *decoder) server(key string, m member) (*Server, error) {
-	if strings.TrimSpace(m.key) == "" {
-		return nil, d.errorf(m.line, key, "a server needs a name")
-	}
-	if err := d.want(m.value, key, kindObject); err != nil {
-		return nil, err
-	}
+// server reads one server. A mistake in it is in its Err: it must not keep the
+// others from being used.
+func (d *decoder) server(key string, m member) Server {
+	server := Server{Name: m.key}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
-	if err := s.checkKeys(m.value.members); err != nil {
-		return nil, err
+	err := s.check(m)
+	disabled, wrong := s.bool("disabled")
+	server.Disabled = disabled
+	if err = cmp.Or(err, wrong); err == nil && !disabled {
+		server.Transport, err = s.transport()
+		if err == nil && s.unsupported != nil {
+			err = s.unsupported
+		}
 	}
-	server := &Server{Name: m.key}
-	var err error
-	if server.Disabled, err = s.bool("disabled"); err != nil {
-		return nil, err
+	if err != nil {
+		server.Err = err
+		if !disabled {
+			server.Transport = &undialable{err}
+		}
 	}
-	if server.Disabled {
-		return server, nil
-	}
-	if server.Transport, err = s.transport(); err != nil {
-		return nil, err
-	}
-	if s.unsupported != nil {
-		server.Transport = &undialable{s.unsupported}
-	}
-	return server, nil
+	return server
 }
 
-// undialable stands for a server that this package cannot reach.
-type undialable struct{ err *Error }
+// check looks at the name and the keys, and keeps those that are known.
+func (s *settings) check(m member) error {
+	if err := s.d.want(m.value, s.key, kindObject); err != nil {
+		return err
+	}
+	err := s.checkKeys(m.value.members)
+	if strings.TrimSpace(m.key) == "" {
+		return s.d.errorf(m.line, s.key, "a server needs a name")
+	}
+	return cmp.Or(s.d.duplicate(m.value, s.key), err)
+}
+
+// undialable stands for a server that cannot be reached as it is written.
+type undialable struct{ err error }
 
 func (u *undialable) Dial(context.Context) (mcpclient.Conn, error) { return nil, u.err }
 
-func (s *settings) checkKeys(members []member) error {
+// checkKeys goes through all members, and returns the first mistake.
+func (s *settings) checkKeys(members []member) (err error) {
 	for _, m := range members {
 		reason, unsupported := unsupportedKeys[m.key]
 		switch {
@@ -132,16 +152,16 @@ func (s *settings) checkKeys(members []member) error {
 			}
 		case slices.Contains(knownKeys, m.key):
 			s.node[m.key] = m
-		case !slices.Contains(foreignKeys, m.key):
+		case err == nil && !slices.Contains(foreignKeys, m.key):
 			hint := ""
 			if near := nearest(m.key, knownKeys); near != "" {
 				hint = fmt.Sprintf(" did you mean %q?", near)
 			}
-			return s.d.errorf(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s",
+			err = s.d.errorf(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s",
 				hint, strings.Join(knownKeys, ", "))
 		}
 	}
-	return nil
+	return err
 }
 
 // lack notes that the server needs what is not supported.
@@ -205,6 +225,10 @@ func (s *settings) command() (mcpclient.Transport, error) {
 	}
 	if c.Env, err = s.environment(); err != nil {
 		return nil, err
+	}
+	if s.d.missing != nil && s.unsupported == nil && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
+		return nil, s.d.errorf(s.node["command"].line, s.key+".command",
+			`there is no such program; arguments belong in "args", each a string of its own`)
 	}
 	return c, nil
 }

@@ -24,6 +24,26 @@ func (d *decoder) want(n *node, key string, k kind) error {
 	return d.errorf(n.line, key, "want %s, got %s", k, n.kind)
 }
 
+// duplicate finds the first key that is in an object for the second time, in n
+// or below it.
+func (d *decoder) duplicate(n *node, key string) error {
+	for _, m := range n.members {
+		path := key + "." + keyName(m.key)
+		if m.first != 0 {
+			return d.errorf(m.line, path, "this key is on line %d already", m.first)
+		}
+		if err := d.duplicate(m.value, path); err != nil {
+			return err
+		}
+	}
+	for i, item := range n.items {
+		if err := d.duplicate(item, fmt.Sprintf("%s[%d]", key, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // isOff reports whether a key with this value asks for nothing.
 func (n *node) isOff() bool {
 	switch n.kind {
@@ -51,7 +71,10 @@ func (s *settings) bool(key string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return m.value.text == "true", s.d.want(m.value, s.key+"."+key, kindBool)
+	if err := s.d.want(m.value, s.key+"."+key, kindBool); err != nil {
+		return false, err
+	}
+	return m.value.text == "true", nil
 }
 
 // string reads a string and its variables; a key that is not there is empty.
