@@ -36,7 +36,8 @@ Ctrl-C ends the turn. On a pipe and with -prompt also 1 when
   - a turn or a command failed,
   - there are servers, and none of them could be reached,
   - tool calls were denied because nobody could be asked, and none ran,
-  - a form was declined because -answer did not fit it.
+  - a form was declined because nobody could be asked and -answer did not
+    complete it.
 Otherwise 0.
 `
 

@@ -121,8 +121,8 @@ func (f *form) unattended() *mcpclient.ElicitResult {
 	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: f.content}
 }
 
-// refuse says why a form is declined. It is a failure of the run when -answer
-// was meant to fill it in.
+// refuse says why a form is declined. That is a failure of the run: a server
+// waited for an answer and got none.
 func (f *form) refuse(errs []error) {
 	f.con.note(f.con.style.warn, "declined %s: %s", f.server, oneLine(f.message, 200))
 	var names []string
@@ -130,10 +130,9 @@ func (f *form) refuse(errs []error) {
 		names = append(names, oneLine(field.Name, 60))
 	}
 	fields := strings.Join(names, ", ")
+	f.lacks.declined.Add(1)
 	if len(f.answers) == 0 {
 		f.con.note(f.con.style.warn, "  there is no terminal to ask on; give -answer key=value for the fields %s", fields)
-	} else {
-		f.lacks.declined.Add(1)
 	}
 	for _, key := range f.others {
 		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, fields))

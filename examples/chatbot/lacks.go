@@ -10,7 +10,7 @@ type lacks struct {
 	unreachable atomic.Int64 // servers, when there is no other
 	failed      atomic.Int64 // turns and commands, which were reported one by one
 	ran, denied atomic.Int64 // tool calls; denied because nobody could be asked
-	declined    atomic.Int64 // forms that -answer does not fit
+	declined    atomic.Int64 // forms that nobody could be asked about and -answer did not complete
 }
 
 // report says what is missing, a line each, and returns errReported if
@@ -24,7 +24,7 @@ func (l *lacks) report(con *console) error {
 		lines = append(lines, "no tool ran: "+plural(int(n), "call")+" denied, because nobody could be asked; start with -yes to allow them")
 	}
 	if n := l.declined.Load(); n > 0 {
-		lines = append(lines, plural(int(n), "form")+" declined, because -answer does not fit; see above")
+		lines = append(lines, plural(int(n), "form")+" declined, because nobody could be asked and -answer did not complete it; see above")
 	}
 	for _, line := range lines {
 		con.note(con.style.fail, "chatbot: %s", line)
