@@ -10,13 +10,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
@@ -98,8 +103,8 @@ type person struct {
 	out io.Writer
 }
 
-// askLocked shows what servers and models wrote quoted, so that it cannot
-// disguise itself.
+// askLocked asks, and returns the line that is typed. What servers and models
+// wrote is shown quoted, or as JSON, so that it cannot disguise itself.
 func (p *person) askLocked(format string, args ...any) string {
 	fmt.Fprintf(p.out, format+" ", args...)
 	line, _ := p.in.ReadString('\n') // the end of the input says nothing
@@ -109,10 +114,30 @@ func (p *person) askLocked(format string, args ...any) string {
 func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.askLocked("Run %s on %s with %q? y/n:", a.Tool, a.Server, a.Arguments) != "y" {
+	if p.askLocked("Run %q on %s with %s? y/n:", a.Tool, a.Server, shownJSON(a.Arguments)) != "y" {
 		return agent.Deny("the user said no"), nil
 	}
 	return agent.Allow(), nil
+}
+
+// shownJSON puts JSON on one line, and escapes what could disguise it there, as
+// JSON does. What is no JSON is quoted.
+func shownJSON(text string) string {
+	var line bytes.Buffer
+	if err := json.Compact(&line, []byte(text)); err != nil {
+		return strconv.Quote(text)
+	}
+	var b strings.Builder
+	for _, r := range line.String() {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }
 
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {

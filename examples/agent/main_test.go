@@ -57,8 +57,8 @@ func TestAgent(t *testing.T) {
 		want     string
 		shown    string
 	}{
-		"approval":    {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run add on demo with "{\"a\":17,\"b\":25}"? y/n: `},
-		"denial":      {"What is 17 plus 25?", "", "the user said no", "Run add"},
+		"approval":    {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on demo with {"a":17,"b":25}? y/n: `},
+		"denial":      {"What is 17 plus 25?", "", "the user said no", `Run "add"`},
 		"sampling":    {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "demo asks the model: \"Go is small. It is fun.\"\n"},
 		"refusal":     {"Summarize: Go is small. It is fun.", "y\nn\n", "the user refused", "Let it, for at most 200 tokens? y/n: "},
 		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" [4]: `},
@@ -79,5 +79,18 @@ func TestAgent(t *testing.T) {
 				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)
 			}
 		})
+	}
+}
+
+func TestShownJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"a\": \"é\\n\",\n \"b\": 1.0}": `{"a":"é\n","b":1.0}`,
+		"\"\u202e\u0085\U000e0001\"":      `"\u202e\u0085\udb40\udc01"`,
+		"rm -rf\n":                        `"rm -rf\n"`,
+		"":                                `""`,
+	} {
+		if got := shownJSON(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
 	}
 }
