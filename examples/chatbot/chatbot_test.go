@@ -145,7 +145,7 @@ func TestPipedCommands(t *testing.T) {
 		}
 	}
 	o = converse(t, "", "-prompt", "/prompts")
-	o.check(t, "evening city=… (demo) Looks at the weather and books a table.\n", 0)
+	o.check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
 	converse(t, "/read\n/nonsense\n").check(t, "", 1,
 		"error: usage: /read URI; /resources lists them\n", "error: no command /nonsense; /help lists them\n")
 }

@@ -15,7 +15,7 @@ import (
 const commandList = `/tools            list the tools
 /resources        list the resources
 /read URI         show a resource
-/prompts          list the prompts
+/prompts          list the prompts, with optional arguments in [brackets]
 /prompt NAME k=v  ask with a prompt of a server
 /clear            forget the conversation
 /quit             leave`
@@ -136,14 +136,23 @@ func (s *session) listPrompts(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("server %s: %w", server.Name, err)
 			}
-			name := p.Name
-			for _, a := range p.Arguments {
-				name += " " + a.Name + "=…"
-			}
-			s.item(name, server.Name, p.Description)
+			s.item(promptUsage(p), server.Name, p.Description)
 		}
 	}
 	return nil
+}
+
+// promptUsage is what to type after /prompt.
+func promptUsage(p *mcpclient.Prompt) string {
+	usage := p.Name
+	for _, a := range p.Arguments {
+		if a.Required {
+			usage += " " + a.Name + "=…"
+		} else {
+			usage += " [" + a.Name + "=…]"
+		}
+	}
+	return usage
 }
 
 // askPrompt asks the model with what a server's prompt says.

@@ -26,11 +26,17 @@ func addOffers(s *mcp.Server) {
 	})
 	s.AddPrompt(&mcp.Prompt{
 		Name: "evening", Title: "Plan an evening", Description: "Looks at the weather and books a table.",
-		Arguments: []*mcp.PromptArgument{{Name: "city", Description: "where to go out", Required: true}},
+		Arguments: []*mcp.PromptArgument{
+			{Name: "city", Description: "where to go out", Required: true},
+			{Name: "people", Description: "how many come along"},
+		},
 	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		question := fmt.Sprintf("What is the weather in %.60s? Then book a table.", req.Params.Arguments["city"])
+		question := fmt.Sprintf("What is the weather in %.60s? Then book a table", req.Params.Arguments["city"])
+		if people := req.Params.Arguments["people"]; people != "" {
+			question += fmt.Sprintf(" for %.3s", people)
+		}
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
-			{Role: "user", Content: &mcp.TextContent{Text: question}},
+			{Role: "user", Content: &mcp.TextContent{Text: question + "."}},
 		}}, nil
 	})
 }

@@ -258,11 +258,16 @@ func TestOffers(t *testing.T) {
 	if err != nil || !strings.Contains(res.Contents[0].Text, "Lemon tart") {
 		t.Errorf("resource: got %+v, %v", res, err)
 	}
-	prompt, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := prompt.Messages[0].Content.(*mcp.TextContent).Text, "What is the weather in Oslo? Then book a table."; got != want {
-		t.Errorf("prompt: got %q, want %q", got, want)
+	for people, want := range map[string]string{
+		"":  "What is the weather in Oslo? Then book a table.",
+		"4": "What is the weather in Oslo? Then book a table for 4.",
+	} {
+		prompt, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := prompt.Messages[0].Content.(*mcp.TextContent).Text; got != want {
+			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
+		}
 	}
 }
