@@ -12,12 +12,12 @@ import (
 func TestReadme(t *testing.T) {
 	readme := read(t, "README.md")
 	program := read(t, "examples/quickstart/main.go")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme, -1)
-	if len(blocks) != 1 {
-		t.Fatalf("got %d Go programs in the README, want 1", len(blocks))
+	shown := blocks(readme, "go")
+	if len(shown) != 1 {
+		t.Fatalf("got %d Go programs in the README, want 1", len(shown))
 	}
 	rest := program
-	for _, line := range strings.Split(strings.TrimSpace(blocks[0][1]), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(shown[0]), "\n") {
 		_, after, found := strings.Cut(rest, "\t"+line+"\n")
 		if !found {
 			t.Errorf("the quickstart has no line %q after the ones before", line)

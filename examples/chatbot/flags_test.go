@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -113,5 +115,32 @@ func TestPublicURL(t *testing.T) {
 		if got := publicURL(in); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// What the README tells people to type is understood, and what it pipes in is
+// answered.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^(?:printf '(.*)\\n' \| )?go run .*\./examples/chatbot(.*)$`).FindAllStringSubmatch(string(readme), -1)
+	piped := 0
+	for _, c := range commands {
+		question, args := c[1], strings.Fields(c[2])
+		if _, err := parseFlags(args, env(), io.Discard); err != nil {
+			t.Errorf("%s: %v", c[0], err)
+		}
+		if question == "" {
+			continue
+		}
+		piped++
+		if o := converse(t, question+"\n", args...); o.status != 0 || !strings.HasPrefix(o.stdout, "Booked: ") {
+			t.Errorf("%s: got %+v, want a table that is booked", c[0], o)
+		}
+	}
+	if len(commands) < 5 || piped != 1 {
+		t.Errorf("got %d commands, %d of them with a question: %q", len(commands), piped, commands)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -277,5 +279,23 @@ func TestPasted(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// What the guide tells people to type is understood.
+func TestCommandsOfTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/authorization.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^go run \./examples/oauth (.*)$`).FindAllStringSubmatch(string(guide), -1)
+	if len(commands) != 2 {
+		t.Errorf("got %q, want two commands", commands)
+	}
+	for _, c := range commands {
+		p := &program{out: io.Discard}
+		if _, err := p.parse(append([]string{"-store", "x"}, strings.Fields(c[1])...)); err != nil {
+			t.Errorf("%s: %v", c[0], err)
+		}
 	}
 }

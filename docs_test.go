@@ -1,0 +1,254 @@
+package mcpchain
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/oauth"
+	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// TestDocs holds the Go of the guides against the functions below, which the
+// compiler reads: each block is there, line by line.
+func TestDocs(t *testing.T) {
+	program := lines(read(t, "docs_test.go"))
+	guides, err := filepath.Glob("docs/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("got %v, %v", guides, err)
+	}
+	for _, guide := range guides {
+		for _, block := range blocks(read(t, guide), "go") {
+			if !strings.Contains(program, lines(block)) {
+				t.Errorf("%s: no function of docs_test.go has this block:\n%s", guide, block)
+			}
+		}
+	}
+}
+
+// TestConfigurations reads every mcp.json that is shown.
+func TestConfigurations(t *testing.T) {
+	shown := 0
+	for _, guide := range documents(t) {
+		for _, block := range blocks(read(t, guide), "json") {
+			shown++
+			cfg, err := config.Parse(guide, []byte(block), func(name string) (string, bool) { return name, true })
+			if err == nil {
+				err = cfg.Err()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if shown == 0 {
+		t.Error("no configuration is shown")
+	}
+}
+
+// TestPrograms looks for the programs of every command that is shown. Their own
+// tests look at the flags.
+func TestPrograms(t *testing.T) {
+	for _, guide := range documents(t) {
+		for _, run := range regexp.MustCompile(`go run (\./[\w/]+)`).FindAllStringSubmatch(read(t, guide), -1) {
+			if _, err := os.Stat(filepath.Join(run[1], "main.go")); err != nil {
+				t.Errorf("%s: %v", guide, err)
+			}
+		}
+	}
+}
+
+func documents(t *testing.T) []string {
+	guides, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(guides, "README.md")
+}
+
+// blocks gives the code of a language in a document.
+func blocks(document, language string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(document, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// lines puts text at the left margin, with single spaces and no empty lines.
+func lines(text string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 {
+			b.WriteString(strings.Join(words, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// docs/adapter.md
+var _ = func(ctx context.Context) error {
+	ts, err := adapter.Open(ctx, []adapter.Server{
+		{Name: "files", Transport: &mcpclient.Command{Path: "files-server"}},
+		{Name: "web", Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}},
+	}, &adapter.Options{Start: adapter.StartAvailable})
+	if err != nil {
+		return err
+	}
+	defer ts.Close()
+	tools, changes := ts.DefinitionsFor(adapter.OpenAIStrict)
+	_, _ = tools, changes
+	return nil
+}
+
+// docs/adapter.md, approval
+var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(context.Context, string, json.RawMessage) (adapter.Decision, error)) error {
+	ts, err := adapter.Open(ctx, []adapter.Server{
+		{Name: "files", Transport: files, Trust: adapter.TrustHints},
+		{Name: "web", Transport: web},
+	}, &adapter.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		return ask(ctx, a.Tool.Name(), a.Arguments)
+	}})
+	if err != nil {
+		return err
+	}
+	defer ts.Close()
+	return nil
+}
+
+// docs/adapter.md, around every call
+var _ = func(url string, tokenFrom func(context.Context) string) error {
+	web := &mcpclient.HTTP{URL: url, Client: &http.Client{Transport: &adapter.ContextHeaders{
+		Headers: func(ctx context.Context) http.Header {
+			return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
+		},
+	}}}
+	_ = web
+	return nil
+}
+
+// docs/sampling.md
+var _ = func(ctx context.Context, transport mcpclient.Transport) error {
+	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
+	sampler, err := sampling.New(host, "gpt-5-mini", nil)
+	if err != nil {
+		return err
+	}
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return nil
+}
+
+// docs/sampling.md, who asks
+var _ = func(ctx context.Context, transport mcpclient.Transport, sampler *sampling.Sampler) error {
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return nil
+}
+
+// docs/sampling.md, servers of an adapter
+var _ = func() error {
+	opts := &sampling.Options{Source: func(ctx context.Context) sampling.Source {
+		s, _ := adapter.SourceFrom(ctx)
+		return sampling.Source{Server: s.Server, Call: s.Call.ID}
+	}}
+	_ = opts
+	return nil
+}
+
+// docs/sampling.md, review and policy
+var _ = func() error {
+	opts := &sampling.Options{
+		Policy: sampling.Policy{Outside: sampling.Deny}, // out of the blue: never
+		Servers: map[string]sampling.Policy{
+			"notes": {During: sampling.Allow, Outside: sampling.Deny, Models: []string{"gpt-5-nano"}},
+		},
+	}
+	_ = opts
+	return nil
+}
+
+// docs/sampling.md, choosing a model
+var _ = sampling.Options{
+	Models: []sampling.Model{
+		{ID: "gpt-5-mini", StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true, Context: 400_000,
+			Price: &sampling.Price{Input: 0.25, Output: 2}, Speed: 120, Intelligence: 5},
+		{ID: "gpt-5", StandsFor: []string{"sonnet"}, Tools: true, Images: true, Context: 400_000,
+			Price: &sampling.Price{Input: 1.25, Output: 10}, Speed: 60, Intelligence: 9},
+	},
+}
+
+// docs/authorization.md
+var _ = func(ctx context.Context, dir string, showAndOpen func(context.Context, string) error) error {
+	store, err := oauth.FileStore(dir)
+	if err != nil {
+		return err
+	}
+	auth, err := oauth.New("https://mcp.example.com/mcp", &oauth.Options{
+		Grant: &oauth.AuthorizationCode{
+			Receiver: &oauth.Loopback{Open: showAndOpen},
+			Register: &oauth.ClientMetadata{ClientName: "My agent"},
+		},
+		Store: store,
+	})
+	if err != nil {
+		return err
+	}
+	defer auth.Close()
+	if err := auth.SignIn(ctx); err != nil { // waits for the person, where one is needed
+		return err
+	}
+	client, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: "https://mcp.example.com/mcp", Client: auth.Client()}, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return nil
+}
+
+// docs/observability.md
+var _ mcpclient.Middleware = audited
+
+func audited(next mcpclient.Handler) mcpclient.Handler {
+	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+		result, err := next(ctx, r)
+		log.Printf("call %d: %s %s: %v", r.Call, r.Method, r.Name, err)
+		return result, err
+	}
+}
+
+// docs/observability.md, OpenTelemetry
+var _ = func(ctx context.Context, transport mcpclient.Transport) error {
+	telemetry, err := otelmcp.New(nil) // the global providers and propagator
+	if err != nil {
+		return err
+	}
+	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
+		Middleware:       []mcpclient.Middleware{telemetry.Client},
+		ServerMiddleware: []mcpclient.Middleware{telemetry.Server},
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return nil
+}
