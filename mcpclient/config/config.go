@@ -11,6 +11,23 @@
 //	  }
 //	}
 //
+// A host connects to those that can be used, itself or by package adapter:
+//
+//	cfg, err := config.Load("mcp.json")
+//	if err != nil {
+//		return err
+//	}
+//	for _, s := range cfg.Servers {
+//		switch {
+//		case s.Disabled:
+//		case s.Err != nil:
+//			log.Printf("left out server %s: %v", s.Name, s.Err)
+//		default:
+//			client, err := mcpclient.Connect(ctx, s.Transport, nil)
+//			…
+//		}
+//	}
+//
 // Comments, trailing commas and a byte order mark are accepted. Files are read,
 // never written.
 //
@@ -76,8 +93,10 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
-	// It is nil for a disabled server. The Dial of one with an Err returns that.
+	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE,
+	// which the host may complete with what no file can say, such as a Stderr or
+	// a Client that signs in. It is nil for a disabled server. The Dial of one
+	// with an Err returns that.
 	Transport mcpclient.Transport
 
 	// Disabled servers are not to be used. Only their keys are checked.
