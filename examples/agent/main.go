@@ -174,11 +174,7 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 	fmt.Fprintf(p.out, "%s asks: %q\n", q.Server, q.Params.Message)
 	content := map[string]any{}
 	for _, field := range fields {
-		label := fmt.Sprintf("  %q", field.Title)
-		if field.Default != nil {
-			label += fmt.Sprintf(" [%v]", field.Default)
-		}
-		value, err := field.Parse(p.askLocked("%s:", label))
+		value, err := field.Parse(p.askLocked("  %s:", label(field)))
 		if err != nil {
 			fmt.Fprintf(p.out, "declined: %v\n", err)
 			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
@@ -188,4 +184,19 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 		}
 	}
 	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}
+
+// label words a field: its title, its options, and what an empty line takes.
+func label(f *mcpclient.Field) string {
+	text := strconv.Quote(f.Title)
+	for i, o := range f.Options {
+		text += fmt.Sprintf(" %d=%q", i+1, o.Title)
+	}
+	switch {
+	case f.Default != nil:
+		text += fmt.Sprintf(" [%q]", fmt.Sprint(f.Default))
+	case !f.Required:
+		text += " (optional)"
+	}
+	return text
 }

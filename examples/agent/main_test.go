@@ -61,7 +61,7 @@ func TestAgent(t *testing.T) {
 		"denial":      {"What is 17 plus 25?", "", "the user said no", `Run "add"`},
 		"sampling":    {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "demo asks the model: \"Go is small. It is fun.\"\n"},
 		"refusal":     {"Summarize: Go is small. It is fun.", "y\nn\n", "the user refused", "Let it, for at most 200 tokens? y/n: "},
-		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" [4]: `},
+		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `},
 		"bad form":    {"Book a table", "y\ntomorrow\n", "No table was booked", "declined: field \"date\""},
 	} {
 		t.Run(name, func(t *testing.T) {
