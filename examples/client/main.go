@@ -1,0 +1,178 @@
+// Client uses one MCP server without a model and without a framework. It lists
+// the tools of the server or calls one, and asks you what the server asks: you
+// fill in its forms, and you are the model that it wants to use.
+//
+//	go run ./examples/client npx -y @modelcontextprotocol/server-everything
+//	go run ./examples/client -call get-sum -args '{"a":17,"b":25}' npx -y @modelcontextprotocol/server-everything
+//	go run ./examples/client -call trigger-elicitation-request npx -y @modelcontextprotocol/server-everything
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func main() {
+	tool := flag.String("call", "", "the `tool` to call, instead of listing them")
+	args := flag.String("args", "{}", "the arguments of the tool, a JSON `object`")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: client [flags] COMMAND [ARGUMENT …], where the command starts an MCP server")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: os.Stderr}
+	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
+	if err := use(ctx, server, you, *tool, *args, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// use connects to the server, and calls the tool or lists all.
+func use(ctx context.Context, server mcpclient.Transport, you *person, tool, args string, out io.Writer) error {
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
+		Elicitation: mcpclient.ElicitationFunc(you.fillIn),
+		Sampling:    mcpclient.SamplingFunc(you.reply),
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if tool == "" {
+		for t, err := range client.Tools(ctx) {
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s: %q\n  arguments: %s\n", t.Name, t.Description, t.InputSchema)
+		}
+		return nil
+	}
+	result, err := client.CallTool(ctx, tool, json.RawMessage(args))
+	if err != nil {
+		return err
+	}
+	if err := result.Err(); err != nil { // the tool ran, and failed
+		return err
+	}
+	fmt.Fprintln(out, result.Text())
+	return nil
+}
+
+// person is asked one thing at a time: handlers are called concurrently.
+type person struct {
+	mu  sync.Mutex // guards the fields below
+	in  *bufio.Reader
+	out io.Writer
+}
+
+var (
+	errNobody = errors.New("there is nobody to ask") // the input has ended
+	errNo     = errors.New("the person said no")
+)
+
+func (p *person) askLocked(question string) (string, error) {
+	fmt.Fprint(p.out, question+": ")
+	line, err := p.in.ReadString('\n')
+	if err != nil && line == "" {
+		return "", errNobody
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// fillIn asks for each field of a form. The client checks the whole once more
+// before it is sent.
+func (p *person) fillIn(_ context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	fields, err := params.Fields()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "the server asks: %q; !decline says no\n", params.Message)
+	content := map[string]any{}
+	for _, f := range fields {
+		value, err := p.fieldLocked(f)
+		switch {
+		case err == errNobody:
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+		case err == errNo:
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		case value != nil:
+			content[f.Name] = value
+		}
+	}
+	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}
+
+// fieldLocked asks until the answer fits; nil is for none.
+func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
+	for {
+		text, err := p.askLocked("  " + label(f))
+		if err != nil {
+			return nil, err
+		}
+		if text == "!decline" {
+			return nil, errNo
+		}
+		value, err := f.Parse(text)
+		if err == nil {
+			return value, nil
+		}
+		fmt.Fprintln(p.out, " ", err)
+	}
+}
+
+// label words a field: its title, its options, and what an empty line takes.
+// What servers write is quoted, so that it cannot disguise itself.
+func label(f *mcpclient.Field) string {
+	text := strconv.Quote(f.Title)
+	for i, o := range f.Options {
+		text += fmt.Sprintf(" %d=%q", i+1, o.Title)
+	}
+	switch {
+	case f.Default != nil:
+		text += fmt.Sprintf(" [%q]", fmt.Sprint(f.Default))
+	case !f.Required:
+		text += " (optional)"
+	}
+	return text
+}
+
+// reply has the person answer in the place of a model. A program with a model
+// installs a sampling.Sampler instead.
+func (p *person) reply(_ context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range params.Messages {
+		for _, c := range m.Content {
+			if c, ok := c.(*mcpclient.TextContent); ok {
+				fmt.Fprintf(p.out, "the server asks the model, as %s: %q\n", m.Role, c.Text)
+			}
+		}
+	}
+	text, err := p.askLocked("your reply, or nothing to refuse")
+	if err != nil || text == "" {
+		return nil, mcpclient.ErrRejected
+	}
+	return &mcpclient.CreateMessageResult{
+		Model: "a person", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: text}},
+	}, nil
+}
