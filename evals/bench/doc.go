@@ -60,7 +60,9 @@
 // Samples are interleaved: each round measures every client once, in rotated
 // order, each sample after a garbage collection. A ratio is the median of the
 // ratios by round, and ± is half the distance between their quartiles, as a
-// share of that median: where it is large, the ratio means little. The other
+// share of that median: where it is large, the ratio means little. Where our ratio
+// is closer to its target than two standard errors of that median, a cell takes more
+// rounds, up to four times as many: else the verdict would be chance. The other
 // columns are medians. Calls that go on together are made by goroutines that have
 // made one before, and make at least eight each: their beginning at the same moment
 // would count for too much otherwise.
@@ -71,8 +73,9 @@
 //
 // Memory is weighed for each client in a process of its own, after garbage is
 // collected until nothing more goes away. idle is heap and stacks over 99
-// sessions, over HTTP ten times as many with one endpoint, without the responder, without child processes, and without the
-// connections of the HTTP client that all share. kept is heap only. alive is seen
+// sessions, over HTTP ten times as many with one endpoint, without the responder,
+// without child processes, and without the connections of the HTTP client that all
+// share. kept is heap only. alive is seen
 // by collections every 200 µs that stop the world; it counts buffers by their
 // capacity. One sample is taken: these hardly vary.
 //

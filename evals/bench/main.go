@@ -34,6 +34,7 @@ func main() {
 // settings are the flags.
 type settings struct {
 	samples  int
+	most     int           // samples, in a cell where they decide nothing
 	length   time.Duration // of a sample
 	sessions int           // that are weighed together while they are idle
 	run      *regexp.Regexp
@@ -49,7 +50,7 @@ func parse(args []string) (settings, error) {
 	s := settings{run: regexp.MustCompile(""), clients: clients, sessions: 99}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "3 samples of 20ms, and 20 idle sessions: for a first look")
-	flags.IntVar(&s.samples, "samples", 15, "samples of each client in each cell")
+	flags.IntVar(&s.samples, "samples", 15, "samples of each client in each cell, up to four times as many where they decide nothing")
 	flags.DurationVar(&s.length, "time", 50*time.Millisecond, "length of a sample, in which there is one operation at least")
 	flags.IntVar(&s.ballast, "ballast", 64, "live heap beside what is measured, in MiB")
 	flags.BoolVar(&s.json, "json", false, "print the results as JSON, one a line, instead of tables")
@@ -67,8 +68,9 @@ func parse(args []string) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
+	s.most = longest * s.samples
 	if *quick {
-		s.samples, s.length, s.sessions = 3, 20*time.Millisecond, 20
+		s.samples, s.most, s.length, s.sessions = 3, 3, 20*time.Millisecond, 20
 	}
 	if flags.NArg() > 0 || s.samples < 1 || s.length <= 0 || s.ballast < 0 {
 		return s, errors.New("want only flags, of which -samples and -time are positive and -ballast is not negative")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -41,37 +42,59 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 			return nil, err
 		}
 	}
-	samples, err := interleave(ctx, subjects, s.samples)
-	if err != nil {
-		return nil, err
+	samples := make([][]sample, len(subjects))
+	of := func(name string) []sample {
+		if i := slices.IndexFunc(s.clients, func(c client) bool { return c.name == name }); i >= 0 {
+			return samples[i]
+		}
+		return nil
 	}
-	var base []sample
-	if i := slices.IndexFunc(s.clients, func(c client) bool { return c.name == baseline }); i >= 0 {
-		base = samples[i]
+	for round := range s.most {
+		if err := takeRound(ctx, subjects, round, samples); err != nil {
+			return nil, err
+		}
+		if round+1 >= s.samples && decided(at.String(), of("ours"), of(baseline)) {
+			break
+		}
 	}
+	base := of(baseline)
 	for i, c := range s.clients {
 		results = append(results, result{at.String(), c.name, summarize(samples[i], base)})
 	}
 	return results, nil
 }
 
-// interleave takes a sample of each subject in each round. The order is rotated
-// from round to round, so that nobody always follows the same one.
-func interleave(ctx context.Context, subjects []*subject, rounds int) ([][]sample, error) {
-	samples := make([][]sample, len(subjects))
-	for round := range rounds {
-		for i := range subjects {
-			i = (i + round) % len(subjects)
-			one := subjects[i]
-			err := one.named(ctx, func(ctx context.Context) error {
-				got, err := one.sample(ctx, one.count)
-				samples[i] = append(samples[i], got)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
+// takeRound adds a sample of each subject. The order is rotated from round to
+// round, so that nobody always follows the same one.
+func takeRound(ctx context.Context, subjects []*subject, round int, samples [][]sample) error {
+	for i := range subjects {
+		i = (i + round) % len(subjects)
+		one := subjects[i]
+		err := one.named(ctx, func(ctx context.Context) error {
+			got, err := one.sample(ctx, one.count)
+			samples[i] = append(samples[i], got)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return samples, nil
+	return nil
+}
+
+const (
+	longest = 4 // times the samples that were asked for
+	apart   = 2 // standard errors, at which a difference is no chance
+)
+
+// decided reports whether the samples tell on which side of its target the ratio in
+// a cell is, or whether there is none.
+func decided(cell string, ours, base []sample) bool {
+	limit, ok := ratioLimit(cell)
+	r := ratios(perOp(ours, cpuOf), perOp(base, cpuOf))
+	if !ok || len(r) == 0 {
+		return true
+	}
+	m := median(r)
+	return math.Abs(m-limit) >= apart*m*uncertainty(r)
 }

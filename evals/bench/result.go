@@ -13,6 +13,7 @@ type figures struct {
 	CPU         *float64 `json:"cpu_ns_per_op,omitempty"`
 	Ratio       *float64 `json:"cpu_ratio,omitempty"` // to the baseline
 	Spread      *float64 `json:"cpu_ratio_spread,omitempty"`
+	Samples     int      `json:"samples,omitempty"`
 	Wall        *float64 `json:"wall_ns_per_op,omitempty"`
 	Rate        *float64 `json:"ops_per_second,omitempty"`
 	Bytes       *float64 `json:"bytes_per_op,omitempty"`
@@ -26,20 +27,22 @@ type figures struct {
 	Alive        *float64 `json:"payload_copies_alive,omitempty"`
 }
 
+func cpuOf(s sample) float64 { return float64(s.cpu) }
+
 // summarize makes the figures of samples. There is no ratio without samples of
 // the baseline, and no spread of the baseline's own.
 func summarize(samples, base []sample) figures {
-	cpu := func(s sample) float64 { return float64(s.cpu) }
 	middle := func(of func(sample) float64) *float64 { return new(median(perOp(samples, of))) }
 	f := figures{
-		CPU:    middle(cpu),
-		Wall:   middle(func(s sample) float64 { return float64(s.wall) }),
-		Bytes:  middle(func(s sample) float64 { return float64(s.bytes) }),
-		Allocs: middle(func(s sample) float64 { return float64(s.allocs) }),
+		Samples: len(samples),
+		CPU:     middle(cpuOf),
+		Wall:    middle(func(s sample) float64 { return float64(s.wall) }),
+		Bytes:   middle(func(s sample) float64 { return float64(s.bytes) }),
+		Allocs:  middle(func(s sample) float64 { return float64(s.allocs) }),
 	}
 	f.Rate = new(1e9 / max(*f.Wall, 1))
 	f.Connections = middle(func(s sample) float64 { return float64(s.opened) })
-	if r := ratios(perOp(samples, cpu), perOp(base, cpu)); len(r) > 0 {
+	if r := ratios(perOp(samples, cpuOf), perOp(base, cpuOf)); len(r) > 0 {
 		f.Ratio = new(median(r))
 		if &samples[0] != &base[0] {
 			f.Spread = new(spread(r))

@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // quantile returns the value below which the share q of the values lies, between
 // two values by their distance. No values have none: it is zero.
@@ -27,6 +30,12 @@ func spread(values []float64) float64 {
 		return 0
 	}
 	return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / m
+}
+
+// uncertainty is the standard error of the median, as a share of it: 1.25 σ/√n where
+// the values vary at random, whose spread is 0.67 σ then.
+func uncertainty(values []float64) float64 {
+	return 1.25 / 0.67 * spread(values) / math.Sqrt(float64(len(values)))
 }
 
 // ratios divides the values of each round.

@@ -86,3 +86,35 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("without a baseline: got ratio %v, want none", *f.Ratio)
 	}
 }
+
+// More samples are taken while a ratio is so close to its target that chance would
+// decide.
+func TestDecided(t *testing.T) {
+	samples := func(n int, cpu ...time.Duration) (all []sample) {
+		for i := range n {
+			all = append(all, sample{ops: 1, cpu: cpu[i%len(cpu)]})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name string
+		cell string
+		n    int
+		ours []time.Duration
+		want bool
+	}{
+		{"clearly below", "json/64/legacy", 15, []time.Duration{95, 100}, true},
+		{"clearly above", "json/64/legacy", 15, []time.Duration{120, 125}, true},
+		{"close to 1.05", "json/64/legacy", 15, []time.Duration{98, 104, 110}, false},
+		{"close to another target", "json/64/legacy", 15, []time.Duration{115, 120, 125}, true},
+		{"close, by many samples", "json/64/legacy", 1500, []time.Duration{98, 104, 110}, true},
+		{"no target", "json/idle/legacy", 15, []time.Duration{98, 104, 110}, true},
+	} {
+		if got := decided(test.cell, samples(test.n, test.ours...), samples(test.n, 100)); got != test.want {
+			t.Errorf("%s: got %t, want %t", test.name, got, test.want)
+		}
+	}
+	if !decided("json/64/legacy", samples(15, 98, 104, 110), nil) {
+		t.Error("without a baseline there is nothing to decide")
+	}
+}

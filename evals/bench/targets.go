@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 )
 
 // target bounds a figure of ours in the cells whose names match.
@@ -15,26 +16,37 @@ type target struct {
 	show  func(float64) string
 }
 
+const cpuRatioName = "cpu ratio"
+
 func cpuRatio(f figures) *float64 { return f.Ratio }
 func allocs(f figures) *float64   { return f.Allocs }
 func idle(f figures) *float64     { return f.SessionBytes }
 
 var targets = []target{
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), "cpu ratio", cpuRatio, 1.2, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.2, ratio},
 	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 16, count},
-	{regexp.MustCompile(`^(json|sse)/small/`), "cpu ratio", cpuRatio, 1.05, ratio},
-	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), "cpu ratio", cpuRatio, 1.4, ratio},
-	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), "cpu ratio", cpuRatio, 1.05, ratio},
+	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.05, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, ratio},
+	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.05, ratio},
 	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, ratio},
-	{regexp.MustCompile(`/(1mib|10mib)/`), "cpu ratio", cpuRatio, 0.6, ratio},
+	{regexp.MustCompile(`/(1mib|10mib)/`), cpuRatioName, cpuRatio, 0.6, ratio},
 	// Two, and the room in a buffer that grows by a quarter: doc.go says so.
 	{regexp.MustCompile(`/alive/`), "copies alive, 2 and 0.3 of room", func(f figures) *float64 { return f.Alive }, 2.3, ratio},
-	{regexp.MustCompile(`/tools/`), "cpu ratio", cpuRatio, 0.6, ratio},
+	{regexp.MustCompile(`/tools/`), cpuRatioName, cpuRatio, 0.6, ratio},
 	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, count},
 	{regexp.MustCompile(`/kept/`), "kept after listing, raw JSON", func(f figures) *float64 { return f.Kept }, rawList, size},
-	{regexp.MustCompile(`/connect/`), "cpu ratio", cpuRatio, 1.2, ratio},
+	{regexp.MustCompile(`/connect/`), cpuRatioName, cpuRatio, 1.2, ratio},
 	{regexp.MustCompile(`^pipe/idle/`), "idle session", idle, 16 << 10, size},
 	{regexp.MustCompile(`^(json|sse)/idle/`), "idle session", idle, 4 << 10, size},
+}
+
+// ratioLimit is the bound on the ratio of CPU time in a cell, if there is one.
+func ratioLimit(cell string) (limit float64, ok bool) {
+	i := slices.IndexFunc(targets, func(t target) bool { return t.what == cpuRatioName && t.cells.MatchString(cell) })
+	if i < 0 {
+		return 0, false
+	}
+	return targets[i].limit, true
 }
 
 // rawList is the size of the raw JSON of all tools: a test holds it against what
