@@ -49,12 +49,9 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 		}
 		return nil
 	}
-	for round := range s.most {
-		if err := takeRound(ctx, subjects, round, samples); err != nil {
+	for n := 0; n < s.samples || n < s.most && !decided(at.String(), of("ours"), of(baseline)); n++ {
+		if err := takeRound(ctx, subjects, n, samples); err != nil {
 			return nil, err
-		}
-		if round+1 >= s.samples && decided(at.String(), of("ours"), of(baseline)) {
-			break
 		}
 	}
 	base := of(baseline)
