@@ -70,6 +70,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
 		max:     positive(t.MaxMessage, defaultMaxMessage),
+		bearer:  bearerOf(ctx),
 	}
 	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
 		c.hooks = &hooks{t.Before, t.After, t.Unauthorized}
@@ -95,7 +96,6 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		}
 		c.client = &client
 	}
-	c.bearer.inherit(ctx)
 	return c, nil
 }
 
@@ -164,7 +164,7 @@ type httpConn struct {
 	plain     bool              // the client adds no more to its transport than redirects
 	accept    accept
 
-	bearer    bearer
+	bearer    *bearer                     // which the connections of a client have in common
 	session   atomic.Pointer[httpSession] // nil for none
 	retiring  lazily[crew]                // ends sessions that another one has replaced
 	exchanges exchanges

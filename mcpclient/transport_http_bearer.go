@@ -81,29 +81,26 @@ func (c *httpConn) fixedAuthorization() *[]string {
 type bearerKey struct{}
 
 // carried is a context to dial with, so that the next connection has the token
-// of this one.
+// of this one, also where that changes while it is dialed.
 func (l *link) carried(ctx context.Context) context.Context {
 	if l == nil {
 		return ctx
 	}
 	switch conn := l.conn.(type) {
 	case *httpConn:
-		return context.WithValue(ctx, bearerKey{}, &conn.bearer)
+		return context.WithValue(ctx, bearerKey{}, conn.bearer)
 	case *sseConn:
-		return context.WithValue(ctx, bearerKey{}, &conn.stream.bearer)
+		return context.WithValue(ctx, bearerKey{}, conn.stream.bearer)
 	}
 	return ctx
 }
 
-// inherit takes the token that the context of a dial carries.
-func (b *bearer) inherit(ctx context.Context) {
-	old, ok := ctx.Value(bearerKey{}).(*bearer)
-	if !ok {
-		return
+// bearerOf is the one that the context of a dial carries, or a new one.
+func bearerOf(ctx context.Context) *bearer {
+	if b, ok := ctx.Value(bearerKey{}).(*bearer); ok {
+		return b
 	}
-	if t := old.now.Load(); t != nil {
-		b.set(t.token)
-	}
+	return new(bearer)
 }
 
 // scrub takes the tokens out of text that the server sent.
@@ -139,7 +136,6 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	}
 	if conn, ok := c.link.Load().conn.(*sseConn); ok {
 		conn.stream.bearer.set(token)
-		conn.posts.bearer.set(token)
 	}
 	conn, ok := c.link.Load().conn.(*httpConn)
 	if !ok {

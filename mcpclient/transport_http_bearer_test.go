@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -147,4 +148,56 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A token that the hook sets while the stream of HTTP+SSE is opened anew is that of
+// the stream, and of what is posted then.
+func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newOldServer(t), newOldServer(t)
+		var current atomic.Pointer[oldServer]
+		current.Store(first)
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := current.Load()
+			if s == second && r.Header.Get("Authorization") != "Bearer new-token" {
+				http.Error(w, "no "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		go first.shake()
+		var c *mcpclient.Client
+		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		asked := 0
+		transport.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+			asked++
+			if strings.Contains(x.Body, "old-token") {
+				t.Errorf("the hook was shown %q", x.Body)
+			}
+			return c.SetBearerToken(ctx, "new-token") == nil
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+			Revision: mcpclient.Revision20241105,
+			Restart:  &mcpclient.Restart{Attempts: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetBearerToken(t.Context(), "old-token"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		current.Store(second)
+		close(first.say)
+		go func() {
+			second.shake()
+			second.say <- answerTo(<-second.got)
+		}()
+		synctest.Wait()
+		if _, err := c.CallTool(t.Context(), "a", nil); err != nil || asked != 1 {
+			t.Errorf("got %v after %d questions, want the result after 1", err, asked)
+		}
+	})
 }

@@ -136,7 +136,7 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
 	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
-	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, &c.stream.bearer))
+	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, c.stream.bearer))
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
 	}
