@@ -206,11 +206,11 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	})
 }
 
-// tokenServer is a legacy server over HTTP that takes a second to begin a session,
-// and begins none with the tokens that it refuses.
+// tokenServer is a legacy server over HTTP that takes a while to begin a session,
+// and begins none with the tokens that it refuses. Its list of tools has no end.
 type tokenServer struct {
 	refused []string
-	took    time.Duration
+	took    time.Duration // to begin a session
 
 	mu  sync.Mutex
 	got []string
@@ -238,6 +238,8 @@ func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/list":
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
 	default:
 		fmt.Fprint(jsonWriter(w), answerTo(m))
 	}
