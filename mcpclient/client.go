@@ -86,10 +86,7 @@ func (l *lazily[T]) get() *T {
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	s, err := opts.settle()
-	if t == nil {
-		err = errors.Join(err, errors.New("no transport (nil): a server that is disabled in a config has none"))
-	}
-	if err != nil {
+	if err = errors.Join(err, missing(t)); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &Client{settings: s, log: silent, transport: t}

@@ -63,7 +63,7 @@ type Command struct {
 // Dial starts the process. The error of one that does not start is a
 // [*ProcessError] and wraps what the operating system said.
 func (t *Command) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
 	}
 	p, err := child.Start(child.Spec{

@@ -61,6 +61,9 @@ type HTTP struct {
 
 // Dial prepares the connection; no request is made yet.
 func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
+	if err := missing(t); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))

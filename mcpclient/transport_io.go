@@ -38,7 +38,7 @@ type IO struct {
 
 // Dial starts reading.
 func (t *IO) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
 	}
 	if t.Reader == nil || t.Writer == nil {

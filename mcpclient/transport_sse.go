@@ -58,6 +58,9 @@ const (
 // Dial opens the stream and waits up to 10 s for the endpoint, which must be on
 // the same origin.
 func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
+	if err := missing(t); err != nil {
+		return nil, err
+	}
 	conn, err := t.streamable(t.URL).Dial(ctx)
 	if err != nil {
 		return nil, errors.New(strings.Replace(err.Error(), "HTTP.", "SSE.", 1))
