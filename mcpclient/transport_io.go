@@ -60,6 +60,7 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	s.lines.skipped = heardBy(ctx)
 	s.halt = func() { _ = stopReading() }
 	s.hangUp = func() error { return errors.Join(closeIfCloser(t.Writer), stopReading()) }
 	return s, nil
