@@ -34,6 +34,8 @@ type request struct {
 	corrected bool      // header was made anew after the server had refused it
 	reborn    bool      // it was sent again in a new session
 	session   int32     // that its cursor is of, counted from 1; 0 without a cursor
+
+	sentIn *atomic.Int32 // gets the session that it was last sent in; nil where nobody asks
 }
 
 // inFlight is a request that awaits its response, and the value of its call.

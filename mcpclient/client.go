@@ -86,10 +86,7 @@ func (l *lazily[T]) get() *T {
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	s, err := opts.settle()
-	if t == nil {
-		err = errors.Join(err, errors.New("no transport (nil): a server that is disabled in a config has none"))
-	}
-	if err != nil {
+	if err = errors.Join(err, missing(t)); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &Client{settings: s, log: silent, transport: t}
@@ -135,6 +132,7 @@ func (c *Client) open(ctx context.Context) error {
 // reach dials and makes the connection one that can be used.
 func (c *Client) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
+	ctx = c.hearing(ctx)
 	if err := c.dial(ctx); err != nil {
 		return err
 	}

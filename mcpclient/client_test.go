@@ -528,7 +528,23 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 }
 
 func TestConnectWithoutTransport(t *testing.T) {
-	if _, err := mcpclient.Connect(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "no transport") {
-		t.Errorf("got %v, want an error that there is no transport", err)
+	for _, transport := range []mcpclient.Transport{
+		nil, (*mcpclient.Command)(nil), (*mcpclient.HTTP)(nil), (*mcpclient.SSE)(nil), (*mcpclient.IO)(nil),
+	} {
+		want := fmt.Sprintf("connect: no transport (a nil %T)", transport)
+		if transport == nil {
+			want = "connect: no transport (nil)"
+		}
+		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "verdicts": {Verdicts: &mcpclient.Verdicts{}}} {
+			if _, err := mcpclient.Connect(t.Context(), transport, opts); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%T, %s: got %v, want %q", transport, name, err, want)
+			}
+		}
+		if transport == nil {
+			continue
+		}
+		if _, err := transport.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "no transport") {
+			t.Errorf("dial %T: got %v, want an error that there is no transport", transport, err)
+		}
 	}
 }

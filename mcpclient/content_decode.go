@@ -236,6 +236,16 @@ func (r *ResourceContents) decode(d *jsonrpc.Decoder) {
 	}
 }
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *Annotations) UnmarshalJSON(data []byte) error {
+	*a = Annotations{}
+	if emptyList(data) {
+		return nil
+	}
+	type members Annotations
+	return json.Unmarshal(data, (*members)(a))
+}
+
 func decodeAnnotations(raw []byte) (*Annotations, bool) {
 	if raw == nil {
 		return nil, true
@@ -256,12 +266,36 @@ func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
 	}
 }
 
-// membersOf ranges over the names of an object that may be null.
+// membersOf ranges over the names of an object that may be null, or [] where it is
+// empty.
 func membersOf(d *jsonrpc.Decoder) iter.Seq[[]byte] {
-	if d.Kind() == 'n' {
+	switch d.Kind() {
+	case 'n':
+		return func(func([]byte) bool) {}
+	case '[':
+		if raw := d.Raw(); !emptyList(raw) {
+			d.Fail(fmt.Errorf("want an object, got %s", quote(raw)))
+		}
 		return func(func([]byte) bool) {}
 	}
 	return d.Members
+}
+
+// emptyList reports a list without elements, which is how PHP writes an object
+// without members.
+func emptyList(raw []byte) bool {
+	return len(raw) >= 2 && raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}
+
+// objectMember is [unmarshalMember] for an object that may be [] where it is empty.
+func objectMember(d *jsonrpc.Decoder, name string, into any) {
+	if d.Kind() != '[' {
+		unmarshalMember(d, name, into)
+		return
+	}
+	for range membersOf(d) {
+		continue
+	}
 }
 
 // stringsMember decodes a member that is a list of strings, or null.

@@ -83,7 +83,7 @@ type ElicitResult struct {
 // elicit answers an elicitation.
 func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if c.offers.elicitation == nil {
-		return nil, refuse(CodeMethodNotFound, "elicitation is not available")
+		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
 	}
 	params := new(ElicitParams)
 	if err := json.Unmarshal(raw, params); err != nil {

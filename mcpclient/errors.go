@@ -180,8 +180,9 @@ type CapabilityError struct {
 	Capability string
 }
 
+// Error leaves the method to whoever made the call.
 func (e *CapabilityError) Error() string {
-	return fmt.Sprintf("%s: the server does not offer %s", e.Method, e.Capability)
+	return "the server does not offer " + e.Capability
 }
 
 // nothingThere reports whether a server of something else may say so of a handshake.

@@ -1,8 +1,13 @@
 package mcpclient_test
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -20,7 +25,7 @@ func TestErrorTexts(t *testing.T) {
 		"POST http://h/mcp: HTTP status 413": &mcpclient.HTTPError{Method: "POST", URL: "http://h/mcp", Status: 413},
 		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &mcpclient.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 431},
-		"tools/call: the server does not offer tools":                                     &mcpclient.CapabilityError{Method: "tools/call", Capability: "tools"},
+		"the server does not offer tools":                                                 &mcpclient.CapabilityError{Method: "tools/call", Capability: "tools"},
 		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{Client: []string{"a", "b"}, Server: []string{"c"}},
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},
 		`server "s": exit status 3; its last lines on stderr:` + "\nno cheese":            &mcpclient.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
@@ -36,6 +41,86 @@ func TestErrorTexts(t *testing.T) {
 		if got := err.Error(); len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got) {
 			t.Errorf("%T: got %d bytes", err, len(got))
 		}
+	}
+}
+
+// everyRequest makes each request that a client has.
+func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
+	errs := map[string]error{
+		"Ping":        c.Ping(ctx),
+		"SetLogLevel": c.SetLogLevel(ctx, mcpclient.LogInfo),
+		"Cancel":      c.ResumeTask("1", "t").Cancel(ctx),
+	}
+	_, errs["Tools"] = collect(c.Tools(ctx), toolName)
+	_, errs["ToolsPage"] = c.ToolsPage(ctx, nil)
+	_, errs["CallTool"] = c.CallTool(ctx, "t", nil)
+	_, errs["StartTool"] = c.StartTool(ctx, &mcpclient.Tool{Name: "t"}, nil, 0)
+	_, errs["Poll"] = c.ResumeTask("1", "t").Poll(ctx)
+	_, errs["Wait"] = c.ResumeTask("1", "t").Wait(ctx)
+	_, errs["Prompts"] = collect(c.Prompts(ctx), promptName)
+	_, errs["PromptsPage"] = c.PromptsPage(ctx, nil)
+	_, errs["GetPrompt"] = c.GetPrompt(ctx, "p", nil)
+	_, errs["Resources"] = collect(c.Resources(ctx), resourceURI)
+	_, errs["ResourcesPage"] = c.ResourcesPage(ctx, nil)
+	_, errs["ResourceTemplates"] = collect(c.ResourceTemplates(ctx), templateURI)
+	_, errs["ResourceTemplatesPage"] = c.ResourceTemplatesPage(ctx, nil)
+	_, errs["ReadResource"] = c.ReadResource(ctx, "file:///r")
+	_, errs["Complete"] = c.Complete(ctx, &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"})
+	_, errs["Subscribe"] = c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r"}})
+	_, errs["Skills"] = collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.URI })
+	_, errs["Skill"] = c.Skill(ctx, "skill://s")
+	_, errs["Call"] = c.Call(ctx, "prompts/list", nil)
+	return errs
+}
+
+// An error says what was being done, and says it once.
+func TestErrorsSayItOnce(t *testing.T) {
+	once := func(t *testing.T, c *mcpclient.Client) {
+		t.Helper()
+		failed := 0
+		for name, err := range everyRequest(t.Context(), c) {
+			if err == nil {
+				continue // as of what the server is not asked
+			}
+			failed++
+			parts := strings.Split(err.Error(), ": ")
+			slices.Sort(parts)
+			if n := len(parts); len(slices.Compact(parts)) < n {
+				t.Errorf("%s: got %q, which says a thing twice", name, err)
+			}
+		}
+		if failed < 20 {
+			t.Errorf("got %d errors, want them of nearly all requests", failed)
+		}
+	}
+	for era, o := range eras() {
+		for _, undeclared := range []bool{false, true} {
+			t.Run(fmt.Sprint(era, undeclared), func(t *testing.T) {
+				o.AllowUndeclared = undeclared
+				inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					go func() {
+						for m := p.next(); m.Method != ""; m = p.next() {
+							if m.ID != nil {
+								p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"broken"}}`, m.ID)
+							}
+						}
+					}()
+					once(t, c)
+				})
+			})
+		}
+		t.Run(era+"OverHTTP", func(t *testing.T) {
+			o.AllowUndeclared = true
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				once(t, c)
+			})
+		})
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level LogLevel) error {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
 	if !c.current().has(sessionLevel) {
-		return &CapabilityError{Method: "logging/setLevel", Capability: "a log level for the session, but one for each call: see WithLogLevel"}
+		return fmt.Errorf("set log level %q: %w", level, &CapabilityError{Method: "logging/setLevel", Capability: "a log level for the session, but one for each call: see WithLogLevel"})
 	}
 	params := []byte(`{"level":"` + string(level) + `"}`)
 	if err := c.call(ctx, &request{method: "logging/setLevel", params: params}, nil, nil); err != nil {

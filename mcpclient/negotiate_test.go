@@ -272,3 +272,73 @@ func TestNotAnMCPServer(t *testing.T) {
 		}
 	}
 }
+
+// What sends back all that it is sent is told at once, by the request that comes
+// back, whatever a middleware has put into it.
+func TestConnectToEcho(t *testing.T) {
+	meta := func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			r.Meta["traceparent"] = json.RawMessage(`"00-1"`)
+			return next(ctx, r)
+		}
+	}
+	for _, revision := range []string{"", mcpclient.Revision20260728, mcpclient.Revision20251125} {
+		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {meta}} {
+			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
+				t.Run(fmt.Sprint(revision, name, end), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						transport, conn := mcpclient.Pipe()
+						go func() {
+							for {
+								raw, err := conn.Recv()
+								if err != nil {
+									return
+								}
+								_ = conn.Send(context.Background(), fmt.Appendf(nil, line, raw))
+							}
+						}()
+						start := time.Now()
+						c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: revision, Middleware: middleware})
+						if err == nil || !strings.Contains(err.Error(), "echoes its input") {
+							t.Errorf("got %v, %v, want an error that it echoes", c, err)
+						}
+						within(t, "Connect", start, 0)
+						_ = conn.Close()
+					})
+				})
+			}
+		}
+	}
+}
+
+// A server may ask with the id of the handshake, and even for a handshake, as long
+// as it is not word for word ours.
+func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
+	for name, ask := range map[string]string{
+		"ping":       `{"jsonrpc":"2.0","id":%s,"method":"ping"}`,
+		"initialize": `{"jsonrpc":"2.0","id":%s,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		"discover":   `{"jsonrpc":"2.0","id":%s,"method":"server/discover","params":{}}`,
+		"bare":       `{"jsonrpc":"2.0","id":%s,"method":"initialize"}`,
+	} {
+		for era, o := range eras() {
+			t.Run(era+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					transport, conn := mcpclient.Pipe()
+					p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
+					go p.read()
+					go func() {
+						first := p.next()
+						p.send(ask, first.ID)
+						p.send(handshakeAnswer(first))
+					}()
+					c, err := mcpclient.Connect(t.Context(), transport, &o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = c.Close()
+					_ = conn.Close()
+				})
+			})
+		}
+	}
+}

@@ -151,7 +151,8 @@ type Options struct {
 	Validator Validator
 
 	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
-	// protocol at Warn. Default: discarded.
+	// protocol at Warn, such as what a [Command] prints between its messages: the
+	// first 100 of a connection, and later ones at Debug. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -207,14 +208,17 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 	}
 }
 
-// WithTimeout bounds this call instead of [Options.CallTimeout].
+// WithTimeout bounds this call instead of [Options.CallTimeout]; 0 or less is no
+// bound but that of the context, for calls that take their time.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.patience, o.timeout = 0, d }
 }
 
 // WithPatience bounds this call by progress instead of [Options.CallTimeout]: it
 // ends when there was neither an answer nor a progress notice for d, and after
-// longest in any case. Progress is asked for also without [WithProgress].
+// longest in any case. Where d is 0 or less only longest bounds it, as by
+// [WithTimeout], and where longest is, only d does. Progress is asked for also
+// without [WithProgress].
 func WithPatience(d, longest time.Duration) CallOption {
 	return func(o *callOptions) { o.patience, o.timeout = d, longest }
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -32,11 +33,11 @@ const maxCursor = 64 << 10
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
-		var session int32                    // that the cursor is of
+		var session atomic.Int32             // that the cursor is of
+		session.Store(c.session.number())    // where the first page is one that was kept
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
-			p, err := onePage[T](ctx, c, method, key, cursor, session, opts)
-			session = c.session.number()
+			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 			if err != nil {
 				yield(nil, fmt.Errorf("%s: page %d: %w", method, page, err))
 				return
@@ -67,7 +68,9 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 
 // page is [onePage] with an error that says what was asked.
 func page[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
-	p, err := onePage[T](ctx, c, method, key, cursor, c.session.number(), opts)
+	var session atomic.Int32
+	session.Store(c.session.number())
+	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -75,14 +78,15 @@ func page[T any](ctx context.Context, c *Client, method, key string, cursor *str
 }
 
 // onePage asks for the page at cursor, which is of that session, nil for the first.
+// The session becomes that of the page.
 // NextCursor is nil on the last page: "clients MUST NOT treat an empty cursor as
 // the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session int32, opts []CallOption) (*Page[T], error) {
-	r := &request{method: method, lasting: true}
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Int32, opts []CallOption) (*Page[T], error) {
+	r := &request{method: method, lasting: true, sentIn: session}
 	if cursor != nil {
-		r.session = session
+		r.session = session.Load()
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
 	p := &paged[T]{key: key}

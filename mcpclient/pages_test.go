@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -175,5 +176,40 @@ func TestCursorsOfSessions(t *testing.T) {
 				t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
 			}
 		})
+	})
+}
+
+// A cursor is of the session in which its page was asked for, also where another
+// has begun before the page came to the caller.
+func TestCursorOfSessionBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+				raw, err := next(ctx, r)
+				if r.Method == "tools/list" {
+					if err := r.Client.SetBearerToken(ctx, "other"); err != nil {
+						t.Error(err)
+					}
+				}
+				return raw, err
+			}
+		}}
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.seen()
+		names, err := collect(c.Tools(t.Context()), toolName)
+		if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
+			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+		}
+		seen := s.seen()
+		has(t, seen, "POSTtools/list s-1", true)
+		has(t, seen, "POSTtools/list s-2 Bearer other", false)
 	})
 }

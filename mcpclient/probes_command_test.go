@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -19,6 +20,10 @@ import (
 
 func init() {
 	serverRoles["tools"] = serveTools
+	serverRoles["echo"] = func() int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	}
 	serverRoles["stubborn and mute"] = func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
@@ -189,4 +194,14 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	if running(n) {
 		t.Errorf("process %d survived", n)
 	}
+}
+
+// A program that echoes its input, such as cat, is not waited for.
+func TestConnectToEchoingProcess(t *testing.T) {
+	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
+	c, err := Connect(t.Context(), command, &Options{ProbeTimeout: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
+		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
+	}
+	expectNoGoroutines(t)
 }

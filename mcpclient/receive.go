@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,11 +26,39 @@ func (l *link) receive(c *Client, data []byte, from source) (satisfied bool) {
 	case m.IsResponse():
 		return l.respond(c, m, from)
 	case m.IsRequest():
+		if id, ok := l.echoed(c, m, data); ok {
+			return l.calls.Fail(id, errEcho)
+		}
 		l.serve(c, m, from)
 	default:
 		l.notified(c, m, from)
 	}
 	return false
+}
+
+// errEcho marks a handshake whose request came back.
+var errEcho = errors.New("the request came back as it was: what runs there echoes its input and is no MCP server (if there is a terminal between, as with ssh -t, have none)")
+
+// echoed reports whether a request is, word for word, that of a handshake which
+// awaits its answer. Whatever else a server asks under the same id is its own.
+func (l *link) echoed(c *Client, m jsonrpc.Message, data []byte) (id int64, ok bool) {
+	if m.Method != "initialize" && m.Method != "server/discover" {
+		return 0, false
+	}
+	id, _, ok = m.IntID()
+	if !ok {
+		return 0, false
+	}
+	for _, call := range l.calls.Pending() {
+		flight := call.Value.(*inFlight)
+		if call.ID != id || flight.request.method != m.Method {
+			continue
+		}
+		sent := c.current().encode(nil, id, flight.request, &callOptions{})
+		sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
+		return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
+	}
+	return 0, false
 }
 
 func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool) {

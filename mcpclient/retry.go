@@ -23,6 +23,9 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 		if err := c.session.settle(ctx); err != nil {
 			return nil, err
 		}
+		if r.sentIn != nil {
+			r.sentIn.Store(c.session.number())
+		}
 		if c.lostCursor(r) {
 			return nil, fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 		}

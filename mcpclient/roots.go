@@ -55,7 +55,7 @@ func (c *Client) keepRoots(roots []Root) {
 // listRoots answers a request for the roots.
 func (c *Client) listRoots() (json.RawMessage, error) {
 	if !c.offers.roots {
-		return nil, refuse(CodeMethodNotFound, "roots are not available")
+		return nil, uninstalled("roots are not available", "Options.Roots")
 	}
 	roots := *c.roots.Load()
 	return jsonrpc.Marshal(struct {

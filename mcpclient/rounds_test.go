@@ -307,3 +307,22 @@ func TestTaskAfterRound(t *testing.T) {
 		}
 	})
 }
+
+// Who is asked for what is not installed learns where to install it; a modern server
+// is told nothing.
+func TestUninstalledHandlersAreNamed(t *testing.T) {
+	for method, want := range map[string]string{
+		"elicitation/create":     "elicitation is not available (Options.Elicitation is not set)",
+		"sampling/createMessage": "sampling is not available (Options.Sampling is not set)",
+		"roots/list":             "roots are not available (Options.Roots is not set)",
+	} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			call := goCall(t.Context(), c, "a")
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, p.next().ID, method)
+			if got := <-call; got.err == nil || !strings.HasSuffix(got.err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", method, got.err, want)
+			}
+			p.quiet()
+		})
+	}
+}

@@ -248,7 +248,7 @@ func (p *CreateMessageParams) CheckMessages() error {
 // createMessage answers a sampling request.
 func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if c.offers.sampling == nil {
-		return nil, refuse(CodeMethodNotFound, "sampling is not available")
+		return nil, uninstalled("sampling is not available", "Options.Sampling")
 	}
 	if err := jsonrpc.LimitArrays(raw, maxElements); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)

@@ -135,13 +135,22 @@ func (l *link) cancelled(c *Client, s *httpSession, params json.RawMessage) {
 
 // refusal is an answer that no handler gave: the server asked for what it may
 // not have, or in a way that is not allowed.
-type refusal struct{ *RPCError }
-
-func refuse(code int, format string, args ...any) error {
-	return &refusal{&RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
+type refusal struct {
+	*RPCError
+	hint string // for the host, behind the message; "" for none
 }
 
+func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
 func (r *refusal) Unwrap() error { return r.RPCError }
+
+func refuse(code int, format string, args ...any) error {
+	return &refusal{&RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
+}
+
+// uninstalled refuses what the host has installed no handler for.
+func uninstalled(message, option string) error {
+	return &refusal{&RPCError{Code: CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
+}
 
 // errPanicked is the answer of a handler that panicked.
 var errPanicked error = panickedError{}
@@ -318,7 +327,7 @@ func abandoned(method string, err error) error {
 	var r *refusal
 	switch {
 	case errors.As(err, &r):
-		return fmt.Errorf("%w: %s of the server: %s", ErrInvalidResult, cut(method), r.Message)
+		return fmt.Errorf("%w: %s of the server: %s%s", ErrInvalidResult, cut(method), r.Message, r.hint)
 	case errors.Is(err, ErrRejected):
 		return fmt.Errorf("%s of the server: %w", cut(method), &rejected{err})
 	}

@@ -85,11 +85,11 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 		case "logging":
 			c.Logging = emptyObject(d)
 		case "tasks":
-			unmarshalMember(d, "tasks", &c.Tasks)
+			c.Tasks = taskCapability(d)
 		case "extensions":
-			unmarshalMember(d, "extensions", &c.Extensions)
+			objectMember(d, "extensions", &c.Extensions)
 		case "experimental":
-			unmarshalMember(d, "experimental", &c.Experimental)
+			objectMember(d, "experimental", &c.Experimental)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func listCapability(d *jsonrpc.Decoder) *ListCapability {
 		return nil
 	}
 	c := new(ListCapability)
-	for key := range d.Members {
+	for key := range membersOf(d) {
 		if string(key) == "listChanged" {
 			c.ListChanged = booleanMember(d, "listChanged")
 		}
@@ -112,7 +112,7 @@ func resourceCapability(d *jsonrpc.Decoder) *ResourceCapability {
 		return nil
 	}
 	c := new(ResourceCapability)
-	for key := range d.Members {
+	for key := range membersOf(d) {
 		switch string(key) {
 		case "listChanged":
 			c.ListChanged = booleanMember(d, "listChanged")
@@ -128,8 +128,17 @@ func emptyObject(d *jsonrpc.Decoder) *struct{} {
 	if d.Kind() == 'n' {
 		return nil
 	}
-	for range d.Members {
+	for range membersOf(d) {
 		continue
 	}
 	return &struct{}{}
+}
+
+func taskCapability(d *jsonrpc.Decoder) *TaskCapability {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	c := new(TaskCapability)
+	objectMember(d, "tasks", c)
+	return c
 }

@@ -21,9 +21,9 @@ func TestGreeting(t *testing.T) {
 		`{"serverInfo":{"name":"s","title":"S","version":"1","description":"d","websiteUrl":"https://s.example","icons":[{"src":"a","sizes":["1x1"]}],"x":[{}]}}`,
 		`{"_meta":{"x":{},"io.modelcontextprotocol/serverInfo":{"name":"m","version":null}},"serverInfo":{"name":"s"}}`,
 		`{"_meta":{"io.modelcontextprotocol/serverInfo":{"version":"2"}},"serverInfo":{"name":"s"}}`,
-		`[]`, `"text"`, `{"capabilities":[]}`, `{"capabilities":{"tools":true}}`, `{"capabilities":{"logging":1}}`,
-		`{"capabilities":{"resources":{"subscribe":"yes"}}}`, `{"capabilities":{"tasks":[]}}`, `{"serverInfo":{"name":1}}`,
-		`{"serverInfo":{"icons":{}}}`, `{"supportedVersions":"2026-07-28"}`, `{"supportedVersions":[1]}`, `{"_meta":[]}`, `{"_meta":{"io.modelcontextprotocol/serverInfo":"x"}}`,
+		`[]`, `"text"`, `{"capabilities":[1]}`, `{"capabilities":{"tools":true}}`, `{"capabilities":{"logging":1}}`,
+		`{"capabilities":{"resources":{"subscribe":"yes"}}}`, `{"capabilities":{"tasks":[1]}}`, `{"serverInfo":{"name":1}}`,
+		`{"serverInfo":{"icons":{}}}`, `{"supportedVersions":"2026-07-28"}`, `{"supportedVersions":[1]}`, `{"_meta":[1]}`, `{"_meta":{"io.modelcontextprotocol/serverInfo":"x"}}`,
 		`{"protocolVersion":1}`, `{"capabilities":{"tools":{"listChanged":null}}}`, `{"instructions":{}}`,
 	} {
 		for _, modern := range []bool{false, true} {
@@ -58,6 +58,31 @@ func TestGreeting(t *testing.T) {
 				!reflect.DeepEqual(got.server, &Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
 				t.Errorf("modern %t: %s:\ngot  %+v\nwant %+v", modern, raw, got, want)
 			}
+		}
+	}
+}
+
+// PHP writes an empty object as an empty list.
+func TestGreetingOfPHP(t *testing.T) {
+	var got greeting
+	err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":[],"prompts":[ ],"resources":[],"completions":[],"logging":[],"tasks":[],"extensions":[],"experimental":[]},"serverInfo":{"name":"s"}}`), &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ServerCapabilities{
+		Tools: new(ListCapability), Prompts: new(ListCapability), Resources: new(ResourceCapability),
+		Completions: new(struct{}), Logging: new(struct{}), Tasks: new(TaskCapability),
+	}
+	if !reflect.DeepEqual(got.server.Capabilities, want) {
+		t.Errorf("got %+v, want %+v", got.server.Capabilities, want)
+	}
+	got = greeting{}
+	if err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.server.Capabilities, ServerCapabilities{}) {
+		t.Errorf("got %+v, %v, want nothing", got.server.Capabilities, err)
+	}
+	for _, wrong := range []string{`{"tools":[1]}`, `{"logging":[{}]}`, `{"experimental":[1]}`, `{"resources":["subscribe"]}`, `["tools"]`} {
+		if err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+wrong+`}`), new(greeting)); err == nil {
+			t.Errorf("%s: got no error", wrong)
 		}
 	}
 }

@@ -39,9 +39,11 @@ type renewal struct {
 	done chan struct{}
 	err  error           // once done is closed
 	left <-chan struct{} // closed when the client is leaving, or has ended, which done may take longer for
+
+	token atomic.Pointer[string] // that a hook has set meanwhile; nil for none
 }
 
-// renewing marks the context of the calls that belong to a renewal.
+// renewing marks the context of the calls that belong to a renewal, with that.
 type renewing struct{ s *session }
 
 // settle waits while a new session or connection begins.
@@ -68,7 +70,7 @@ func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
 	c.session.renewal.Store(r)
 	started := c.start(&c.own, func() {
 		defer close(r.done)
-		ctx := context.WithValue(c.life(), renewing{&c.session}, true)
+		ctx := context.WithValue(c.life(), renewing{&c.session}, r)
 		for {
 			r.err = begin(ctx)
 			if c.begun(r) {

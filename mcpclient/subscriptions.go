@@ -136,8 +136,8 @@ type Subscription struct {
 }
 
 // Subscribe asks to be told of changes. It returns when the server has agreed,
-// for which it waits 30 s unless [WithTimeout] or [Options.CallTimeout] says
-// otherwise; ctx bounds that wait only, and the subscription lasts until it is
+// for which it waits 30 s unless [WithTimeout] or [Options.CallTimeout] has another
+// bound; ctx bounds that wait only, and the subscription lasts until it is
 // closed.
 //
 // What the server does not declare to notify of is left out, and a server may

@@ -2,6 +2,8 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
+	"fmt"
 )
 
 // Transport is a recipe for reaching one server. Dial may be called again
@@ -10,6 +12,28 @@ type Transport interface {
 	// Dial opens a connection. The context bounds the opening only: the
 	// connection outlives it.
 	Dial(ctx context.Context) (Conn, error)
+}
+
+// missing is the error of a transport that is nil, or one of ours that is a nil
+// pointer; nil for any other.
+func missing(t Transport) error {
+	absent := false
+	switch t := t.(type) {
+	case nil:
+		return errors.New("no transport (nil): a server that is disabled in a config has none")
+	case *Command:
+		absent = t == nil
+	case *HTTP:
+		absent = t == nil
+	case *SSE:
+		absent = t == nil
+	case *IO:
+		absent = t == nil
+	}
+	if absent {
+		return fmt.Errorf("no transport (a nil %T)", t)
+	}
+	return nil
 }
 
 // Conn carries whole JSON-RPC messages, without framing.

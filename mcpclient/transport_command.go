@@ -23,9 +23,9 @@ const exitTime = time.Second / 2
 // When the process exits or closes its output, Recv delivers what it wrote and
 // then a [*ProcessError]. A descendant that holds the output open delays that
 // by 200 ms at most. A line that does not begin like a JSON object or array is
-// skipped; the error that ends the connection quotes the last such line. A line
-// over MaxMessage is a [*MessageError] as soon as that is known, and the
-// connection goes on behind it.
+// skipped; a client logs it, and the error that ends the connection quotes the
+// last such line. A line over MaxMessage is a [*MessageError] as soon as that is
+// known, and the connection goes on behind it.
 //
 // Close ends the whole process group: it closes the process's input, waits
 // for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it
@@ -63,7 +63,7 @@ type Command struct {
 // Dial starts the process. The error of one that does not start is a
 // [*ProcessError] and wraps what the operating system said.
 func (t *Command) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
 	}
 	p, err := child.Start(child.Spec{
@@ -87,6 +87,7 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	s.hangUp = func() error { return p.Stop(context.Background()) }
 	s.kill = p.Kill
 	s.stderr = p.StderrTail
+	s.lines.skipped = heardBy(ctx)
 	return s, nil
 }
 

@@ -61,6 +61,9 @@ type HTTP struct {
 
 // Dial prepares the connection; no request is made yet.
 func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
+	if err := missing(t); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))
@@ -70,6 +73,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
 		max:     positive(t.MaxMessage, defaultMaxMessage),
+		bearer:  bearerOf(ctx),
 	}
 	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
 		c.hooks = &hooks{t.Before, t.After, t.Unauthorized}
@@ -95,7 +99,6 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		}
 		c.client = &client
 	}
-	c.bearer.inherit(ctx)
 	return c, nil
 }
 
@@ -164,7 +167,7 @@ type httpConn struct {
 	plain     bool              // the client adds no more to its transport than redirects
 	accept    accept
 
-	bearer    bearer
+	bearer    *bearer                     // which the connections of a client have in common
 	session   atomic.Pointer[httpSession] // nil for none
 	retiring  lazily[crew]                // ends sessions that another one has replaced
 	exchanges exchanges

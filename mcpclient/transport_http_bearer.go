@@ -81,29 +81,26 @@ func (c *httpConn) fixedAuthorization() *[]string {
 type bearerKey struct{}
 
 // carried is a context to dial with, so that the next connection has the token
-// of this one.
+// of this one, also where that changes while it is dialed.
 func (l *link) carried(ctx context.Context) context.Context {
 	if l == nil {
 		return ctx
 	}
 	switch conn := l.conn.(type) {
 	case *httpConn:
-		return context.WithValue(ctx, bearerKey{}, &conn.bearer)
+		return context.WithValue(ctx, bearerKey{}, conn.bearer)
 	case *sseConn:
-		return context.WithValue(ctx, bearerKey{}, &conn.stream.bearer)
+		return context.WithValue(ctx, bearerKey{}, conn.stream.bearer)
 	}
 	return ctx
 }
 
-// inherit takes the token that the context of a dial carries.
-func (b *bearer) inherit(ctx context.Context) {
-	old, ok := ctx.Value(bearerKey{}).(*bearer)
-	if !ok {
-		return
+// bearerOf is the one that the context of a dial carries, or a new one.
+func bearerOf(ctx context.Context) *bearer {
+	if b, ok := ctx.Value(bearerKey{}).(*bearer); ok {
+		return b
 	}
-	if t := old.now.Load(); t != nil {
-		b.set(t.token)
-	}
+	return new(bearer)
 }
 
 // scrub takes the tokens out of text that the server sent.
@@ -130,6 +127,12 @@ func (b *bearer) scrub(text string) string {
 // on in that, with the token before, and so do the questions that the server asks
 // in them: it is told when they have ended, or the client is closed. A connection
 // over HTTP+SSE keeps its stream and its calls, and so does a modern one.
+//
+// A token that cannot be one is refused, and nothing has changed. After any other
+// error the token is set, and is that of the next session. The one that there is goes
+// on: with the new token where no session could be begun with that, with its own
+// where ctx ended while it waited for another to begin; then set the token once more.
+// Where ctx ended later, the new session is still being begun, and calls wait for it.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return errors.New("set bearer token: want the token without the word Bearer before it")
@@ -139,32 +142,29 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 	}
 	if conn, ok := c.link.Load().conn.(*sseConn); ok {
 		conn.stream.bearer.set(token)
-		conn.posts.bearer.set(token)
 	}
 	conn, ok := c.link.Load().conn.(*httpConn)
 	if !ok {
 		return nil
 	}
-	before := conn.bearer.set(token)
-	if before == token {
-		return nil
+	if conn.bearer.set(token) != token {
+		c.cache.get().clear() // what was kept may be for the eyes of the other token only
 	}
-	c.cache.get().clear()                       // what was kept may be for the eyes of the other token only
-	if ctx.Value(renewing{&c.session}) != nil { // a session is just being begun
+	if r, ok := ctx.Value(renewing{&c.session}).(*renewal); ok { // a session is just being begun
+		r.token.Store(&token)
 		return nil
 	}
 	if err := c.session.settle(ctx); err != nil { // one may be beginning with the token before
 		return fmt.Errorf("set bearer token: %w", err)
 	}
 	old := conn.session.Load()
-	if old == nil {
+	if old == nil || slices.Equal(*old.credentials.Load(), *conn.credentials(token)) {
 		return nil
 	}
 	err := c.renew(ctx, old.id[0], func(ctx context.Context) error {
-		old.credentials.CompareAndSwap(nil, conn.credentials(before))
 		err := c.beginNext(ctx)
-		if conn.session.Load() == old {
-			old.credentials.Store(nil) // it goes on
+		if conn.session.Load() == old { // it goes on
+			old.credentials.Store(conn.credentials(c.session.tokenOf(ctx, token)))
 		} else {
 			c.retire(conn, old)
 		}
@@ -174,6 +174,17 @@ func (c *Client) SetBearerToken(ctx context.Context, token string) error {
 		return fmt.Errorf("set bearer token: new session: %w", err)
 	}
 	return nil
+}
+
+// tokenOf is the token that a hook has set in the renewal of this context, or else
+// the one that it began with. Another that is set meanwhile has a renewal to come.
+func (s *session) tokenOf(ctx context.Context, first string) string {
+	if r, ok := ctx.Value(renewing{s}).(*renewal); ok {
+		if set := r.token.Load(); set != nil {
+			return *set
+		}
+	}
+	return first
 }
 
 // retire has the server told that a session has ended, once its calls have.

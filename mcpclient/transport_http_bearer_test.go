@@ -2,12 +2,17 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,4 +152,229 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A token that the hook sets while the stream of HTTP+SSE is opened anew is that of
+// the stream, and of what is posted then.
+func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newOldServer(t), newOldServer(t)
+		var current atomic.Pointer[oldServer]
+		current.Store(first)
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := current.Load()
+			if s == second && r.Header.Get("Authorization") != "Bearer new-token" {
+				http.Error(w, "no "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		go first.shake()
+		var c *mcpclient.Client
+		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		asked := 0
+		transport.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+			asked++
+			if strings.Contains(x.Body, "old-token") {
+				t.Errorf("the hook was shown %q", x.Body)
+			}
+			return c.SetBearerToken(ctx, "new-token") == nil
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+			Revision: mcpclient.Revision20241105,
+			Restart:  &mcpclient.Restart{Attempts: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetBearerToken(t.Context(), "old-token"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		current.Store(second)
+		close(first.say)
+		go func() {
+			second.shake()
+			second.say <- answerTo(<-second.got)
+		}()
+		synctest.Wait()
+		if _, err := c.CallTool(t.Context(), "a", nil); err != nil || asked != 1 {
+			t.Errorf("got %v after %d questions, want the result after 1", err, asked)
+		}
+	})
+}
+
+// tokenServer is a legacy server over HTTP that takes a while to begin a session,
+// and begins none with the tokens that it refuses. Its list of tools has no end.
+type tokenServer struct {
+	refused []string
+	took    time.Duration // to begin a session
+
+	mu  sync.Mutex
+	got []string
+	n   int
+}
+
+func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m message
+	_ = json.NewDecoder(r.Body).Decode(&m)
+	token := r.Header.Get("Authorization")
+	s.mu.Lock()
+	s.got = append(s.got, strings.Join(strings.Fields(fmt.Sprint(r.Method, m.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", token)), " "))
+	s.mu.Unlock()
+	switch {
+	case m.Method == "initialize":
+		time.Sleep(s.took)
+		if slices.Contains(s.refused, token) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		s.mu.Lock()
+		s.n++
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s-", s.n))
+		s.mu.Unlock()
+		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+	case m.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/list":
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
+	default:
+		fmt.Fprint(jsonWriter(w), answerTo(m))
+	}
+}
+
+// seen returns what came, sorted and once each, since the last call.
+func (s *tokenServer) seen() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.got
+	s.got = nil
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{refused: []string{"Bearer two"}, took: time.Second}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.seen()
+		f(t, c, s)
+	})
+}
+
+// Where no session could begin with one token while the next is being set already,
+// the session that there is goes on with the former, and never with the latter.
+func TestTokenSetWhileOneIsRefused(t *testing.T) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer) {
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := c.SetBearerToken(t.Context(), "two"); err == nil {
+				t.Error("two: got no error")
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if err := c.SetBearerToken(t.Context(), "three"); err != nil {
+				t.Errorf("three: %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 50 { // which go on as soon as the first has failed, some of them before the second
+			all.Go(func() {
+				if err := c.Ping(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		seen := s.seen()
+		for _, one := range []string{"POSTinitialize Bearer two", "POSTinitialize Bearer three", "DELETE s-1 Bearer two"} {
+			has(t, seen, one, true)
+		}
+		has(t, seen, "POSTping s-1 Bearer three", false)
+	})
+}
+
+// What is left after each error that SetBearerToken may have.
+func TestTokenAfterError(t *testing.T) {
+	ping := func(t *testing.T, c *mcpclient.Client, s *tokenServer, want string) {
+		t.Helper()
+		s.seen()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		has(t, s.seen(), "POSTping "+want, true)
+	}
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer) {
+		if err := c.SetBearerToken(t.Context(), "no token"); err == nil {
+			t.Error("no token: got no error")
+		}
+		ping(t, c, s, "s-1 Bearer one")
+		if err := c.SetBearerToken(t.Context(), "two"); err == nil {
+			t.Error("refused: got no error")
+		}
+		ping(t, c, s, "s-1 Bearer two")
+
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := c.SetBearerToken(soon, "three"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("too late: got %v", err)
+		}
+		ping(t, c, s, "s-2 Bearer three") // which waited for it
+	})
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer) {
+		first := make(chan error)
+		go func() { first <- c.SetBearerToken(t.Context(), "two") }()
+		synctest.Wait()
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := c.SetBearerToken(soon, "three"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("too late to begin: got %v", err)
+		}
+		if err := <-first; err == nil {
+			t.Error("refused: got no error")
+		}
+		ping(t, c, s, "s-1 Bearer two")
+		if err := c.SetBearerToken(t.Context(), "three"); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+		ping(t, c, s, "s-2 Bearer three")
+	})
+}
+
+// Where the hook sets another token in place of one that is refused, and that is
+// refused too, the session goes on with the last.
+func TestTokenOfHookIsRefusedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{refused: []string{"Bearer two", "Bearer three"}}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		var c *mcpclient.Client
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: server.URL(), Client: server.Client(),
+			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool { return c.SetBearerToken(ctx, "three") == nil },
+		}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetBearerToken(t.Context(), "two"); err == nil {
+			t.Error("got no error")
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		has(t, s.seen(), "POSTping s-1 Bearer three", true)
+	})
 }

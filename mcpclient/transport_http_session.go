@@ -16,8 +16,8 @@ type httpSession struct {
 	users crew     // requests under way
 	over  atomic.Bool
 
-	// credentials are the value of Authorization that it began with, empty for none.
-	// Where they are nil it goes on with the connection's.
+	// credentials are the value of Authorization that it goes on with, empty for
+	// none: the one that it began with, unless that is refused.
 	credentials atomic.Pointer[[]string]
 }
 
@@ -159,6 +159,6 @@ func (c *httpConn) forget(ctx context.Context, s *httpSession, header fields) {
 // bound goes to the next session where the hook has begun one.
 func (c *httpConn) useToken(m *outgoing) {
 	if s := m.session.Load(); s != nil && (m.bound || s == c.session.Load()) {
-		s.credentials.Store(nil)
+		s.credentials.Store(c.authorization())
 	}
 }

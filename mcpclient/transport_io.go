@@ -18,8 +18,8 @@ import (
 //
 // A message must be on one line; one that is indented, as JSON for people is,
 // is read nevertheless. A line that does not begin like a JSON object or array
-// is skipped. A line over MaxMessage is a [*MessageError] as soon as
-// that is known, and the connection goes on behind it.
+// is skipped, and logged by a client. A line over MaxMessage is a [*MessageError]
+// as soon as that is known, and the connection goes on behind it.
 //
 // Closing a network connection, an [os.File] that has deadlines or an
 // [io.PipeReader] makes its Read return. Other readers, the terminal among
@@ -38,7 +38,7 @@ type IO struct {
 
 // Dial starts reading.
 func (t *IO) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
 	}
 	if t.Reader == nil || t.Writer == nil {
@@ -60,6 +60,7 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 		}
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	s.lines.skipped = heardBy(ctx)
 	s.halt = func() { _ = stopReading() }
 	s.hangUp = func() error { return errors.Join(closeIfCloser(t.Writer), stopReading()) }
 	return s, nil

@@ -58,6 +58,9 @@ const (
 // Dial opens the stream and waits up to 10 s for the endpoint, which must be on
 // the same origin.
 func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
+	if err := missing(t); err != nil {
+		return nil, err
+	}
 	conn, err := t.streamable(t.URL).Dial(ctx)
 	if err != nil {
 		return nil, errors.New(strings.Replace(err.Error(), "HTTP.", "SSE.", 1))
@@ -136,7 +139,7 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
 	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
-	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, &c.stream.bearer))
+	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, c.stream.bearer))
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
 	}

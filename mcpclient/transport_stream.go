@@ -80,9 +80,6 @@ func (s *stream) Close() error {
 	return s.closeErr
 }
 
-// noise tells how many lines were no messages, and the last of them.
-func (s *stream) noise() (n int, last string) { return s.lines.noise() }
-
 // end records and returns why the connection ended.
 func (s *stream) end(op string, err error) error {
 	if ended := s.ended(); ended != nil {
@@ -130,19 +127,6 @@ func (s *stream) instead(err error) error {
 	return err
 }
 
-// noiseError is what went wrong on a connection on which there was noise.
-type noiseError struct {
-	error
-	lines int
-	last  string
-}
-
-func (e *noiseError) Error() string {
-	return fmt.Sprintf("%v\nlines skipped because they are no JSON-RPC messages: %d, the last: %q", e.error, e.lines, e.last)
-}
-
-func (e *noiseError) Unwrap() error { return e.error }
-
 // lineReader finds the messages among the lines of a reader. A line is a
 // message when it begins like a JSON object or array, or the first line of one;
 // other lines are noise and skipped.
@@ -157,6 +141,8 @@ type lineReader struct {
 	err     error             // of src, after which it is not read again
 	spread  spread
 	held    []byte // the line that interrupted a spread message
+
+	skipped func(line string) // is told of noise; nil for nobody
 
 	mu        sync.Mutex
 	noisy     int
@@ -182,10 +168,7 @@ func (l *lineReader) next() ([]byte, error) {
 				return message, err
 			}
 		case !beginsMessage(text):
-			l.mu.Lock()
-			l.noisy++
-			l.lastNoise = cut(string(text[:min(len(text), maxQuoted+1)]))
-			l.mu.Unlock()
+			l.skip(text)
 		case l.spread.depth > 0:
 			unfinished := l.spread.text
 			l.spread, l.held = spread{}, bytes.Clone(line)
@@ -203,12 +186,6 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
-
-func (l *lineReader) noise() (n int, last string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.noisy, l.lastNoise
-}
 
 // line returns the next line without its newline. Unless it is owned, it is
 // valid until the next call.

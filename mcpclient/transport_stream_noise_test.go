@@ -1,0 +1,102 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// What a server prints between its messages is in the log, before the handshake and
+// after it, up to a bound, and so is what it prints when it is silent else.
+func TestNoiseIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fromServer, out := io.Pipe()
+		in, toServer := io.Pipe()
+		go func() {
+			_, _ = fmt.Fprintf(out, "Starting…\n%s\n", strings.Repeat("x", 10_000))
+			for d := json.NewDecoder(in); ; {
+				var m message
+				if d.Decode(&m) != nil {
+					return
+				}
+				if m.ID != nil {
+					_, _ = fmt.Fprintln(out, handshakeAnswer(m))
+				}
+			}
+		}()
+		var log logged
+		o := legacy()
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "Starting…") || len(lines[1]) < 1000 || len(lines[1]) > 1500 {
+			t.Errorf("got the log %q, want both lines, the second cut to 1 KiB", lines)
+		}
+		for i := range 1000 {
+			_, _ = fmt.Fprintln(out, "line", i)
+		}
+		synctest.Wait()
+		text := log.String()
+		if got := strings.Count(text, "\n"); got != 100 || !strings.Contains(text, "later ones are not logged") {
+			t.Errorf("got %d lines, want 100, of which the last says so:\n%s", got, text)
+		}
+	})
+}
+
+// On the next connection the lines are counted anew.
+func TestNoiseOfNextConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		o := legacy()
+		o.Restart = &mcpclient.Restart{}
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		noisy := &noisyServers{ends: make(chan func() error, 2)}
+		c, err := mcpclient.Connect(t.Context(), noisy, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_ = (<-noisy.ends)()
+		synctest.Wait()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Count(log.String(), "hello count=1\n"); got != 2 {
+			t.Errorf("got %d greetings, want one from each connection:\n%s", got, log.String())
+		}
+	})
+}
+
+// noisyServers is a transport around an [mcpclient.IO] for each connection, whose
+// servers greet before they answer.
+type noisyServers struct{ ends chan func() error }
+
+func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	fromServer, out := io.Pipe()
+	in, toServer := io.Pipe()
+	n.ends <- out.Close
+	go func() {
+		_, _ = fmt.Fprintln(out, "hello")
+		for d := json.NewDecoder(in); ; {
+			var m message
+			if d.Decode(&m) != nil {
+				return
+			}
+			if m.ID != nil {
+				_, _ = fmt.Fprintln(out, handshakeAnswer(m))
+			}
+		}
+	}()
+	return (&mcpclient.IO{Reader: fromServer, Writer: toServer}).Dial(ctx)
+}
