@@ -82,12 +82,10 @@ func (c *httpConn) header(method string, own fields, s *httpSession, accept []st
 	if s.id != nil {
 		h[sessionHeader] = s.id
 	}
-	switch v := s.credentials.Load(); {
-	case v == nil:
-	case len(*v) == 0:
+	if v := *s.credentials.Load(); len(v) > 0 {
+		h["Authorization"] = v
+	} else {
 		delete(h, "Authorization")
-	default:
-		h["Authorization"] = *v
 	}
 	return h
 }
