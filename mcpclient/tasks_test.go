@@ -263,6 +263,32 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	})
 }
 
+// "A task result elsewhere is invalid": only a tool call becomes a task, and only
+// tasks/get is answered like one by servers that follow the examples.
+func TestTaskResultElsewhere(t *testing.T) {
+	const question = `{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
+	inBubble(t, rooted(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				result := `{"resultType":"task","taskId":"k","status":"working"}`
+				if m.Method == "tasks/get" {
+					result = question
+				}
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+			}
+		}()
+		task := c.ResumeTask("k", "slow")
+		if err := task.Cancel(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			t.Errorf("tasks/cancel: got %v, want ErrInvalidResult", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := task.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
+			t.Errorf("tasks/update: got %v, want ErrInvalidResult", err)
+		}
+	})
+}
+
 // allocated is how many bytes f takes.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
