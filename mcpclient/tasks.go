@@ -75,9 +75,11 @@ type Task struct {
 	tool   string
 	call   int64 // CallInfo.ID of the tool call, and of all that follows it
 
+	result *CallToolResult // when the server answered without a task
+
 	mu       sync.Mutex
 	state    TaskState
-	result   *CallToolResult            // when the server answered without a task
+	learned  int                        // how many answers it comes from
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
 }
 
@@ -195,14 +197,23 @@ func (c *Client) ResumeTask(id, tool string) *Task {
 // treat it as a secret. It is empty when the server answered at once.
 func (t *Task) ID() string { return t.id }
 
-// State is what the server said last.
+// State is what the server said last. That the task has ended is taken back only by
+// the answer to a request that was sent when this was known: answers to requests
+// under way together come in any order.
 func (t *Task) State() TaskState {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state
+	state, _ := t.known()
+	return state
 }
 
-// Poll asks the server how far the task is.
+// known is the state, and the number of answers that it comes from.
+func (t *Task) known() (state TaskState, learned int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state, t.learned
+}
+
+// Poll asks the server how far the task is, and returns what [Task.State] says
+// then.
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) {
 	switch {
 	case t.result != nil:
@@ -210,14 +221,14 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) 
 	case t.id == "":
 		return TaskState{}, t.failure(errNoTask)
 	}
-	task, err := t.poll(ctx, opts)
-	if err != nil {
+	if _, err := t.poll(ctx, opts); err != nil {
 		return TaskState{}, t.failure(err)
 	}
-	return task.state, nil
+	return t.State(), nil
 }
 
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
+	_, learned := t.known()
 	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
@@ -229,17 +240,23 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
 	}
-	t.learn(task.state)
+	t.learn(task.state, learned)
 	return task, nil
 }
 
-// learn keeps what the server says of the task. Its id is a secret, also of logs.
-func (t *Task) learn(state TaskState) {
+// learn keeps what the server says of the task, which was asked when so many answers
+// were known. One that may be older than the end of the task is not kept. The id is a
+// secret, also of logs.
+func (t *Task) learn(state TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
-	t.state = state
+	late := before.Final() && t.learned > asked
+	if !late {
+		t.state = state
+		t.learned++
+	}
 	t.mu.Unlock()
-	if state.Status != before {
+	if state.Status != before && !late {
 		t.client.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
 	}
 }
@@ -262,6 +279,9 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, e
 		return nil, t.failure(ErrTaskCancelled)
 	}
 	raw, err := t.client.current().taskResult(ctx, t, opts)
+	if _, answered := errors.AsType[*RPCError](err); answered && t.State().Status == TaskCancelled { // meanwhile, and forgotten
+		err = ErrTaskCancelled
+	}
 	if err != nil {
 		return nil, t.failure(err)
 	}
@@ -290,12 +310,13 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	case t.id == "":
 		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
+	_, learned := t.known()
 	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet
-		t.learn(task.state)
+		t.learn(task.state, learned)
 	}
 	return nil
 }

@@ -337,6 +337,70 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
+// Requests at the same time may be answered in any order: that a task has ended is
+// then not taken back, by whichever request it became known.
+func TestLateAnswerTakesNothingBack(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				task := c.ResumeTask("k", "slow")
+				polled := make(chan mcpclient.TaskStatus, 1)
+				ask := func() message {
+					go func() {
+						state, err := task.Poll(t.Context())
+						if err != nil {
+							t.Error(err)
+						}
+						polled <- state.Status
+					}()
+					return p.next()
+				}
+				answer := func(m message, status, want mcpclient.TaskStatus) {
+					t.Helper()
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
+					if got := <-polled; got != want || task.State().Status != want {
+						t.Errorf("after the answer %s: got %s, and the state %s, want %s", status, got, task.State().Status, want)
+					}
+				}
+				first, second, third := ask(), ask(), ask()
+				answer(second, mcpclient.TaskWorking, mcpclient.TaskWorking)
+				answer(first, mcpclient.TaskFailed, mcpclient.TaskFailed)
+				answer(third, mcpclient.TaskInputRequired, mcpclient.TaskFailed)
+
+				first, second = ask(), ask() // what was asked afterwards counts
+				answer(second, mcpclient.TaskCancelled, mcpclient.TaskCancelled)
+				answer(first, mcpclient.TaskCompleted, mcpclient.TaskCancelled)
+			})
+		})
+	}
+}
+
+// Who waits for a task that is cancelled meanwhile is told so, although the server
+// has forgotten it then.
+func TestTaskIsCancelledMeanwhile(t *testing.T) {
+	opts := legacy()
+	opts.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("k", "slow")
+		waited := make(chan error)
+		go func() {
+			_, err := task.Wait(t.Context())
+			waited <- err
+		}()
+		poll := p.next()
+		cancelled := make(chan error)
+		go func() { cancelled <- task.Cancel(t.Context()) }()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`, p.next().ID)
+		if err := <-cancelled; err != nil {
+			t.Error(err)
+		}
+		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
+		if err := <-waited; !errors.Is(err, mcpclient.ErrTaskCancelled) {
+			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
+		}
+	})
+}
+
 // A server that answers at once makes no task, so that there is no id to resume
 // one by.
 func TestResumeNoTask(t *testing.T) {
