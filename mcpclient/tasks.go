@@ -148,6 +148,9 @@ func milliseconds(ms float64) time.Duration {
 // says that it cannot be one. In revision 2025-11-25 the tool is a task because
 // we ask for it; in the modern era we only say that we could wait (extension
 // io.modelcontextprotocol/tasks), the server decides, and ttl is its own.
+//
+// The options are about what StartTool does: [WithProgress] hears nothing once it has
+// returned. Who just wants the result calls the tool [WithTask].
 func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	t, err := c.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
@@ -157,20 +160,26 @@ func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.D
 }
 
 func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	e := c.current()
-	if err := e.taskable(c, tool); err != nil {
+	if err := c.current().taskable(c, tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
 	if err != nil {
 		return nil, err
 	}
+	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
+}
+
+// startTask makes a tool call whose result may be a task.
+func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
+	e := c.current()
+	r.task = true
+	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
-	r := e.taskRequest(&request{method: "tools/call", target: tool.Name, params: params, task: true}, ttl)
 	if err := c.call(ctx, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := &Task{client: c, tool: tool.Name, call: r.call}
+	t := &Task{client: c, tool: r.target, call: r.call}
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
@@ -269,36 +278,48 @@ func (t *Task) learn(state TaskState, asked int) {
 //
 // When ctx ends only the waiting does: the task goes on, and Wait may be called
 // again. A question that was answered is not asked again.
+//
+// [WithTimeout] and [WithPatience] bound the wait; without them [Options.CallTimeout]
+// bounds each of its requests. [WithOutputCheck] holds the result. Progress that was
+// asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
-	switch {
-	case t.result != nil:
-		return t.result, nil
-	case t.id == "":
-		return nil, t.failure(errNoTask)
-	case t.State().Status == TaskCancelled: // the server may have forgotten it
-		return nil, t.failure(ErrTaskCancelled)
-	}
-	raw, err := t.client.current().taskResult(ctx, t, opts)
-	if _, answered := errors.AsType[*RPCError](err); answered && t.State().Status == TaskCancelled { // meanwhile, and forgotten
-		err = ErrTaskCancelled
-	}
+	o := callOptions{}.with(opts)
+	check, err := t.client.outputCheck(o.described)
 	if err != nil {
 		return nil, t.failure(err)
 	}
-	result, err := t.decode(raw)
+	ctx, w, stop := waitingFor(ctx, o, opts)
+	defer stop()
+	w.Task = t
+	result, err := w.result(ctx)
+	if err == nil && check != nil {
+		err = check(result)
+	}
 	if err != nil {
 		return nil, t.failure(err)
 	}
 	return result, nil
 }
 
-// pause waits until the task may be asked for again.
-func (t *Task) pause(ctx context.Context, state TaskState) error {
-	wait := state.PollInterval
-	if wait == 0 {
-		wait = defaultPoll
+// result waits for what the task comes to.
+func (w *waiting) result(ctx context.Context) (*CallToolResult, error) {
+	t := w.Task
+	switch {
+	case t.result != nil:
+		return t.result, nil
+	case t.id == "":
+		return nil, errNoTask
+	case t.State().Status == TaskCancelled: // the server may have forgotten it
+		return nil, ErrTaskCancelled
 	}
-	return t.client.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	raw, err := t.client.current().taskResult(ctx, w)
+	if _, answered := errors.AsType[*RPCError](err); answered && t.State().Status == TaskCancelled { // meanwhile, and forgotten
+		err = ErrTaskCancelled
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.decode(raw)
 }
 
 // Cancel asks the server to give the task up. It may end otherwise nevertheless;
