@@ -18,10 +18,12 @@ import (
 // worker is a peer whose tool calls become the task "k", in either design.
 type worker struct {
 	*peer
-	polls    int    // after which the task is done; negative for never
-	output   string // structured content of its result
-	progress bool   // is told after every message
-	deaf     bool   // to all but the call
+	polls    int           // after which the task has ended; negative for never
+	end      string        // its status then
+	lag      time.Duration // of each answer
+	output   string        // structured content of its result
+	progress bool          // is told after every message
+	deaf     bool          // to all but the call
 
 	token json.RawMessage
 	seen  []message
@@ -31,6 +33,7 @@ type worker struct {
 func (w *worker) work() {
 	for m := range w.inbox {
 		w.seen = append(w.seen, m)
+		time.Sleep(w.lag)
 		switch {
 		case m.Method == "tools/call":
 			w.token = m.ID
@@ -58,7 +61,7 @@ func (w *worker) answer(m message) string {
 		return result
 	}
 	if w.polls--; w.polls == -1 {
-		status = "completed"
+		status = w.end
 	}
 	return fmt.Sprintf(`{"taskId":"k","status":%q,"pollInterval":1000,"pollIntervalMs":1000,"result":%s}`, status, result)
 }
@@ -88,7 +91,7 @@ func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c 
 		set(&opts)
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				w := &worker{peer: p, output: `{"n":1}`}
+				w := &worker{peer: p, output: `{"n":1}`, end: "completed"}
 				go w.work()
 				f(t, c, w)
 			})
@@ -194,7 +197,12 @@ func TestWithTaskPatience(t *testing.T) {
 			t.Errorf("got %v of a server that answers", err)
 		}
 
-		w.deaf = true
+		w.polls, w.lag = 0, 200*time.Millisecond
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
+			t.Errorf("got %v of a server that takes 200ms for each answer", err)
+		}
+
+		w.deaf, w.lag = true, 0
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
@@ -252,6 +260,37 @@ func TestWithTaskOutputCheck(t *testing.T) {
 	})
 }
 
+// A task that has ended is not cancelled, whatever it came to, and one of a server
+// that does not offer that neither.
+func TestWithTaskLeavesAlone(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.end = "cancelled"
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)); !errors.Is(err, mcpclient.ErrTaskCancelled) {
+			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
+		}
+		w.cancelled(t, false)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.next()
+		}
+		opts := legacy()
+		c, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
+		go w.work()
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		w.cancelled(t, false)
+	})
+}
+
 // Where server or tool have no tasks a call is like any other.
 func TestWithTaskElsewhere(t *testing.T) {
 	undeclared := modern()
@@ -291,7 +330,7 @@ func TestContinueWithTask(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`, p.next().ID)
-			w := &worker{peer: p, output: `null`}
+			w := &worker{peer: p, output: `null`, end: "completed"}
 			w.work()
 		}()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithInputByHand())
