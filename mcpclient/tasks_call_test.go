@@ -15,7 +15,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// worker is a peer whose tool calls become the task "k", in either design.
+// worker is a peer whose tool calls become the task "k", in either design. A test may
+// use its fields while it waits for the client: before the first call, and after
+// [synctest.Wait].
 type worker struct {
 	*peer
 	polls    int           // after which the task has ended; negative for never
@@ -114,12 +116,13 @@ func TestWithTask(t *testing.T) {
 		if want := []float64{1, 2, 3, 4}; len(heard) < len(want) || !slices.Equal(heard[:len(want)], want) {
 			t.Errorf("got the progress %v, want at least %v", heard, want)
 		}
+		synctest.Wait()
 		for _, m := range w.seen[1:] {
 			if strings.Contains(string(m.Params.Meta), "progressToken") {
 				t.Errorf("got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
 			}
 		}
-		w.cancelled(t, false)
+		w.cancelled(t, false) // which has waited
 
 		w.polls, w.progress = 0, false
 		out, err := mcpclient.CallToolAs[struct{ N int }](t.Context(), c, "slow", nil, mcpclient.WithTask(slow))
@@ -197,11 +200,13 @@ func TestWithTaskPatience(t *testing.T) {
 			t.Errorf("got %v of a server that answers", err)
 		}
 
+		synctest.Wait()
 		w.polls, w.lag = 0, 200*time.Millisecond
 		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
 			t.Errorf("got %v of a server that takes 200ms for each answer", err)
 		}
 
+		synctest.Wait()
 		w.deaf, w.lag = true, 0
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
@@ -213,6 +218,7 @@ func TestWithTaskPatience(t *testing.T) {
 		go func() {
 			for i := range 10 {
 				time.Sleep(200 * time.Millisecond)
+				synctest.Wait()
 				w.tell(i)
 			}
 		}()
@@ -236,8 +242,10 @@ func TestWithTaskOutputCheck(t *testing.T) {
 	check := mcpclient.WithOutputCheck(tool)
 	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		call := func() (called, waited error) {
+			synctest.Wait()
 			w.polls = 0
 			_, called = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(tool), check)
+			synctest.Wait()
 			w.polls = 0
 			_, waited = c.ResumeTask("k", "slow").Wait(t.Context(), check)
 			return called, waited
@@ -245,6 +253,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 		if called, waited := call(); called != nil || waited != nil {
 			t.Errorf("got %v and %v for output that fits", called, waited)
 		}
+		synctest.Wait()
 		w.output = `{}`
 		called, waited := call()
 		for _, err := range []error{called, waited} {
@@ -252,6 +261,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 				t.Errorf("got the result %+v, want the task's", e.Result)
 			}
 		}
+		synctest.Wait()
 		w.seen = nil
 		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)})
 		if _, err := c.ResumeTask("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
