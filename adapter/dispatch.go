@@ -16,8 +16,8 @@ import (
 // options are passed on, so that progress can be shown; [mcpclient.WithTimeout]
 // among them replaces the toolset's.
 //
-// A tool that says that it must be called as a task is, where the server has
-// tasks; [Options.Timeout] tells what bounds it.
+// A call may become a task, as [mcpclient.WithTask] has it: at a server of the modern
+// era that has tasks, and of tools that say that they must be called as one.
 //
 // It returns as soon as the context ends.
 func (t *Toolset) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {

@@ -21,9 +21,8 @@ type Options struct {
 	ConnectTimeout time.Duration
 
 	// Timeout bounds one call of a tool, the questions that the server asks in
-	// between included. Default 0: the CallTimeout of the connection, if any. For a
-	// tool that must be called as a task it bounds the whole; CallTimeout, and a
-	// timeout among the options of a call, then bound each request about the task.
+	// between and the task that the call may become included. Default 0: the
+	// CallTimeout of the connection, if any.
 	Timeout time.Duration
 
 	// Parallelism bounds the calls that one Dispatch runs at the same time.

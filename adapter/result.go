@@ -38,9 +38,9 @@ type Result struct {
 	IsError bool
 
 	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
-	// a [*DeniedError], what an [Interceptor], [mcpclient.Client.CallTool] or, for a
-	// tool that must be called as a task, [mcpclient.Task.Wait] returned. A tool that ran and failed has none, except with
-	// [ErrorAsError]: then it is a [*mcpclient.ToolError].
+	// a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
+	// returned. A tool that ran and failed has none, except with [ErrorAsError]: then
+	// it is a [*mcpclient.ToolError].
 	Err error
 
 	fatal bool

@@ -3,19 +3,24 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"time"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// cancelTimeout bounds the telling of a server that nobody waits for a task any
-// more.
-const cancelTimeout = 5 * time.Second
+// tasksExtension is what servers of the modern era have tasks by.
+const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// onlyAsTask reports whether a tool says that it must be called as a task.
-func onlyAsTask(def *mcpclient.Tool) bool {
+// mayBeTask reports whether a tool is to be called as a task: one that says that it
+// must be, and every tool of a server that decides that itself, as it may refuse
+// calls that cannot become tasks. Where a tool leaves it to us, a call that waits for
+// its result is answered sooner without.
+func mayBeTask(s *server, def *mcpclient.Tool) bool {
+	if s.client != nil {
+		if _, decides := s.client.Server().Capabilities.Extensions[tasksExtension]; decides {
+			return true
+		}
+	}
 	var execution struct {
 		TaskSupport string `json:"taskSupport"`
 	}
@@ -25,47 +30,7 @@ func onlyAsTask(def *mcpclient.Tool) bool {
 // ask has the server run the tool, in the way that the tool wants.
 func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcpclient.CallToolResult, error) {
 	if t.task {
-		res, err := t.askForTask(ctx, args, opts)
-		if _, without := errors.AsType[*mcpclient.CapabilityError](err); !without {
-			return res, err
-		}
-		// What a tool says of tasks counts for nothing at a server without them.
+		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
 	}
 	return t.server.client.CallTool(ctx, t.def.Name, args, opts...)
-}
-
-// askForTask calls the tool as a task and waits for its end. A task that is not
-// waited for to its end is cancelled. The options go with every request, so that
-// a timeout among them does not bound the whole.
-func (t *Tool) askForTask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcpclient.CallToolResult, error) {
-	if d := t.opts.Timeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
-		defer cancel()
-	}
-	task, err := t.server.client.StartTool(ctx, t.def, args, 0, opts...)
-	if err != nil {
-		return nil, err
-	}
-	res, err := task.Wait(ctx, opts...)
-	if err != nil && !task.State().Status.Final() {
-		t.server.set.giveUp(ctx, task)
-	}
-	return res, err
-}
-
-// giveUp has a task cancelled in the background, with the values of the call's
-// context.
-func (t *Toolset) giveUp(ctx context.Context, task *mcpclient.Task) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return
-	}
-	t.behind.Go(func() {
-		err := task.Cancel(context.WithoutCancel(ctx), mcpclient.WithTimeout(cancelTimeout))
-		if err != nil {
-			t.opts.Logger.Debug("a task may go on that nobody waits for", "error", err)
-		}
-	})
 }

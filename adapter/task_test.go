@@ -15,7 +15,7 @@ import (
 )
 
 // taskPeer is a scripted server with the tool "slow", which must be called as a
-// task. What it is asked is kept by method, and the params of the last one.
+// task unless it says something else. What it is asked is kept by method, and the params of the last one.
 type taskPeer struct {
 	handshake string // the result
 	created   string // the result of tools/call, whatever it is asked for
@@ -23,7 +23,10 @@ type taskPeer struct {
 	polls     int    // until then
 	message   string // why the task failed
 	plain     bool   // it has no tasks
+	execution string // of the tool, "" for the one that it must be a task
+	progress  bool   // is told with every answer about the task
 
+	token   json.RawMessage // of the call
 	methods []string
 	params  map[string]string
 }
@@ -52,7 +55,10 @@ func (p *taskPeer) answer(method string) string {
 			return `"result":` + p.handshake
 		}
 	case "tools/list":
-		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`
+		if p.execution == "" {
+			p.execution = `{"taskSupport":"required"}`
+		}
+		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":` + p.execution + `}]}`
 	case "tools/call":
 		if p.plain {
 			return `"result":` + result
@@ -95,6 +101,14 @@ func (p *taskPeer) serve(t *testing.T, conn mcpclient.Conn) {
 		}
 		p.methods = append(p.methods, m.Method)
 		p.params[m.Method] = string(m.Params)
+		if m.Method == "tools/call" {
+			p.token = m.ID
+		} else if p.progress && strings.HasPrefix(m.Method, "tasks/") {
+			note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.token, len(p.methods))
+			if conn.Send(t.Context(), note) != nil {
+				return
+			}
+		}
 		if conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, p.answer(m.Method))) != nil {
 			return
 		}
@@ -165,11 +179,13 @@ func TestTaskIsCancelled(t *testing.T) {
 		for name, tt := range map[string]struct {
 			opts  Options
 			limit time.Duration // of the context
+			call  time.Duration // limit of the call, 0 for none
 			want  string
 			fatal bool
 		}{
-			"context": {Options{}, 5500 * time.Millisecond, "Error: the call was cancelled; the tool may or may not have run", true},
-			"timeout": {Options{Timeout: 5500 * time.Millisecond}, time.Hour, "Error: the tool gave no answer in time; it may still be running", false},
+			"context": {Options{}, 5500 * time.Millisecond, 0, "Error: the call was cancelled; the tool may or may not have run", true},
+			"timeout": {Options{Timeout: 5500 * time.Millisecond}, time.Hour, 0, "Error: the tool gave no answer in time; it may still be running", false},
+			"option":  {Options{Timeout: time.Second}, time.Hour, 5500 * time.Millisecond, "Error: the tool gave no answer in time; it may still be running", false},
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				p := eras()[revision]
@@ -177,8 +193,12 @@ func TestTaskIsCancelled(t *testing.T) {
 				withTasks(t, p, &tt.opts, func(t *testing.T, ts *Toolset) {
 					ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 					defer cancel()
+					var opts []mcpclient.CallOption
+					if tt.call > 0 {
+						opts = append(opts, mcpclient.WithTimeout(tt.call))
+					}
 					start := time.Now()
-					r := ts.Call(ctx, call("1", "slow", ""))
+					r := ts.Call(ctx, call("1", "slow", ""), opts...)
 					if took := time.Since(start); r.Text != tt.want || took != 5500*time.Millisecond {
 						t.Errorf("got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
 					}
@@ -207,5 +227,40 @@ func TestServerWithoutTasks(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A call hears of the progress of its task to the end.
+func TestTaskProgress(t *testing.T) {
+	for revision, p := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			p.status, p.polls, p.progress = "completed", 2, true
+			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+				heard := 0
+				r := ts.Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcpclient.Progress) { heard++ }))
+				if r.Text != "done" || heard < 3 {
+					t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
+				}
+			})
+		})
+	}
+}
+
+// A tool that may be a task is one where the server decides: it may refuse calls that
+// cannot become tasks. Where we decide the call is answered sooner without.
+func TestToolThatMayBeATask(t *testing.T) {
+	for revision, p := range eras() {
+		for _, p.execution = range []string{`{"taskSupport":"optional"}`, `{}`, `7`} {
+			t.Run(revision+" "+p.execution, func(t *testing.T) {
+				p.status = "completed"
+				p.plain = revision == "2025-11-25"
+				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+					r := ts.Call(t.Context(), call("1", "slow", ""))
+					if got := strings.Contains(p.params["tools/call"], "task"); r.Text != "done" || got == p.plain {
+						t.Errorf("got %q, %v for %s, want a task %v", r.Text, r.Err, p.params["tools/call"], !p.plain)
+					}
+				})
+			})
+		}
 	}
 }

@@ -31,7 +31,7 @@ type Tool struct {
 	odd        map[string]string // names of properties that not all providers take, by alias
 	others     bool              // the root says something of properties that it does not list
 	wrapper    string            // the property in which some profiles ask for all arguments, "" when none does
-	task       bool              // it must be called as a task
+	task       bool              // it may be called as a task
 
 	// wrapped is set once a model was given a schema with the wrapper. All that
 	// the tool is renamed to share it.
@@ -76,7 +76,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		odd:         rewrite.DocumentAliases(root),
 		others:      root["patternProperties"] != nil || root["additionalProperties"] != nil,
 		wrapper:     rewrite.Wrapper(root),
-		task:        onlyAsTask(def),
+		task:        mayBeTask(s, def),
 		wrapped:     new(atomic.Bool),
 		fingerprint: Fingerprint(def),
 	}

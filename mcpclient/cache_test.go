@@ -279,3 +279,17 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		})
 	})
 }
+
+// A client whose connection has ended by itself keeps nothing for its callers: what
+// it knew may be wrong by now, and nobody would tell.
+func TestCacheEndsWithClient(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go p.keeper(map[string]int{})
+		wantTools(t, t.Context(), c, "")
+		_ = p.conn.Close()
+		<-c.Done()
+		if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	})
+}

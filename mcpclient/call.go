@@ -29,6 +29,8 @@ type request struct {
 
 	heard func() // called when the response says something, over HTTP
 
+	follower *follower // hears of the task that it becomes; nil for none
+
 	words     [2]string // method and target, as the values of headers; "" before they are
 	header    fields    // that repeat arguments of a tool call
 	corrected bool      // header was made anew after the server had refused it
@@ -62,13 +64,12 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	}
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
-		cause := fmt.Errorf("no answer within %v", o.timeout)
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, cause)
+		ctx, cancel = limited(ctx, o.timeout)
 		defer cancel()
 	}
 	if o.patience > 0 {
 		var stop func()
-		ctx, stop = o.patient(ctx)
+		ctx, _, stop = o.patient(ctx)
 		defer stop()
 	}
 	r.byHand = o.byHand

@@ -75,9 +75,9 @@
 //
 // # Tasks
 //
-// [Client.StartTool] begins a tool call that goes on at the server, in either
-// design of tasks; [Task.Wait] gets its result, [Client.ResumeTask] takes it up
-// again after a restart.
+// [WithTask] lets a tool call be a task, in either design of tasks, and waits for its
+// result. [Client.StartTool] begins one that goes on at the server; [Task.Wait] gets
+// its result, [Client.ResumeTask] takes it up again after a restart.
 //
 // # Skills
 //

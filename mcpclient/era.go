@@ -98,7 +98,7 @@ type era interface {
 	polled(result json.RawMessage) (polledTask, error)
 
 	// taskResult waits for the result of a task.
-	taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error)
+	taskResult(ctx context.Context, w *waiting) (json.RawMessage, error)
 
 	// noticed brings a notification to the subscriptions that it is about. from
 	// is the call in whose response it came, nil on a shared connection.
@@ -174,7 +174,7 @@ func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
 	if m := call.Value.(*inFlight).sent; m != nil {
 		s = m.session.Load()
 	}
-	c.tell(l, s, "notifications/cancelled", jsonrpc.AppendNotification(nil, "notifications/cancelled", params))
+	c.tell(told{link: l, session: s, what: "notifications/cancelled", body: jsonrpc.AppendNotification(nil, "notifications/cancelled", params)})
 }
 
 // envelope is about what a request takes around its method and its params, in

@@ -12,7 +12,7 @@ import (
 
 // subscribe asks the server to watch the resources; lists it watches unasked.
 func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer within %v", o.timeout))
+	ctx, cancel := limited(ctx, o.timeout)
 	defer cancel()
 	e.heed(ctx, c)
 	if err := c.watch(ctx, s.asked.Resources, o); err != nil {

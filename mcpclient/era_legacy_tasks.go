@@ -99,9 +99,9 @@ func aboutTask(answer, question json.RawMessage) json.RawMessage {
 
 // taskResult polls, and asks for the result when there is one or when the server
 // needs input, which it asks for while that request is under way.
-func (e *legacyEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
+func (e *legacyEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
 	for {
-		task, err := t.poll(ctx, opts)
+		task, err := w.look(ctx)
 		switch {
 		case err != nil:
 			return nil, err
@@ -109,10 +109,10 @@ func (e *legacyEra) taskResult(ctx context.Context, t *Task, opts []CallOption) 
 			return nil, ErrTaskCancelled
 		case task.state.Status != TaskWorking:
 			var raw json.RawMessage
-			err := t.client.call(ctx, t.request("tasks/result"), &raw, opts)
+			err := w.client.call(ctx, w.request("tasks/result"), &raw, w.opts)
 			return raw, err
 		}
-		if err := t.pause(ctx, task.state); err != nil {
+		if err := w.pause(ctx, task.state); err != nil {
 			return nil, err
 		}
 	}

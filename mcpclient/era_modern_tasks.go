@@ -56,10 +56,10 @@ func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 }
 
 // taskResult polls until the answer has the result in it.
-func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (json.RawMessage, error) {
+func (e modernEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
 	rounds := 0
 	for {
-		task, err := t.poll(ctx, opts)
+		task, err := w.look(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -73,19 +73,19 @@ func (e modernEra) taskResult(ctx context.Context, t *Task, opts []CallOption) (
 			if len(task.Error) == 0 {
 				return nil, fmt.Errorf("%w: a failed task without an error", ErrInvalidResult)
 			}
-			return nil, rpcError(task.Error, t.client.link.Load().scrub)
+			return nil, rpcError(task.Error, w.client.link.Load().scrub)
 		case TaskCancelled:
 			return nil, ErrTaskCancelled
 		case TaskInputRequired:
-			asked, err := t.answer(ctx, task.Input, opts)
+			asked, err := w.answer(ctx, task.Input, w.opts)
 			if err != nil {
 				return nil, err
 			}
-			if rounds += asked; rounds > t.client.terms().maxRounds {
+			if rounds += asked; rounds > w.client.terms().maxRounds {
 				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, rounds)
 			}
 		}
-		if err := t.pause(ctx, task.state); err != nil {
+		if err := w.pause(ctx, task.state); err != nil {
 			return nil, err
 		}
 	}

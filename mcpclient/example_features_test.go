@@ -242,3 +242,33 @@ func ExampleClient_StartTool() {
 	// working 7f3
 	// built
 }
+
+func ExampleWithTask() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
+		"tools/list":      `{"tools":[{"name":"build","inputSchema":{"type":"object"}}]}`,
+		"tools/call":      `{"resultType":"task","taskId":"7f3","status":"working","pollIntervalMs":5000}`,
+		"tasks/get":       `{"resultType":"complete","taskId":"7f3","status":"completed","result":{"content":[{"type":"text","text":"built"}]}}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		result, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithTask(tool))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(tool.Name, result.Text())
+	}
+	// Output: build built
+}

@@ -18,9 +18,10 @@ type link struct {
 	exchange  exchanger // conn, when every request has a response channel of its own
 	calls     jsonrpc.Calls
 
-	mu     sync.Mutex
-	asking map[askedID]*asked // server requests being answered; nil before the first
-	err    error              // why the connection ended by itself
+	mu        sync.Mutex
+	asking    map[askedID]*asked  // server requests being answered; nil before the first
+	followers map[int64]*follower // of calls that became tasks, by their ids; nil before the first
+	err       error               // why the connection ended by itself
 
 	breaches, failures int // of the protocol, and of answering the server
 }

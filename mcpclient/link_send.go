@@ -73,6 +73,9 @@ func (l *link) start(flight *inFlight, maxNotes int, o *callOptions) (*jsonrpc.C
 	if o.seen != nil {
 		o.seen.id = call.ID
 	}
+	if f := flight.request.follower; f != nil && err == nil {
+		f.enter(l, call.ID)
+	}
 	return call, err
 }
 
@@ -172,10 +175,15 @@ func (l *link) notify(ctx context.Context, c *Client, method string, params []by
 // post sends a message that has no response, in a session that it belongs to, nil
 // for the one that there is. The error is errSessionOver when it came too late.
 func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession) error {
+	return l.postWith(ctx, body, c.current().header(nil, nil), s)
+}
+
+// postWith is post for a message that has a header of its own.
+func (l *link) postWith(ctx context.Context, body []byte, header fields, s *httpSession) error {
 	if l.exchange == nil {
 		return l.conn.Send(ctx, body)
 	}
-	m := &outgoing{body: body, header: c.current().header(nil, nil), bound: s != nil}
+	m := &outgoing{body: body, header: header, bound: s != nil}
 	m.session.Store(s)
 	return l.exchange.post(ctx, m)
 }

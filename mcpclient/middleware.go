@@ -50,7 +50,8 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // [Client.SetRoots] and the handshake; subscriptions/listen lasts as long as its
 // stream. Not seen are requests that are not sent, because the server does not
 // offer what they need or the answer is in the cache, and messages that end or
-// answer others: notices of cancellation, the answers to the server's requests.
+// answer others: notices of cancellation, the tasks/cancel of a call [WithTask] that
+// ended before its task, the answers to the server's requests.
 // Nor are the pings of [Options.KeepAlive].
 //
 // What the server asks is seen once for each question that handlers answer: a

@@ -40,8 +40,8 @@ type Options struct {
 	// and experimental ones, or with less than a handler can do. The handlers are
 	// then asked for what it says and no more. It has to name those of sampling,
 	// elicitation and roots that are installed and no others. An extension in it
-	// has a prefix, as com.example/x, and is declared on every request; [Client.StartTool] needs
-	// io.modelcontextprotocol/tasks there in the modern era.
+	// has a prefix, as com.example/x, and is declared on every request; [Client.StartTool]
+	// and [WithTask] need io.modelcontextprotocol/tasks there in the modern era.
 	Capabilities json.RawMessage
 
 	// AllowUndeclared lets requests be sent that need what the server did not
@@ -174,6 +174,18 @@ func (o *Options) check() error {
 // CallOption changes one call.
 type CallOption func(*callOptions)
 
+// with is o as the options change it, before that is checked.
+func (o callOptions) with(opts []CallOption) callOptions {
+	if len(opts) == 0 {
+		return o
+	}
+	changed := o
+	for _, opt := range opts {
+		opt(&changed)
+	}
+	return changed
+}
+
 type callOptions struct {
 	progress func(Progress)
 	meta     map[string]json.RawMessage
@@ -185,6 +197,7 @@ type callOptions struct {
 	byHand   bool
 
 	described *Tool    // whose output schema is checked
+	task      *Tool    // that may be a task
 	seen      *passage // through Options.Middleware
 }
 

@@ -54,24 +54,12 @@ func (e *OutputError) Error() string {
 // Unwrap returns Err and [ErrInvalidResult].
 func (e *OutputError) Unwrap() []error { return []error{e.Err, ErrInvalidResult} }
 
-// WithOutputCheck holds the result of [Client.CallTool] or [Client.ContinueTool]
-// against the output schema of the tool, as [Client.CheckOutput] does. A schema
+// WithOutputCheck holds the result of [Client.CallTool], [Client.ContinueTool] or
+// [Task.Wait] against the output schema of the tool, as [Client.CheckOutput] does. A schema
 // that cannot be used fails the call before it is sent. Other methods ignore the
 // option.
 func WithOutputCheck(tool *Tool) CallOption {
 	return func(o *callOptions) { o.described = tool }
-}
-
-// described is the tool whose output is to be checked, nil for none.
-func described(opts []CallOption) *Tool {
-	if len(opts) == 0 {
-		return nil
-	}
-	var o callOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return o.described
 }
 
 // CheckOutput reports the first violation of the tool's output schema by the

@@ -21,6 +21,7 @@ type message struct {
 	Method string          `json:"method"`
 	Params struct {
 		Name    string          `json:"name"`
+		TaskID  string          `json:"taskId"`
 		Meta    json.RawMessage `json:"_meta"`
 		Answers json.RawMessage `json:"inputResponses"`
 		State   string          `json:"requestState"`

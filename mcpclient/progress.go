@@ -42,10 +42,11 @@ func (e *silenceError) Error() string {
 
 func (e *silenceError) Unwrap() error { return context.DeadlineExceeded }
 
-// patient makes a context that ends when there was no progress for too long.
-func (o *callOptions) patient(ctx context.Context) (_ context.Context, stop func()) {
+// patient makes a context that ends when there was no progress for too long, which
+// silence measures.
+func (o *callOptions) patient(ctx context.Context) (_ context.Context, silence *time.Timer, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	silence := time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
+	silence = time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
 	tell := o.progress
 	o.progress = func(p Progress) {
 		silence.Reset(o.patience)
@@ -53,15 +54,16 @@ func (o *callOptions) patient(ctx context.Context) (_ context.Context, stop func
 			tell(p)
 		}
 	}
-	return ctx, func() { silence.Stop(); cancel(nil) }
+	return ctx, silence, func() { silence.Stop(); cancel(nil) }
 }
 
 // maxProgress bounds the size of one progress notice for [WithProgress], as
 // many of them may wait.
 const maxProgress = 16 << 10
 
-// progressed brings a progress notice to its call. The token of a call is its
-// id; notices for other tokens are ignored, as the call may have ended.
+// progressed brings a progress notice to its call, or to who waits for the task that
+// the call became. The token of a call is its id; notices for other tokens are
+// ignored, as the call may have ended.
 func (l *link) progressed(c *Client, params json.RawMessage) {
 	if len(params) > maxProgress {
 		l.tolerated(c, "ignored a progress notice that is too large", "bytes", len(params))
@@ -74,10 +76,18 @@ func (l *link) progressed(c *Client, params json.RawMessage) {
 		return
 	}
 	m := jsonrpc.Message{ID: p.Token}
-	if id, _, ok := m.IntID(); ok {
-		if call, ok := l.calls.Find(id); ok {
-			call.Note(bytes.Clone(params)) // without the rest of the message
+	id, _, ok := m.IntID()
+	if !ok {
+		return
+	}
+	call, ok := l.calls.Find(id)
+	if !ok {
+		if f := l.follower(id); f != nil {
+			call, ok = &f.Call, true
 		}
+	}
+	if ok {
+		call.Note(bytes.Clone(params)) // without the rest of the message
 	}
 }
 

@@ -29,12 +29,12 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 		return
 	case m.Method == "ping":
-		c.tell(l, from.session, "answer to ping", jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")))
+		c.tell(told{link: l, session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 		return
 	}
 	if !c.serving.take(c.terms().maxServerRequests) {
 		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.terms().maxServerRequests)}
-		c.tell(l, from.session, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, busy))
+		c.tell(told{link: l, session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, busy)})
 		return
 	}
 	ctx, a := c.ask(l, from.call)
@@ -42,7 +42,8 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 	if !l.take(a) {
 		a.cancel()
 		c.serving.leave()
-		c.tell(l, from.session, "refusal of "+l.cut(m.Method), responseTo(m.ID, nil, refuse(CodeInvalidRequest, "a request with this id is being answered already")))
+		again := refuse(CodeInvalidRequest, "a request with this id is being answered already")
+		c.tell(told{link: l, session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, again)})
 		return
 	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {

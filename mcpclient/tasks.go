@@ -75,9 +75,11 @@ type Task struct {
 	tool   string
 	call   int64 // CallInfo.ID of the tool call, and of all that follows it
 
+	result *CallToolResult // when the server answered without a task
+
 	mu       sync.Mutex
 	state    TaskState
-	result   *CallToolResult            // when the server answered without a task
+	learned  int                        // how many answers it comes from
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
 }
 
@@ -146,6 +148,9 @@ func milliseconds(ms float64) time.Duration {
 // says that it cannot be one. In revision 2025-11-25 the tool is a task because
 // we ask for it; in the modern era we only say that we could wait (extension
 // io.modelcontextprotocol/tasks), the server decides, and ttl is its own.
+//
+// The options are about what StartTool does: [WithProgress] hears nothing once it has
+// returned. Who just wants the result calls the tool [WithTask].
 func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	t, err := c.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
@@ -155,20 +160,26 @@ func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.D
 }
 
 func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	e := c.current()
-	if err := e.taskable(c, tool); err != nil {
+	if err := c.current().taskable(c, tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
 	if err != nil {
 		return nil, err
 	}
+	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
+}
+
+// startTask makes a tool call whose result may be a task.
+func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
+	e := c.current()
+	r.task = true
+	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
-	r := e.taskRequest(&request{method: "tools/call", target: tool.Name, params: params, task: true}, ttl)
 	if err := c.call(ctx, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := &Task{client: c, tool: tool.Name, call: r.call}
+	t := &Task{client: c, tool: r.target, call: r.call}
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
@@ -195,14 +206,23 @@ func (c *Client) ResumeTask(id, tool string) *Task {
 // treat it as a secret. It is empty when the server answered at once.
 func (t *Task) ID() string { return t.id }
 
-// State is what the server said last.
+// State is what the server said last. That the task has ended is taken back only by
+// the answer to a request that was sent when this was known: answers to requests
+// under way together come in any order.
 func (t *Task) State() TaskState {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state
+	state, _ := t.known()
+	return state
 }
 
-// Poll asks the server how far the task is.
+// known is the state, and the number of answers that it comes from.
+func (t *Task) known() (state TaskState, learned int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state, t.learned
+}
+
+// Poll asks the server how far the task is, and returns what [Task.State] says
+// then.
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) {
 	switch {
 	case t.result != nil:
@@ -210,14 +230,14 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) 
 	case t.id == "":
 		return TaskState{}, t.failure(errNoTask)
 	}
-	task, err := t.poll(ctx, opts)
-	if err != nil {
+	if _, err := t.poll(ctx, opts); err != nil {
 		return TaskState{}, t.failure(err)
 	}
-	return task.state, nil
+	return t.State(), nil
 }
 
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
+	_, learned := t.known()
 	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
@@ -229,17 +249,23 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
 	}
-	t.learn(task.state)
+	t.learn(task.state, learned)
 	return task, nil
 }
 
-// learn keeps what the server says of the task. Its id is a secret, also of logs.
-func (t *Task) learn(state TaskState) {
+// learn keeps what the server says of the task, which was asked when so many answers
+// were known. One that may be older than the end of the task is not kept. The id is a
+// secret, also of logs.
+func (t *Task) learn(state TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
-	t.state = state
+	late := before.Final() && t.learned > asked
+	if !late {
+		t.state = state
+		t.learned++
+	}
 	t.mu.Unlock()
-	if state.Status != before {
+	if state.Status != before && !late {
 		t.client.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
 	}
 }
@@ -252,33 +278,48 @@ func (t *Task) learn(state TaskState) {
 //
 // When ctx ends only the waiting does: the task goes on, and Wait may be called
 // again. A question that was answered is not asked again.
+//
+// [WithTimeout] and [WithPatience] bound the wait; without them [Options.CallTimeout]
+// bounds each of its requests. [WithOutputCheck] holds the result. Progress that was
+// asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
-	switch {
-	case t.result != nil:
-		return t.result, nil
-	case t.id == "":
-		return nil, t.failure(errNoTask)
-	case t.State().Status == TaskCancelled: // the server may have forgotten it
-		return nil, t.failure(ErrTaskCancelled)
-	}
-	raw, err := t.client.current().taskResult(ctx, t, opts)
+	o := callOptions{}.with(opts)
+	check, err := t.client.outputCheck(o.described)
 	if err != nil {
 		return nil, t.failure(err)
 	}
-	result, err := t.decode(raw)
+	ctx, w, stop := waitingFor(ctx, o, opts)
+	defer stop()
+	w.Task = t
+	result, err := w.result(ctx)
+	if err == nil && check != nil {
+		err = check(result)
+	}
 	if err != nil {
 		return nil, t.failure(err)
 	}
 	return result, nil
 }
 
-// pause waits until the task may be asked for again.
-func (t *Task) pause(ctx context.Context, state TaskState) error {
-	wait := state.PollInterval
-	if wait == 0 {
-		wait = defaultPoll
+// result waits for what the task comes to.
+func (w *waiting) result(ctx context.Context) (*CallToolResult, error) {
+	t := w.Task
+	switch {
+	case t.result != nil:
+		return t.result, nil
+	case t.id == "":
+		return nil, errNoTask
+	case t.State().Status == TaskCancelled: // the server may have forgotten it
+		return nil, ErrTaskCancelled
 	}
-	return t.client.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	raw, err := t.client.current().taskResult(ctx, w)
+	if _, answered := errors.AsType[*RPCError](err); answered && t.State().Status == TaskCancelled { // meanwhile, and forgotten
+		err = ErrTaskCancelled
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.decode(raw)
 }
 
 // Cancel asks the server to give the task up. It may end otherwise nevertheless;
@@ -290,12 +331,13 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	case t.id == "":
 		return fmt.Errorf("cancel: %w", t.failure(errNoTask))
 	}
+	_, learned := t.known()
 	var raw json.RawMessage
 	if err := t.client.call(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet
-		t.learn(task.state)
+		t.learn(task.state, learned)
 	}
 	return nil
 }

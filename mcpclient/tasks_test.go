@@ -263,6 +263,32 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	})
 }
 
+// "A task result elsewhere is invalid": only a tool call becomes a task, and only
+// tasks/get is answered like one by servers that follow the examples.
+func TestTaskResultElsewhere(t *testing.T) {
+	const question = `{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
+	inBubble(t, rooted(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				result := `{"resultType":"task","taskId":"k","status":"working"}`
+				if m.Method == "tasks/get" {
+					result = question
+				}
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+			}
+		}()
+		task := c.ResumeTask("k", "slow")
+		if err := task.Cancel(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			t.Errorf("tasks/cancel: got %v, want ErrInvalidResult", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := task.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
+			t.Errorf("tasks/update: got %v, want ErrInvalidResult", err)
+		}
+	})
+}
+
 // allocated is how many bytes f takes.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
@@ -307,6 +333,70 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 		p.quiet()
 		if text := log.String(); !strings.Contains(text, "tool=slow status=cancelled") || strings.Contains(text, "secret-id") {
 			t.Errorf("got the log %q, want the status, and not the id", text)
+		}
+	})
+}
+
+// Requests at the same time may be answered in any order: that a task has ended is
+// then not taken back, by whichever request it became known.
+func TestLateAnswerTakesNothingBack(t *testing.T) {
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				task := c.ResumeTask("k", "slow")
+				polled := make(chan mcpclient.TaskStatus, 1)
+				ask := func() message {
+					go func() {
+						state, err := task.Poll(t.Context())
+						if err != nil {
+							t.Error(err)
+						}
+						polled <- state.Status
+					}()
+					return p.next()
+				}
+				answer := func(m message, status, want mcpclient.TaskStatus) {
+					t.Helper()
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
+					if got := <-polled; got != want || task.State().Status != want {
+						t.Errorf("after the answer %s: got %s, and the state %s, want %s", status, got, task.State().Status, want)
+					}
+				}
+				first, second, third := ask(), ask(), ask()
+				answer(second, mcpclient.TaskWorking, mcpclient.TaskWorking)
+				answer(first, mcpclient.TaskFailed, mcpclient.TaskFailed)
+				answer(third, mcpclient.TaskInputRequired, mcpclient.TaskFailed)
+
+				first, second = ask(), ask() // what was asked afterwards counts
+				answer(second, mcpclient.TaskCancelled, mcpclient.TaskCancelled)
+				answer(first, mcpclient.TaskCompleted, mcpclient.TaskCancelled)
+			})
+		})
+	}
+}
+
+// Who waits for a task that is cancelled meanwhile is told so, although the server
+// has forgotten it then.
+func TestTaskIsCancelledMeanwhile(t *testing.T) {
+	opts := legacy()
+	opts.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("k", "slow")
+		waited := make(chan error)
+		go func() {
+			_, err := task.Wait(t.Context())
+			waited <- err
+		}()
+		poll := p.next()
+		cancelled := make(chan error)
+		go func() { cancelled <- task.Cancel(t.Context()) }()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`, p.next().ID)
+		if err := <-cancelled; err != nil {
+			t.Error(err)
+		}
+		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
+		if err := <-waited; !errors.Is(err, mcpclient.ErrTaskCancelled) {
+			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
 		}
 	})
 }

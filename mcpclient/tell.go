@@ -17,8 +17,8 @@ const (
 	unreadTime = 500 * time.Millisecond
 )
 
-// teller sends messages that nobody waits for: notices of cancellation, answers
-// to pings, refusals. It has goroutines only while there is something to send.
+// teller sends messages whose answers nobody waits for: notices of cancellation,
+// answers to pings, refusals. It has goroutines only while there is something to send.
 type teller struct {
 	mu      sync.Mutex
 	queue   []told
@@ -32,10 +32,12 @@ type told struct {
 	session *httpSession // that the message belongs to; nil where there is none
 	what    string       // for the log
 	body    []byte
+	header  fields          // of its own, over HTTP; nil for what every message has
+	caller  context.Context // whose values go with it; nil for Connect's
 }
 
 // tell queues a message; beyond the bound it is dropped.
-func (c *Client) tell(l *link, s *httpSession, what string, body []byte) {
+func (c *Client) tell(m told) {
 	t := &c.unasked.get().teller
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +48,7 @@ func (c *Client) tell(l *link, s *httpSession, what string, body []byte) {
 		t.dropped.count++
 		return
 	}
-	t.queue = append(t.queue, told{l, s, what, body})
+	t.queue = append(t.queue, m)
 	if t.workers < maxTellers && c.start(&c.own, c.sendTold) {
 		t.workers++
 	}
@@ -62,9 +64,7 @@ func (c *Client) sendTold() {
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
-		err := m.link.post(ctx, c, m.body, m.session)
-		cancel()
+		err := c.sendOne(&m)
 		switch {
 		case err == nil || errors.Is(err, ErrClosed):
 		case errors.Is(err, errSessionOver):
@@ -73,6 +73,22 @@ func (c *Client) sendTold() {
 			m.link.failed(c.life(), c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
+}
+
+// sendOne sends a message within its time, unless the client ends before that.
+func (c *Client) sendOne(m *told) error {
+	life := c.life()
+	parent := life
+	if m.caller != nil {
+		parent = context.WithoutCancel(m.caller)
+	}
+	ctx, cancel := context.WithTimeout(parent, tellTimeout)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
+	if m.header != nil {
+		return m.link.postWith(ctx, m.body, m.header, m.session)
+	}
+	return m.link.post(ctx, c, m.body, m.session)
 }
 
 // next takes the oldest message; ok is false when the goroutine is to end.

@@ -299,12 +299,19 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 
 // callTool makes a tool call and checks what comes of it.
 func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*CallToolResult, error) {
-	check, err := c.outputCheck(described(opts))
+	o := callOptions{}.with(opts)
+	check, err := c.outputCheck(o.described)
 	if err != nil {
 		return nil, err
 	}
-	result := &CallToolResult{tool: r.target}
-	if err := c.call(ctx, r, result, opts); err != nil {
+	var result *CallToolResult
+	if o.task != nil && c.current().taskable(c, o.task) == nil {
+		result, err = c.callTask(ctx, r, opts)
+	} else {
+		result = &CallToolResult{tool: r.target}
+		err = c.advised(r, c.call(ctx, r, result, opts))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if check != nil {

@@ -1,0 +1,234 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// WithTask has [Client.CallTool], [CallToolAs] or [Client.ContinueTool] call the tool
+// as a task where the server and the tool allow that, and return the result that the
+// task comes to. Elsewhere the call is like any other, and other methods ignore the
+// option. In revision 2025-11-25 tool, as the server lists it, says whether it may be
+// a task or has to be one; in the modern era the server decides at each call, whatever
+// tool says. [Client.StartTool] begins a task that goes on while nobody waits for it.
+//
+// It is one call. A limit of its time bounds the whole, [WithProgress] hears of the
+// task until it has ended, and [WithOutputCheck] holds its result. To [WithPatience]
+// every answer about the task is one. The server is asked how far the task is as often
+// as [Task.Wait] does, and a task without a result is the error that Wait gives. What
+// the task asks is answered by the handlers of [Options], also [WithInputByHand].
+//
+// A call that ends before its task has the server told to cancel the task. One that
+// [Client.Close] ends does not, and neither does one to a server of revision
+// 2025-11-25 that has not yet said which task it is.
+func WithTask(tool *Tool) CallOption {
+	return func(o *callOptions) { o.task = tool }
+}
+
+// callTask makes a tool call that may become a task, and waits for its end.
+func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *CallToolResult, err error) {
+	defer func() { err = c.scrubbed(err) }()
+	o := callOptions{timeout: c.terms().callTimeout}.with(opts)
+	ctx, w, stop := waitingFor(ctx, o, opts)
+	defer stop()
+	progress := w.progress
+	if progress != nil {
+		r.follower = c.newFollower()
+		defer r.follower.leave()
+	}
+	follower := r.follower
+	if w.Task, err = c.startTask(ctx, r, 0, w.opts); err != nil {
+		return nil, err
+	}
+	w.heard(0)
+	w.progress = nil // the token of the call holds until the task has ended
+	var result *CallToolResult
+	if follower == nil {
+		result, err = w.result(ctx)
+	} else {
+		result, err = follower.follow(ctx, w, progress)
+	}
+	if err != nil {
+		w.giveUp(ctx)
+	}
+	return result, err
+}
+
+// advised adds to the error of a call that its server takes as a task only how to make
+// it one: "MissingRequiredClientCapability" (code -32021) that names the extension.
+func (c *Client) advised(r *request, err error) error {
+	rpc, ok := errors.AsType[*RPCError](err)
+	if !ok || rpc.Code != CodeMissingCapability {
+		return err
+	}
+	var data struct {
+		Required struct {
+			Extensions map[string]json.RawMessage `json:"extensions"`
+		} `json:"requiredCapabilities"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil || data.Required.Extensions[tasksExtension] == nil {
+		return err
+	}
+	advice := "call it WithTask or by StartTool"
+	if why := c.current().taskable(c, &Tool{Name: r.target}); why != nil {
+		advice = why.Error()
+	}
+	return fmt.Errorf("%w (the server runs the tool as a task only: %s)", err, advice)
+}
+
+// waiting is one wait for the end of a task.
+type waiting struct {
+	*Task
+	opts     []CallOption   // of each request
+	progress func(Progress) // of those to come
+	patience time.Duration
+	silence  *time.Timer // ends the wait; nil without patience
+}
+
+// waitingFor prepares a wait whose time o bounds as a whole.
+func waitingFor(ctx context.Context, o callOptions, opts []CallOption) (_ context.Context, w *waiting, stop func()) {
+	w = &waiting{patience: o.patience}
+	ctx, cancel := limited(ctx, o.timeout)
+	stop = cancel
+	if o.patience > 0 {
+		var end func()
+		ctx, w.silence, end = o.patient(ctx)
+		stop = func() { end(); cancel() }
+	}
+	w.progress = o.progress
+	bounded := o.timeout > 0 || o.patience > 0
+	w.opts = append(slices.Clip(opts), func(each *callOptions) {
+		each.progress = w.progress
+		if bounded {
+			each.timeout, each.patience = 0, 0
+		}
+	})
+	return ctx, w, stop
+}
+
+// heard has patience count anew after a pause.
+func (w *waiting) heard(pause time.Duration) {
+	if w.silence != nil {
+		w.silence.Reset(w.patience + pause)
+	}
+}
+
+// look asks for the task.
+func (w *waiting) look(ctx context.Context) (polledTask, error) {
+	task, err := w.poll(ctx, w.opts)
+	if err == nil {
+		w.heard(0)
+	}
+	return task, err
+}
+
+// pause waits until the task may be asked for again.
+func (w *waiting) pause(ctx context.Context, state TaskState) error {
+	wait := state.PollInterval
+	if wait == 0 {
+		wait = defaultPoll
+	}
+	wait = min(max(wait, shortestPoll), longestPoll)
+	w.heard(wait)
+	return w.client.sleep(ctx, wait)
+}
+
+// follower hears the progress of a tool call after that has become a task: its token
+// "remains valid throughout the task's lifetime" (2025-11-25 tasks).
+type follower struct {
+	jsonrpc.Call // that waits for the end of the task
+	calls        jsonrpc.Calls
+
+	link  *link // whose followers it is among; nil before the call is sent
+	token int64
+}
+
+func (c *Client) newFollower() *follower {
+	f := new(follower)
+	_ = f.calls.Start(&f.Call, c.terms().maxNotifications) // nobody closes them
+	return f
+}
+
+// enter has f hear of the call with this id, and of none that was sent before.
+func (f *follower) enter(l *link, id int64) {
+	f.leave()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.followers == nil {
+		l.followers = map[int64]*follower{}
+	}
+	l.followers[id] = f
+	f.link, f.token = l, id
+}
+
+func (f *follower) leave() {
+	if f.link == nil {
+		return
+	}
+	f.link.mu.Lock()
+	defer f.link.mu.Unlock()
+	delete(f.link.followers, f.token)
+}
+
+// follower is the one that hears of a call which has its response, nil when there is
+// none.
+func (l *link) follower(token int64) *follower {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.followers[token]
+}
+
+// follow waits elsewhere, and tells of progress on the goroutine of the call.
+func (f *follower) follow(ctx context.Context, w *waiting, tell func(Progress)) (*CallToolResult, error) {
+	var result *CallToolResult
+	started := w.client.start(&w.client.own, func() {
+		got, err := w.result(ctx)
+		if err != nil {
+			f.calls.Fail(f.ID, err)
+			return
+		}
+		result = got
+		f.calls.Resolve(f.ID, jsonrpc.Response{})
+	})
+	if !started {
+		return nil, w.client.ended()
+	}
+	_, err := f.Wait(ctx, func(params json.RawMessage) { tellProgress(tell, params) })
+	switch {
+	case err == nil:
+		return result, nil
+	case ctx.Err() != nil:
+		return nil, ended(ctx)
+	}
+	return nil, err
+}
+
+// giveUp has the server told that nobody waits for the task any more, unless it has
+// ended. What the server says to that interests nobody.
+func (t *Task) giveUp(ctx context.Context) {
+	c, r := t.client, t.request("tasks/cancel")
+	if t.id == "" || t.State().Status.Final() || !c.offered(requirement(r.method)) {
+		return
+	}
+	l, e, o := c.link.Load(), c.current(), new(callOptions)
+	call, err := l.start(l.flight(ctx, r), 0, o)
+	if err != nil {
+		return // there is nobody to tell
+	}
+	l.calls.Forget(call)
+	c.tell(told{link: l, what: r.method, body: e.encode(nil, call.ID, r, o), header: e.header(nil, r), caller: ctx})
+}
+
+// limited bounds ctx by d, if that is not 0.
+func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
+}

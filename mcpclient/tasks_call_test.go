@@ -1,0 +1,443 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// worker is a peer whose tool calls become the task "k", in either design. A test may
+// use its fields while it waits for the client: before the first call, and after
+// [synctest.Wait].
+type worker struct {
+	*peer
+	polls    int           // after which the task has ended; negative for never
+	end      string        // its status then
+	lag      time.Duration // of each answer
+	output   string        // structured content of its result
+	progress bool          // is told after every message
+	deaf     bool          // to all but the call
+
+	token json.RawMessage
+	seen  []message
+}
+
+// work answers until the client is gone.
+func (w *worker) work() {
+	for m := range w.inbox {
+		w.seen = append(w.seen, m)
+		time.Sleep(w.lag)
+		switch {
+		case m.Method == "tools/call":
+			w.token = m.ID
+			const state = `"taskId":"k","status":"working","pollInterval":1000,"pollIntervalMs":1000`
+			w.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"task",%s,"task":{%s}}}`, m.ID, state, state)
+		case m.ID == nil || w.deaf:
+		default:
+			w.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, w.answer(m))
+		}
+		if w.progress {
+			w.tell(len(w.seen))
+		}
+	}
+}
+
+// tell sends progress for the call, whose token stays that of its task.
+func (w *worker) tell(progress int) {
+	w.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, w.token, progress)
+}
+
+func (w *worker) answer(m message) string {
+	result := `{"content":[{"type":"text","text":"done"}],"structuredContent":` + w.output + `}`
+	status := "working"
+	if m.Method == "tasks/result" {
+		return result
+	}
+	if w.polls--; w.polls == -1 {
+		status = w.end
+	}
+	return fmt.Sprintf(`{"taskId":"k","status":%q,"pollInterval":1000,"pollIntervalMs":1000,"result":%s}`, status, result)
+}
+
+func (w *worker) methods() (all []string) {
+	for _, m := range w.seen {
+		all = append(all, m.Method)
+	}
+	return all
+}
+
+// cancelled checks that the server was told to cancel the task, or not.
+func (w *worker) cancelled(t *testing.T, want bool) {
+	t.Helper()
+	synctest.Wait()
+	got := slices.ContainsFunc(w.seen, func(m message) bool { return m.Method == "tasks/cancel" && m.Params.TaskID == "k" })
+	if got != want {
+		t.Errorf("got the requests %q, want tasks/cancel %v", w.methods(), want)
+	}
+}
+
+// working runs f in both eras with a client of such a peer.
+func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c *mcpclient.Client, w *worker)) {
+	t.Helper()
+	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+		opts.AllowUndeclared = true
+		set(&opts)
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				w := &worker{peer: p, output: `{"n":1}`, end: "completed"}
+				go w.work()
+				f(t, c, w)
+			})
+		})
+	}
+}
+
+func asIs(*mcpclient.Options) {}
+
+func TestWithTask(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.polls, w.progress = 3, true
+		start := time.Now()
+		var heard []float64
+		res, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow),
+			mcpclient.WithProgress(func(p mcpclient.Progress) { heard = append(heard, p.Progress) }))
+		if err != nil || res.Text() != "done" || time.Since(start) != 3*time.Second {
+			t.Errorf("got %+v, %v after %v, want the task's result after 3s", res, err, time.Since(start))
+		}
+		if want := []float64{1, 2, 3, 4}; len(heard) < len(want) || !slices.Equal(heard[:len(want)], want) {
+			t.Errorf("got the progress %v, want at least %v", heard, want)
+		}
+		synctest.Wait()
+		for _, m := range w.seen[1:] {
+			if strings.Contains(string(m.Params.Meta), "progressToken") {
+				t.Errorf("got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
+			}
+		}
+		w.cancelled(t, false) // which has waited
+
+		w.polls, w.progress = 0, false
+		out, err := mcpclient.CallToolAs[struct{ N int }](t.Context(), c, "slow", nil, mcpclient.WithTask(slow))
+		if err != nil || out.N != 1 {
+			t.Errorf("got %+v, %v, want the task's structured content", out, err)
+		}
+	})
+}
+
+// A limit of the call is one of the whole, whoever sets it, and what is given up is
+// cancelled.
+func TestWithTaskLimits(t *testing.T) {
+	const limit = 2500 * time.Millisecond
+	progress := mcpclient.WithProgress(func(mcpclient.Progress) {})
+	ended := func(t *testing.T, w *worker, call func() error, want time.Duration) {
+		t.Helper()
+		start := time.Now()
+		err := call()
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
+			t.Errorf("got %v after %v, want the deadline after %v", err, took, want)
+		}
+		w.cancelled(t, true)
+	}
+	for name, with := range map[string][]mcpclient.CallOption{"": nil, " with progress": {progress}} {
+		t.Run("CallTimeout"+name, func(t *testing.T) {
+			working(t, func(o *mcpclient.Options) { o.CallTimeout = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
+				w.polls = -2
+				ended(t, w, func() error {
+					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...)
+					return err
+				}, limit)
+			})
+		})
+		t.Run("WithTimeout"+name, func(t *testing.T) {
+			working(t, func(o *mcpclient.Options) { o.CallTimeout = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
+				w.polls = -2
+				ended(t, w, func() error {
+					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...)
+					return err
+				}, limit)
+			})
+		})
+		t.Run("context"+name, func(t *testing.T) {
+			working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+				w.polls = -2
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				ended(t, w, func() error {
+					_, err := c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...)
+					return err
+				}, limit)
+			})
+		})
+	}
+	t.Run("Wait", func(t *testing.T) {
+		working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+			w.polls = -2
+			start := time.Now()
+			_, err := c.ResumeTask("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
+			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != limit {
+				t.Errorf("got %v after %v, want the deadline after %v", err, took, limit)
+			}
+			w.cancelled(t, false)
+		})
+	})
+}
+
+// Every answer about a task counts for patience, and so does progress where there is
+// no answer; pauses that the server wants do not.
+func TestWithTaskPatience(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		patience := mcpclient.WithPatience(300*time.Millisecond, time.Hour)
+		w.polls = 5
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
+			t.Errorf("got %v of a server that answers", err)
+		}
+
+		synctest.Wait()
+		w.polls, w.lag = 0, 200*time.Millisecond
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
+			t.Errorf("got %v of a server that takes 200ms for each answer", err)
+		}
+
+		synctest.Wait()
+		w.deaf, w.lag = true, 0
+		start := time.Now()
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
+			t.Errorf("silence: got %v after %v, want the deadline after 300ms", err, took)
+		}
+		w.cancelled(t, true)
+
+		go func() {
+			for i := range 10 {
+				time.Sleep(200 * time.Millisecond)
+				synctest.Wait()
+				w.tell(i)
+			}
+		}()
+		start = time.Now()
+		_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 2300*time.Millisecond {
+			t.Errorf("progress: got %v after %v, want the deadline after 2.3s", err, took)
+		}
+
+		start = time.Now()
+		_, err = c.ResumeTask("k", "slow").Wait(t.Context(), patience)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
+			t.Errorf("Wait: got %v after %v, want the deadline after 300ms", err, took)
+		}
+	})
+}
+
+// The output of a task is checked like any other.
+func TestWithTaskOutputCheck(t *testing.T) {
+	tool := &mcpclient.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
+	check := mcpclient.WithOutputCheck(tool)
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		call := func() (called, waited error) {
+			synctest.Wait()
+			w.polls = 0
+			_, called = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(tool), check)
+			synctest.Wait()
+			w.polls = 0
+			_, waited = c.ResumeTask("k", "slow").Wait(t.Context(), check)
+			return called, waited
+		}
+		if called, waited := call(); called != nil || waited != nil {
+			t.Errorf("got %v and %v for output that fits", called, waited)
+		}
+		synctest.Wait()
+		w.output = `{}`
+		called, waited := call()
+		for _, err := range []error{called, waited} {
+			if e := wantError[*mcpclient.OutputError](t, err); e.Result.Text() != "done" {
+				t.Errorf("got the result %+v, want the task's", e.Result)
+			}
+		}
+		synctest.Wait()
+		w.seen = nil
+		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)})
+		if _, err := c.ResumeTask("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
+			t.Errorf("a schema that cannot be used: got %v after the requests %q, want an error before them", err, w.methods())
+		}
+	})
+}
+
+// A task that has ended is not cancelled, whatever it came to, and one of a server
+// that does not offer that neither.
+func TestWithTaskLeavesAlone(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.end = "cancelled"
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)); !errors.Is(err, mcpclient.ErrTaskCancelled) {
+			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
+		}
+		w.cancelled(t, false)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.next()
+		}
+		opts := legacy()
+		c, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
+		go w.work()
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		w.cancelled(t, false)
+	})
+}
+
+// Where server or tool have no tasks a call is like any other.
+func TestWithTaskElsewhere(t *testing.T) {
+	undeclared := modern()
+	undeclared.Capabilities = json.RawMessage(`{}`)
+	forbidden := legacy()
+	forbidden.AllowUndeclared = true
+	for name, tt := range map[string]struct {
+		opts mcpclient.Options
+		tool *mcpclient.Tool
+	}{
+		"legacy server":      {legacy(), slow},
+		"modern server":      {modern(), slow},
+		"legacy tool":        {forbidden, &mcpclient.Tool{Name: "slow"}},
+		"modern declaration": {undeclared, slow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					m := p.next()
+					if strings.Contains(string(m.Params.Meta), "tasks") {
+						t.Errorf("got the _meta %s, want no word of tasks", m.Params.Meta)
+					}
+					p.answer(m)
+				}()
+				callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTask(tt.tool))
+				p.quiet()
+			})
+		})
+	}
+}
+
+// A call that is continued may become a task, also where its questions were answered
+// by hand.
+func TestContinueWithTask(t *testing.T) {
+	opts := rooted(modern())
+	opts.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`, p.next().ID)
+			w := &worker{peer: p, output: `null`, end: "completed"}
+			w.work()
+		}()
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithInputByHand())
+		round := wantError[*mcpclient.InputRequired](t, err)
+		res, err := c.ContinueTool(t.Context(), round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithInputByHand())
+		if err != nil || res.Text() != "done" {
+			t.Errorf("got %+v, %v, want the task's result", res, err)
+		}
+	})
+}
+
+// A client that is closed at once still says that a task is not wanted any more.
+func TestTaskIsCancelledBeforeClose(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.deaf = true
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		_, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow))
+		if closed := c.Close(); closed != nil || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, and %v of Close, want the deadline", err, closed)
+		}
+		w.cancelled(t, true)
+	})
+}
+
+// Over HTTP the request that cancels a task is one like any other, in the name of who
+// made the call.
+func TestTaskIsCancelledOverHTTP(t *testing.T) {
+	type user struct{}
+	synctest.Test(t, func(t *testing.T) {
+		cancelled := make(chan http.Header, 1)
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			result := `{"resultType":"complete"}`
+			switch m.Method {
+			case "tools/call":
+				result = `{"resultType":"task","taskId":"k","status":"working","pollIntervalMs":3600000}`
+			case "tasks/get":
+				result = `{"taskId":"k","status":"working","pollIntervalMs":3600000}`
+			case "tasks/cancel":
+				cancelled <- r.Header
+			}
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		})
+		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+		next := h.Client.Transport
+		h.Client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			name, _ := r.Context().Value(user{}).(string)
+			r.Header.Set("User", name)
+			return next.RoundTrip(r)
+		})
+		opts := modern()
+		opts.AllowUndeclared = true
+		c, err := mcpclient.Connect(t.Context(), h, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		ctx := context.WithValue(t.Context(), user{}, "eve")
+		if _, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		got := <-cancelled
+		for name, want := range map[string]string{"Mcp-Method": "tasks/cancel", "Mcp-Name": "k", "User": "eve"} {
+			if got.Get(name) != want {
+				t.Errorf("got %s %q, want %q", name, got.Get(name), want)
+			}
+		}
+	})
+}
+
+// Who calls a tool that is nothing but a task, by a call like any other, is told what
+// to do.
+func TestTaskDemanded(t *testing.T) {
+	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	declared, undeclared := modern(), modern()
+	declared.AllowUndeclared = true
+	undeclared.Capabilities = json.RawMessage(`{}`)
+	for name, tt := range map[string]struct {
+		opts       mcpclient.Options
+		data, want string
+	}{
+		"option":      {declared, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTool)"},
+		"declaration": {undeclared, demand, "as a task only: Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
+		"server":      {modern(), demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
+		"legacy":      {legacy(), demand, "as a task only: the server does not offer tasks)"},
+		"another":     {declared, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32021,"message":"no","data":%s}}`, p.next().ID, tt.data)
+				}()
+				_, err := c.CallTool(t.Context(), "slow", nil)
+				if wantError[*mcpclient.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
+					t.Errorf("got %v, want %s at the end", err, tt.want)
+				}
+			})
+		})
+	}
+}
