@@ -548,3 +548,15 @@ func TestConnectWithoutTransport(t *testing.T) {
 		}
 	}
 }
+
+// nowhere is a transport that keeps no promise.
+type nowhere struct{}
+
+func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
+
+func TestConnectWithoutConnection(t *testing.T) {
+	const want = "nowhere.Dial returned no connection"
+	if _, err := mcpclient.Connect(t.Context(), nowhere{}, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

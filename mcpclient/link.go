@@ -84,8 +84,11 @@ type source struct {
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context) error {
 	conn, err := c.transport.Dial(c.link.Load().carried(ctx))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case conn == nil:
+		return fmt.Errorf("%T.Dial returned no connection and no error", c.transport)
 	}
 	l := &link{conn: conn, transport: c.transport}
 	l.exchange, _ = conn.(exchanger)
