@@ -9,15 +9,18 @@ import (
 	"strings"
 
 	"github.com/kaptinlin/jsonschema"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // document is a schema on its way to the validator. Its walk visits subschemas
 // only, never the data inside const, enum, default or examples, because a
 // property may well be called "$ref".
 type document struct {
-	left    int      // subschemas that are still allowed
-	ignored []string // pointers of what is not enforced
-	dialect int      // of what is being walked
+	left     int            // subschemas that are still allowed
+	patterns pattern.Budget // for those of texts and of names
+	ignored  []string       // pointers of what is not enforced
+	dialect  int            // of what is being walked
 }
 
 // The keywords that hold subschemas, by shape.
@@ -61,8 +64,7 @@ func (d *document) walk(v any, at string) error {
 			ignoreWhere(s, key)
 		}
 	}
-	d.ignoreNames(s, at)
-	return nil
+	return d.ignoreNames(s, at)
 }
 
 // below walks the subschemas that a keyword holds.
@@ -106,7 +108,9 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
 		}
 	}
-	d.ignorePattern(s, at)
+	if err := d.ignorePattern(s, at); err != nil {
+		return err
+	}
 	// 2020-12 validation, section 8.2: "implementations MUST NOT automatically
 	// decode, parse, and/or validate the string contents".
 	for _, key := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
