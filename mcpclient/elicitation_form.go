@@ -121,7 +121,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 		if patterns += len(f.Pattern); patterns > maxPatterns {
 			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", cut(name), maxPatterns)
 		}
-		if _, over := budget.Check(f.Pattern); over != nil {
+		if _, _, over := budget.Check(f.Pattern); over != nil {
 			return nil, fmt.Errorf("field %q: pattern: %w", cut(name), over)
 		}
 		f.Required = slices.Contains(required, name)

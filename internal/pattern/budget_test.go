@@ -22,7 +22,7 @@ func TestBudget(t *testing.T) {
 		var b Budget
 		taken := 0
 		for range 200_000 {
-			if _, over := b.Check(tt.expr); over != nil {
+			if _, _, over := b.Check(tt.expr); over != nil {
 				if !strings.Contains(over.Error(), "more than 250000 instructions together") {
 					t.Fatalf("%s: got %v", name, over)
 				}

@@ -19,8 +19,11 @@ import (
 type document struct {
 	left     int            // subschemas that are still allowed
 	patterns pattern.Budget // for those of texts and of names
+	sizes    map[string]int // of patterns, in instructions
 	ignored  []string       // pointers of what is not enforced
 	dialect  int            // of what is being walked
+	depth    int            // of the subschemas around it
+	hops     int            // that references take up to here
 }
 
 // The keywords that hold subschemas, by shape.
@@ -47,7 +50,8 @@ func (d *document) walk(v any, at string) error {
 		return fmt.Errorf("at %q: want a schema (an object or a boolean), got %s", at, describe(v))
 	}
 	around := d.dialect
-	defer func() { d.dialect = around }()
+	d.depth++
+	defer func() { d.dialect, d.depth = around, d.depth-1 }()
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
@@ -107,6 +111,12 @@ func (d *document) keywords(s map[string]any, at string) error {
 		if !slices.Contains(knownTypes, name) {
 			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
 		}
+	}
+	if err := d.identity(s, at); err != nil {
+		return err
+	}
+	if err := d.reference(s, at); err != nil {
+		return err
 	}
 	if err := d.ignorePattern(s, at); err != nil {
 		return err

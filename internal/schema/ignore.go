@@ -9,10 +9,14 @@ import (
 // foreign reports whether Go's regular expressions cannot say a pattern, or not
 // within bounds. The error says that there are too many patterns.
 func (d *document) foreign(expr, at string) (bool, error) {
-	foreign, over := d.patterns.Check(expr)
+	size, foreign, over := d.patterns.Check(expr)
 	if over != nil {
 		return true, fmt.Errorf("at %q: %w", at, over)
 	}
+	if d.sizes == nil {
+		d.sizes = map[string]int{}
+	}
+	d.sizes[expr] = size
 	return foreign != nil, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/kaptinlin/jsonschema"
 )
@@ -19,6 +20,9 @@ type Schema struct {
 	root     any
 	compiled *jsonschema.Schema
 	ignored  []string
+	sizes    map[string]int // of patterns, in instructions
+
+	mu sync.Mutex // for the validator, which compiles patterns while it validates
 }
 
 // Compile reads a schema. Its error says what is wrong with the document, which
@@ -51,7 +55,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{root: root, compiled: compiled, ignored: doc.ignored}, nil
+	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes}, nil
 }
 
 func compile(doc any) (_ *jsonschema.Schema, err error) {
@@ -109,9 +113,13 @@ func (s *Schema) Validate(raw []byte) error {
 // ValidateValue is [Schema.Validate] for a value that [Decode] returned.
 func (s *Schema) ValidateValue(v any) (err error) {
 	defer rescue(&err)
-	w := work{left: maxSteps}
+	w := work{left: maxSteps, sizes: s.sizes}
 	if !w.apply(s.compiled, v, nil) {
 		return errors.New("too large to be checked against the schema")
+	}
+	if len(s.sizes) > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 	}
 	var result *jsonschema.EvaluationResult
 	if m, ok := v.(map[string]any); ok {

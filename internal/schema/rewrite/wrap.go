@@ -67,7 +67,7 @@ func (n *naming) read(expr string) {
 		return
 	}
 	n.patterns[expr] = nil
-	if foreign, over := n.budget.Check(expr); foreign == nil && over == nil {
+	if _, foreign, over := n.budget.Check(expr); foreign == nil && over == nil {
 		n.patterns[expr], _ = pattern.Compile(expr)
 	}
 }
