@@ -22,6 +22,7 @@ type document struct {
 	sizes    map[string]int // of patterns, in instructions
 	ignored  []string       // pointers of what is not enforced
 	dialect  int            // of what is being walked
+	older    bool           // some of it is of an older dialect than the default
 	depth    int            // of the subschemas around it
 	hops     int            // that references take up to here
 }

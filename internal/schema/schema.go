@@ -39,7 +39,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	// The walk changes what it hands on, and root stays as the peer wrote it.
+	// The walk changes what it hands on, and root keeps what is not enforced.
 	doc := &document{left: MaxSubschemas}
 	working, err := Decode(raw)
 	if err != nil {
@@ -47,6 +47,9 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	}
 	if err := doc.walk(working, ""); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
+	}
+	if doc.older {
+		understood(root, draft202012)
 	}
 	if len(doc.ignored) > 0 {
 		ignoreBehind(working)
@@ -96,8 +99,8 @@ func rescue(err *error) {
 // either. They are JSON pointers, in which "…" stands for keys that are too long.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
-// Root is the decoded schema: a map[string]any or a bool. It is shared and must
-// not be changed.
+// Root is the decoded schema, a map[string]any or a bool, without the keywords that
+// the declared dialect does not know. It is shared and must not be changed.
 func (s *Schema) Root() any { return s.root }
 
 // Validate decodes raw and checks it. The error is a [*Violation] when raw is

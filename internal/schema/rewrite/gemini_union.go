@@ -148,6 +148,7 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		if !g.spend(breadth(a.s) + breadth(base)) {
 			break
 		}
+		g.merge(base, at, a.s, a.at)
 		merged := g.beside(a.s, base, at)
 		if texts { // none of which enumerates values
 			merged = g.onlyTexts(merged, a.at)
