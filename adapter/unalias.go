@@ -161,6 +161,9 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 			if matches, known := u.doc.Matches(pattern, name); matches && known {
 				out = append(out, says[pattern])
 			}
+			if u.doc.Left == 0 {
+				break
+			}
 		}
 		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
 			if s[keyword] != nil {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,4 +57,34 @@ func sizeOfValue(v any) int {
 		return len(object)
 	}
 	return len(list(v))
+}
+
+// Members and items take steps wherever a subschema is about them.
+func TestMembersTakeSteps(t *testing.T) {
+	const n = 3000
+	object := map[string]any{}
+	for i := range n {
+		object[fmt.Sprint("p", i)] = true
+	}
+	for name, tt := range map[string]struct {
+		keyword, part string
+		value         any
+	}{
+		"members":      {"allOf", `{"properties":{"q":{}}}`, object},
+		"types":        {"allOf", `{"type":[` + strings.Repeat(`"string",`, n) + `"object"]}`, object},
+		"alternatives": {"anyOf", `{"properties":{"p0":{"type":"null"}}}`, object},
+	} {
+		part, err := schema.Decode([]byte(tt.part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
+		r := newRepair(root)
+		if got := sizeOfValue(r.value(root, tt.value)); got != n {
+			t.Errorf("%s: got %d members or items, want all %d", name, got, n)
+		}
+		if r.doc.Left > 0 {
+			t.Errorf("%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)
+		}
+	}
 }

@@ -50,13 +50,11 @@ func placeOf(s *jsonschema.Schema) int { return len(s.SchemaURI()) / textPerStep
 // noted counts the noting of members and items that are evaluated by s or by what it
 // applies to the same value.
 func (w *work) noted(s *jsonschema.Schema, members int) int {
-	if s.Boolean == nil && s.ResolvedRef == nil && s.ResolvedDynamicRef == nil && s.If == nil && s.Not == nil &&
-		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) == 0 && s.Items == nil &&
-		s.Contains == nil && s.UnevaluatedItems == nil && s.Properties == nil && s.PatternProperties == nil &&
-		s.AdditionalProperties == nil && s.UnevaluatedProperties == nil {
-		return 0
+	if s.Boolean != nil || s.ResolvedRef != nil || s.ResolvedDynamicRef != nil || s.If != nil || s.Not != nil ||
+		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) > 0 || ofItems(s) || ofMembers(s) {
+		return members / membersPerStep
 	}
-	return members / membersPerStep
+	return 0
 }
 
 // fixedOf counts what a subschema takes whatever it is applied to: comparing with
@@ -85,7 +83,7 @@ func (w *work) fixedOf(s *jsonschema.Schema) int {
 
 // names counts the looking for names, in v and in s.
 func (w *work) names(s *jsonschema.Schema, v map[string]any) int {
-	n := len(s.Required)
+	n := len(s.Required) + len(s.DependentSchemas)
 	if s.Properties != nil {
 		n += len(*s.Properties)
 	}

@@ -70,6 +70,9 @@ func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonsc
 }
 
 func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
+	if !ofMembers(s) {
+		return true
+	}
 	place := placeOf(s)
 	for name, member := range v {
 		if !w.spend(place + len(name)/namesPerStep) {
@@ -101,7 +104,21 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 	return true
 }
 
+// ofMembers reports whether s says something of the members of objects.
+func ofMembers(s *jsonschema.Schema) bool {
+	return s.Properties != nil || s.PatternProperties != nil || s.AdditionalProperties != nil ||
+		s.UnevaluatedProperties != nil || s.PropertyNames != nil
+}
+
+// ofItems reports whether s says something of items, wherever they are.
+func ofItems(s *jsonschema.Schema) bool {
+	return s.Items != nil || s.Contains != nil || s.UnevaluatedItems != nil
+}
+
 func (w *work) array(s *jsonschema.Schema, v []any) bool {
+	if !ofItems(s) {
+		v = v[:min(len(v), len(s.PrefixItems))]
+	}
 	place := placeOf(s)
 	for i, item := range v {
 		if !w.spend(place) {

@@ -65,6 +65,7 @@ func TestLargeValuesAreChecked(t *testing.T) {
 	for name, tt := range map[string]struct{ schema, value string }{
 		"text in base64":  {`{"pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]*={0,2}$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 600_000) + `"`},
 		"a short pattern": {`{"pattern":"^.{1,1000}$"}`, `"` + strings.Repeat("a", 900) + `"`},
+		"many counts":     {`{"allOf":[` + many(9000, `{"minProperties":%d}`) + `]}`, `{` + many(9000, `"p%d":1`) + `}`},
 		"rows":            {`{"items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]}}`, `[` + many(30_000, `{"a":%d,"b":"x"}`) + `]`},
 		"members":         {`{"additionalProperties":{"type":"integer"}}`, `{` + many(60_000, `"p%d":%d`) + `}`},
 		"unique items":    {`{"uniqueItems":true,"items":{"type":"integer"}}`, `[` + many(90_000, `%d`) + `]`},
