@@ -17,11 +17,11 @@ func TestBudget(t *testing.T) {
 		"of another language": {strings.Repeat("a", 5000) + "(?=b)", 49},
 		"named classes":       {strings.Repeat(`\pL`, 300), 25},
 		"folded ranges":       {`(?i)[\x{42}-\x{1E942}]`, 120},
-		"too large":           {strings.Repeat("a", MaxSize+1), 100_000},
+		"too large":           {strings.Repeat("a", MaxSize+1), 1000}, // which is not read
 	} {
 		var b Budget
 		taken := 0
-		for range 200_000 {
+		for range 1000 {
 			if _, _, over := b.Check(tt.expr); over != nil {
 				if !strings.Contains(over.Error(), "more than 250000 instructions together") {
 					t.Fatalf("%s: got %v", name, over)
