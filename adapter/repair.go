@@ -53,7 +53,7 @@ func (r *repair) leave() { r.nested-- }
 // read takes what reading a subschema costs from what may be compared.
 func (r *repair) read(sub map[string]any) bool {
 	properties, _ := sub["properties"].(map[string]any)
-	return r.doc.Spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(properties))
+	return r.doc.Spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(list(sub["type"])) + len(properties))
 }
 
 // value repairs v by the subschema s: by what that says itself, by all that it

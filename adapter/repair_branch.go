@@ -66,6 +66,9 @@ func (r *repair) fits(s, v any) bool {
 	case map[string]any:
 		return r.fitsObject(sub, v)
 	case []any:
+		if !r.doc.Spend(len(v)) {
+			return false
+		}
 		for i, item := range v {
 			if s := itemOf(sub, i); s != nil && !r.fits(s, item) {
 				return false
@@ -122,6 +125,9 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 		if _, ok := v[name]; !ok {
 			return false
 		}
+	}
+	if !r.doc.Spend(len(v)) {
+		return false
 	}
 	patterns := r.patternsOf(sub)
 	for name, member := range v {

@@ -12,6 +12,9 @@ import (
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
 	required := stringList(sub["required"])
+	if _, rest := sub["additionalProperties"]; len(properties) == 0 && sub["patternProperties"] == nil && !rest || !r.doc.Spend(len(v)) {
+		return v
+	}
 	patterns := r.patternsOf(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
@@ -52,7 +55,9 @@ func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []an
 		if matches {
 			out = append(out, sub["patternProperties"].(map[string]any)[pattern])
 		}
-		described = described || matches || !known
+		if described = described || matches || !known; r.doc.Left == 0 {
+			break
+		}
 	}
 	if rest, ok := sub["additionalProperties"]; ok && !described {
 		out = append(out, rest)
@@ -64,6 +69,9 @@ func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []an
 // repaired by it where something is missing: an item that it demands, or all else
 // that is said of items.
 func (r *repair) array(sub map[string]any, v []any) []any {
+	if !r.doc.Spend(len(v)) {
+		return v
+	}
 	out := make([]any, len(v))
 	for i, item := range v {
 		out[i] = r.value(itemOf(sub, i), item)
@@ -122,7 +130,7 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		rest, ok := sub["unevaluatedProperties"].(map[string]any)
-		if !ok {
+		if !ok || !r.doc.Spend(len(v)) {
 			return v
 		}
 		out := make(map[string]any, len(v))
@@ -136,7 +144,7 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 		return out
 	case []any:
 		rest, ok := sub["unevaluatedItems"].(map[string]any)
-		if !ok {
+		if !ok || !r.doc.Spend(len(v)) {
 			return v
 		}
 		out := make([]any, len(v))

@@ -43,7 +43,7 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 		for i, item := range v {
 			out[i] = item
 			if u.left > 0 && depth > 0 {
-				out[i] = u.value(ofItem(all, i), item, depth-1)
+				out[i] = u.value(u.ofItem(all, i), item, depth-1)
 			}
 		}
 		return out
@@ -53,9 +53,10 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 
 // object gives the members of an object their names.
 func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
-	mentioned := map[string]bool{}
-	for _, s := range about {
-		rewrite.EachName(s, func(name string) { mentioned[name] = true })
+	mentioned := u.mentioned(about)
+	patterns := make([][]string, len(about))
+	for i, s := range about {
+		patterns[i] = u.patternsOf(s)
 	}
 	out := make(map[string]any, len(v))
 	for key, member := range v {
@@ -67,8 +68,24 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 		}
 		out[name] = member
 		if u.left > 0 && depth > 0 {
-			out[name] = u.value(u.ofMember(about, name), member, depth-1)
+			out[name] = u.value(u.ofMember(about, patterns, name), member, depth-1)
 		}
+	}
+	return out
+}
+
+// mentioned lists the names that subschemas mention, as long as the steps last.
+func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range about {
+		if u.doc.Left == 0 {
+			break
+		}
+		rewrite.EachName(s, func(name string) {
+			if u.doc.Spend(1) {
+				out[name] = true
+			}
+		})
 	}
 	return out
 }
@@ -120,10 +137,14 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	return out
 }
 
-// ofMember lists the subschemas that concern a member of an object.
-func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
+// ofMember lists the subschemas that concern a member of an object, as long as the
+// steps last; patterns are those of names, of each about.
+func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
-	for _, s := range about {
+	for i, s := range about {
+		if !u.doc.Spend(1 + len(list(s["enum"]))) {
+			break
+		}
 		for _, value := range rewrite.Enumerated(s) {
 			object, _ := value.(map[string]any)
 			if member, ok := object[name]; ok {
@@ -135,10 +156,13 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 			out = append(out, property)
 			continue
 		}
-		patterns, _ := s["patternProperties"].(map[string]any)
-		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		says, _ := s["patternProperties"].(map[string]any)
+		for _, pattern := range patterns[i] {
 			if matches, known := u.doc.Matches(pattern, name); matches && known {
-				out = append(out, patterns[pattern])
+				out = append(out, says[pattern])
+			}
+			if u.doc.Left == 0 {
+				break
 			}
 		}
 		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
@@ -150,10 +174,14 @@ func (u *unaliaser) ofMember(about []map[string]any, name string) []any {
 	return out
 }
 
-// ofItem lists the subschemas that concern an item of a list.
-func ofItem(about []map[string]any, i int) []any {
+// ofItem lists the subschemas that concern an item of a list, as long as the steps
+// last.
+func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
+		if !u.doc.Spend(1 + len(list(s["enum"]))) {
+			break
+		}
 		for _, value := range rewrite.Enumerated(s) {
 			if items := list(value); i < len(items) {
 				out = append(out, map[string]any{"const": items[i]})

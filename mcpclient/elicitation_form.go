@@ -66,7 +66,8 @@ type FieldOption struct {
 // Fields reads the form's fields in the order of the server's schema. A schema
 // that is not flat, or that has a kind of field unknown to the protocol, is an
 // error that names the field. So is one of more than 256 KiB, 200 fields, 1,000
-// options in a field, or 1 KiB of pattern in a field and 8 KiB in all.
+// options in a field, 1 KiB of pattern in a field and 8 KiB in all, or patterns that
+// compile to more than 10,000 instructions in a field and 250,000 in all.
 func (p *ElicitParams) Fields() ([]*Field, error) {
 	fields, err := readForm(p.RequestedSchema)
 	if err != nil {
@@ -111,6 +112,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	}
 	fields := make([]*Field, 0, len(properties.names))
 	patterns := 0
+	var budget pattern.Budget
 	for _, name := range properties.names {
 		f, err := readField(name, properties.values[name])
 		if err != nil {
@@ -118,6 +120,9 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 		}
 		if patterns += len(f.Pattern); patterns > maxPatterns {
 			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", cut(name), maxPatterns)
+		}
+		if _, _, over := budget.Check(f.Pattern); over != nil {
+			return nil, fmt.Errorf("field %q: pattern: %w", cut(name), over)
 		}
 		f.Required = slices.Contains(required, name)
 		fields = append(fields, f)

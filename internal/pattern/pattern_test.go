@@ -66,3 +66,23 @@ func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	}
 	return re, len(prog.Inst)
 }
+
+// What is accepted compiles to about what was foreseen, and never to much more.
+func FuzzCompile(f *testing.F) {
+	for _, expr := range []string{"a{3,7}", `(?i)[a-z\pL]*|\b`, "((x?){9}y){9}", `^[^\x{42}-\x{1E942}]$`, "(?=a)"} {
+		f.Add(expr)
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		p, err := Compile(expr)
+		if (err == nil) != (Check(expr) == nil) {
+			t.Fatalf("%q: got %v, and %v when checked", expr, err, Check(expr))
+		}
+		if err != nil {
+			return
+		}
+		_, prog := parsed(t, expr)
+		if p.Size < 1 || prog > 4*(p.Size+4) {
+			t.Errorf("%q: got %d instructions, want at most about %d", expr, prog, p.Size)
+		}
+	})
+}

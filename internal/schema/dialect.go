@@ -43,16 +43,44 @@ func (d *document) declared(s map[string]any) error {
 		if !ok {
 			return fmt.Errorf("$schema: want a string, got %s", describe(v))
 		}
-		name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
-		name = strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://")
-		if d.dialect = slices.Index(dialects, name); d.dialect < 0 {
+		if d.dialect = dialectOf(uri); d.dialect < 0 {
 			return fmt.Errorf("$schema %q: unsupported dialect; supported are 2020-12, 2019-09, draft-07, draft-06 and draft-04", clip(uri, 200))
 		}
 	}
+	d.older = d.older || d.dialect > draft202012
+	forget(s, d.dialect)
+	return nil
+}
+
+// forget removes the keywords that a dialect does not know.
+func forget(s map[string]any, dialect int) {
 	for keyword, first := range introduced {
-		if d.dialect > first {
+		if dialect > first {
 			delete(s, keyword)
 		}
 	}
-	return nil
+}
+
+// understood removes, in a schema that was walked, what the dialects in force do not
+// know, so that nobody takes it for something that validation demands.
+func understood(v any, dialect int) {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	if uri, ok := s["$schema"].(string); ok {
+		dialect = dialectOf(uri)
+	}
+	forget(s, dialect)
+	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
+		for _, sub := range held(key, s[key]) {
+			understood(sub, dialect)
+		}
+	}
+}
+
+// dialectOf is the dialect of a value of $schema, -1 for one that is not supported.
+func dialectOf(uri string) int {
+	name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
+	return slices.Index(dialects, strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://"))
 }

@@ -9,15 +9,22 @@ import (
 	"strings"
 
 	"github.com/kaptinlin/jsonschema"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // document is a schema on its way to the validator. Its walk visits subschemas
 // only, never the data inside const, enum, default or examples, because a
 // property may well be called "$ref".
 type document struct {
-	left    int      // subschemas that are still allowed
-	ignored []string // pointers of what is not enforced
-	dialect int      // of what is being walked
+	left     int            // subschemas that are still allowed
+	patterns pattern.Budget // for those of texts and of names
+	sizes    map[string]int // of patterns, in instructions
+	ignored  []string       // pointers of what is not enforced
+	dialect  int            // of what is being walked
+	older    bool           // some of it is of an older dialect than the default
+	depth    int            // of the subschemas around it
+	hops     int            // that references take up to here
 }
 
 // The keywords that hold subschemas, by shape.
@@ -44,7 +51,8 @@ func (d *document) walk(v any, at string) error {
 		return fmt.Errorf("at %q: want a schema (an object or a boolean), got %s", at, describe(v))
 	}
 	around := d.dialect
-	defer func() { d.dialect = around }()
+	d.depth++
+	defer func() { d.dialect, d.depth = around, d.depth-1 }()
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
@@ -61,8 +69,7 @@ func (d *document) walk(v any, at string) error {
 			ignoreWhere(s, key)
 		}
 	}
-	d.ignoreNames(s, at)
-	return nil
+	return d.ignoreNames(s, at)
 }
 
 // below walks the subschemas that a keyword holds.
@@ -106,7 +113,15 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
 		}
 	}
-	d.ignorePattern(s, at)
+	if err := d.identity(s, at); err != nil {
+		return err
+	}
+	if err := d.reference(s, at); err != nil {
+		return err
+	}
+	if err := d.ignorePattern(s, at); err != nil {
+		return err
+	}
 	// 2020-12 validation, section 8.2: "implementations MUST NOT automatically
 	// decode, parse, and/or validate the string contents".
 	for _, key := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {

@@ -1,38 +1,60 @@
 package schema
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // foreign reports whether Go's regular expressions cannot say a pattern, or not
-// within bounds.
-func foreign(expr string) bool { return pattern.Check(expr) != nil }
+// within bounds. The error says that there are too many patterns.
+func (d *document) foreign(expr, at string) (bool, error) {
+	size, foreign, over := d.patterns.Check(expr)
+	if over != nil {
+		return true, fmt.Errorf("at %q: %w", at, over)
+	}
+	if d.sizes == nil {
+		d.sizes = map[string]int{}
+	}
+	d.sizes[expr] = size
+	return foreign != nil, nil
+}
 
 // ignorePattern takes out the pattern of texts that Go cannot say.
-func (d *document) ignorePattern(s map[string]any, at string) {
-	if expr, ok := s["pattern"].(string); ok && foreign(expr) {
-		delete(s, "pattern")
-		d.ignored = append(d.ignored, join(at, "pattern"))
+func (d *document) ignorePattern(s map[string]any, at string) error {
+	expr, ok := s["pattern"].(string)
+	if !ok {
+		return nil
 	}
+	at = join(at, "pattern")
+	foreign, err := d.foreign(expr, at)
+	if foreign {
+		delete(s, "pattern")
+		d.ignored = append(d.ignored, at)
+	}
+	return err
 }
 
 // ignoreNames takes out the patterns of names that Go cannot say. Any name may have
 // them, so that nothing is said of further names either: all are described.
-func (d *document) ignoreNames(s map[string]any, at string) {
+func (d *document) ignoreNames(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
-		if !foreign(expr) {
+		at := join(join(at, "patternProperties"), expr)
+		foreign, err := d.foreign(expr, at)
+		if err != nil {
+			return err
+		}
+		if !foreign {
 			continue
 		}
 		delete(patterns, expr)
-		d.ignored = append(d.ignored, join(join(at, "patternProperties"), expr))
+		d.ignored = append(d.ignored, at)
 		if _, said := patterns[""]; !said {
 			patterns[""] = true
 		}
 	}
+	return nil
 }
 
 // ignoreWhere takes out of s what would be demanded of more values, and not of

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -87,5 +88,32 @@ func TestIgnoresLargePatterns(t *testing.T) {
 	}
 	if err := s.Validate([]byte(`"b"`)); err != nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Patterns that are small one by one are too large together, wherever they stand:
+// they are compiled, and there is no saying which of them matter.
+func TestPatternsAreBoundedTogether(t *testing.T) {
+	const many, few = 200, 100 // of about 2,000 instructions
+	for name, format := range map[string]string{
+		"texts":               `{"allOf":[%s{}]}` + "\n" + `{"pattern":"^(ab?){330}"},`,
+		"names":               `{"patternProperties":{%s"":{}}}` + "\n" + `"^(ab?){330}%d":{},`,
+		"of another language": `{"allOf":[%s{}]}` + "\n" + `{"pattern":"` + strings.Repeat("a", 2000) + `(?=b)"},`,
+	} {
+		document, part, _ := strings.Cut(format, "\n")
+		schema := func(n int) []byte {
+			var parts strings.Builder
+			for i := range n {
+				parts.WriteString(strings.ReplaceAll(part, "%d", strconv.Itoa(i)))
+			}
+			return []byte(strings.Replace(document, "%s", parts.String(), 1))
+		}
+		if _, err := Compile(schema(few)); err != nil {
+			t.Errorf("%s: got %v for few", name, err)
+		}
+		_, err := Compile(schema(many))
+		if err == nil || !strings.Contains(err.Error(), `schema: at "/`) || !strings.Contains(err.Error(), "the patterns up to here compile to more than 250000 instructions together") {
+			t.Errorf("%s: got %v, want the place from which on they are too many", name, err)
+		}
 	}
 }

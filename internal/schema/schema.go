@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/kaptinlin/jsonschema"
 )
@@ -19,6 +20,9 @@ type Schema struct {
 	root     any
 	compiled *jsonschema.Schema
 	ignored  []string
+	sizes    map[string]int // of patterns, in instructions
+
+	mu sync.Mutex // for the validator, which compiles patterns while it validates
 }
 
 // Compile reads a schema. Its error says what is wrong with the document, which
@@ -35,7 +39,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	// The walk changes what it hands on, and root stays as the peer wrote it.
+	// The walk changes what it hands on, and root keeps what is not enforced.
 	doc := &document{left: MaxSubschemas}
 	working, err := Decode(raw)
 	if err != nil {
@@ -44,6 +48,9 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err := doc.walk(working, ""); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
+	if doc.older {
+		understood(root, draft202012)
+	}
 	if len(doc.ignored) > 0 {
 		ignoreBehind(working)
 	}
@@ -51,7 +58,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Schema{root: root, compiled: compiled, ignored: doc.ignored}, nil
+	return &Schema{root: root, compiled: compiled, ignored: doc.ignored, sizes: doc.sizes}, nil
 }
 
 func compile(doc any) (_ *jsonschema.Schema, err error) {
@@ -92,8 +99,8 @@ func rescue(err *error) {
 // either. They are JSON pointers, in which "…" stands for keys that are too long.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
-// Root is the decoded schema: a map[string]any or a bool. It is shared and must
-// not be changed.
+// Root is the decoded schema, a map[string]any or a bool, without the keywords that
+// the declared dialect does not know. It is shared and must not be changed.
 func (s *Schema) Root() any { return s.root }
 
 // Validate decodes raw and checks it. The error is a [*Violation] when raw is
@@ -109,9 +116,13 @@ func (s *Schema) Validate(raw []byte) error {
 // ValidateValue is [Schema.Validate] for a value that [Decode] returned.
 func (s *Schema) ValidateValue(v any) (err error) {
 	defer rescue(&err)
-	w := work{left: maxSteps}
+	w := work{left: maxSteps, sizes: s.sizes}
 	if !w.apply(s.compiled, v, nil) {
 		return errors.New("too large to be checked against the schema")
+	}
+	if len(s.sizes) > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 	}
 	var result *jsonschema.EvaluationResult
 	if m, ok := v.(map[string]any); ok {

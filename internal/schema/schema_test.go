@@ -108,6 +108,20 @@ func TestKeywordsOfDialects(t *testing.T) {
 	}
 }
 
+// What the declared dialect does not know is not read by others, either.
+func TestRootIsUnderstood(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"prefixItems":{"prefixItems":[{"type":"string"}],"if":{}}},"const":{"prefixItems":1}}`: `{"$schema":"http://json-schema.org/draft-07/schema#","const":{"prefixItems":1},"properties":{"prefixItems":{"if":{}}}}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","dependencies":{"a":{"const":1},"b":["const"]},"allOf":[{"const":1}],"items":[{"const":1}]}`:         `{"$schema":"http://json-schema.org/draft-04/schema#","allOf":[{}],"dependencies":{"a":{},"b":["const"]},"items":[{}]}`,
+		`{"$defs":{"a":{"$schema":"http://json-schema.org/draft-06/schema#","if":{}},"b":{"if":{}}}}`:                                                              `{"$defs":{"a":{"$schema":"http://json-schema.org/draft-06/schema#"},"b":{"if":{}}}}`,
+	} {
+		got, err := json.Marshal(mustCompile(t, in).Root())
+		if err != nil || string(got) != want {
+			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		}
+	}
+}
+
 // The words of keywords are data inside const, enum, default and examples, and
 // names inside properties.
 func TestCompileTellsDataFromSchemas(t *testing.T) {

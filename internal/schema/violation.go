@@ -48,7 +48,7 @@ func (p place) violation() *Violation {
 		}
 	}
 	if below := p.below(); len(below) > 0 {
-		return p.passOn(below[0])
+		return p.passOn(slices.MinFunc(below, detail.compare))
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if e := p.result.Errors[keyword]; e != nil {
@@ -93,8 +93,7 @@ type detail struct {
 	key     string // the last segment of the path, unescaped
 }
 
-// below lists the places whose failure made this one fail, in the order of their
-// paths: the validator walks maps and has no order of its own.
+// below lists the places whose failure made this one fail, in no order.
 func (p place) below() []detail {
 	var out []detail
 	for _, r := range p.result.Details {
@@ -116,10 +115,13 @@ func (p place) below() []detail {
 		}
 		out = append(out, p.step(r, keyword))
 	}
-	slices.SortStableFunc(out, func(a, b detail) int {
-		return cmp.Or(compareKeys(a.key, b.key), cmp.Compare(a.result.EvaluationPath, b.result.EvaluationPath))
-	})
 	return out
+}
+
+// compare orders places by their paths: the validator walks maps and has no order of
+// its own.
+func (d detail) compare(other detail) int {
+	return cmp.Or(compareKeys(d.key, other.key), cmp.Compare(d.result.EvaluationPath, other.result.EvaluationPath))
 }
 
 // reportedAs is the keyword under which the validator files an error of keyword.

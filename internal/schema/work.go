@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/kaptinlin/jsonschema"
@@ -9,75 +8,20 @@ import (
 
 // maxSteps bounds the work of one check, in applications of a subschema to a
 // part of the value: subschemas that refer to each other can multiply it.
-const maxSteps = 1 << 18
-
-// What is as much work as one step.
-const (
-	valuesPerStep  = 4   // that are compared, or names that are looked up
-	textPerStep    = 256 // bytes of enumerated text, which an error repeats, and of a value, which the validator quotes
-	matchedPerStep = 64  // bytes that a pattern is matched with
-)
+const maxSteps = 1 << 17
 
 // work foresees how many steps the validator will take, without doing them.
 type work struct {
 	left  int
-	enums map[*jsonschema.Schema]int // steps of comparing with enumerated values
+	depth int                        // of applications inside each other
+	fixed map[*jsonschema.Schema]int // steps that a subschema takes whatever it is applied to
+	sizes map[string]int             // of patterns, in instructions
 }
 
-// own counts what one subschema says of v itself.
-func (w *work) own(s *jsonschema.Schema, v any) bool {
-	w.left--
-	if len(s.Enum) > 0 {
-		steps, known := w.enums[s]
-		if !known {
-			values, text := size(s.Enum)
-			steps = values/valuesPerStep + text/textPerStep
-			if w.enums == nil {
-				w.enums = map[*jsonschema.Schema]int{}
-			}
-			w.enums[s] = steps
-		}
-		w.left -= steps
-	}
-	switch v := v.(type) {
-	case string:
-		w.left -= len(v) / textPerStep
-		if s.Pattern != nil {
-			w.left -= len(v) / matchedPerStep
-		}
-	case map[string]any:
-		names := len(s.Required)
-		if s.Properties != nil {
-			names += len(*s.Properties)
-		}
-		for name := range v {
-			names += len(s.DependentRequired[name])
-		}
-		w.left -= names / valuesPerStep
-	}
+// spend takes steps, and returns false when there are not enough.
+func (w *work) spend(n int) bool {
+	w.left -= min(n, w.left+1)
 	return w.left >= 0
-}
-
-// size counts the values of a list, with all inside, and the bytes of their text.
-func size(all []any) (values, text int) {
-	for _, v := range all {
-		values++
-		switch v := v.(type) {
-		case string:
-			text += len(v)
-		case json.Number:
-			text += len(v)
-		case []any:
-			n, inside := size(v)
-			values, text = values+n, text+inside
-		case map[string]any:
-			for name, member := range v {
-				n, inside := size([]any{member})
-				values, text = values+n, text+inside+len(name)
-			}
-		}
-	}
-	return values, text
 }
 
 // apply counts the application of s to v; same are the schemas that are being
@@ -93,6 +37,8 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 		return true
 	}
 	same = append(same, s)
+	w.depth++
+	defer func() { w.depth-- }()
 	for _, sub := range []*jsonschema.Schema{s.ResolvedRef, s.ResolvedDynamicRef, s.Not, s.If, s.Then, s.Else} {
 		if !w.apply(sub, v, same) {
 			return false
@@ -105,27 +51,37 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 			}
 		}
 	}
-	for _, sub := range s.DependentSchemas {
-		if !w.apply(sub, v, same) {
-			return false
-		}
-	}
 	switch v := v.(type) {
 	case map[string]any:
-		return w.object(s, v)
+		return w.dependents(s, v, same) && w.object(s, v)
 	case []any:
 		return w.array(s, v)
 	}
 	return true
 }
 
+func (w *work) dependents(s *jsonschema.Schema, v map[string]any, same []*jsonschema.Schema) bool {
+	for name, sub := range s.DependentSchemas {
+		if _, there := v[name]; there && !w.apply(sub, v, same) {
+			return false
+		}
+	}
+	return true
+}
+
 func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
+	if !ofMembers(s) {
+		return true
+	}
+	place := placeOf(s)
 	for name, member := range v {
+		if !w.spend(place + len(name)/namesPerStep) {
+			return false
+		}
 		if s.Properties != nil && !w.apply((*s.Properties)[name], member, nil) {
 			return false
 		}
 		if s.PatternProperties != nil {
-			w.left -= len(name) / matchedPerStep * len(*s.PatternProperties)
 			for _, sub := range *s.PatternProperties {
 				if !w.apply(sub, member, nil) {
 					return false
@@ -137,11 +93,37 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 			return false
 		}
 	}
+	if s.Properties == nil {
+		return true
+	}
+	for _, name := range s.Required { // one that is missing is held to be null
+		if _, there := v[name]; !there && !w.apply((*s.Properties)[name], nil, nil) {
+			return false
+		}
+	}
 	return true
 }
 
+// ofMembers reports whether s says something of the members of objects.
+func ofMembers(s *jsonschema.Schema) bool {
+	return s.Properties != nil || s.PatternProperties != nil || s.AdditionalProperties != nil ||
+		s.UnevaluatedProperties != nil || s.PropertyNames != nil
+}
+
+// ofItems reports whether s says something of items, wherever they are.
+func ofItems(s *jsonschema.Schema) bool {
+	return s.Items != nil || s.Contains != nil || s.UnevaluatedItems != nil
+}
+
 func (w *work) array(s *jsonschema.Schema, v []any) bool {
+	if !ofItems(s) {
+		v = v[:min(len(v), len(s.PrefixItems))]
+	}
+	place := placeOf(s)
 	for i, item := range v {
+		if !w.spend(place) {
+			return false
+		}
 		if i < len(s.PrefixItems) && !w.apply(s.PrefixItems[i], item, nil) {
 			return false
 		}

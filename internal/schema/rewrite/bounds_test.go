@@ -42,6 +42,7 @@ func TestResultsAreBounded(t *testing.T) {
 		"undescribed names":                 behindReferences(1000, `{"type":"object","required":["`+long+`"]}`),
 		"patterns":                          behindReferences(1000, `{"type":"string","pattern":"`+long+`"}`),
 		"parts in order":                    behindReferences(1000, `{"type":"array","prefixItems":[{"type":"string","examples":["`+long+`"]},{"type":"integer"}]}`),
+		"names that are required":           `{"required":[` + each(40_000, `"q%d"`) + `]}`,
 		"exclusive alternatives":            `{"properties":{"v":{"oneOf":[` + each(400, `{"type":"object","required":["a","k%d"]}`) + `]}}}`,
 	} {
 		for _, target := range []Target{Gemini, GoogleAI, OpenAIStrict} {

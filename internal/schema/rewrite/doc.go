@@ -114,6 +114,7 @@ type writer struct {
 	aliases map[string]string // of the names of properties, nil before the first is sought
 	odd     []string          // the names that have one, in order
 	places  places            // of what is merged, nil where that is not told of
+	origins origins           // of keywords that were merged
 	lossy   bool              // something was lost when the root was merged
 	changes []Change
 	silent  bool // something was changed that is not listed
@@ -185,7 +186,7 @@ func write(target Target, root map[string]any) (r Result, lossy bool) {
 
 // note records a change.
 func (w *writer) note(at, keyword string, effect Effect, text string) {
-	w.changes = append(w.changes, Change{Path: at, Keyword: keyword, Effect: effect, Note: text})
+	w.changes = append(w.changes, Change{Path: w.origins.of(at, keyword), Keyword: keyword, Effect: effect, Note: text})
 }
 
 // distinct lists the changes, each once: what stands beside alternatives is written

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,8 +15,8 @@ type Document struct {
 	Root map[string]any // which must not change
 	Left int            // steps that may still be spent
 
-	anchors  map[string]any            // what they stand at, nil before the first is sought
-	patterns map[string]*regexp.Regexp // nil for those of another language
+	anchors  map[string]any              // what they stand at, nil before the first is sought
+	patterns map[string]*pattern.Pattern // nil for those of another language
 }
 
 // Spend takes steps from what is left. Where there are not enough, nothing is
@@ -35,18 +34,31 @@ func (d *Document) Spend(n int) bool {
 // not known of patterns of another language, which validation leaves to the server,
 // too, and of what would take too long.
 func (d *Document) Matches(expr, text string) (matches, known bool) {
-	if !d.Spend(8 + len(text)/64) {
+	if d.Left == 0 {
 		return false, false
 	}
+	compiled := d.compiled(expr)
+	if !d.Spend(8) || compiled == nil || !d.Spend(compiled.Work(text)/workPerStep) {
+		return false, false
+	}
+	return compiled.MatchString(text), true
+}
+
+// workPerStep is the work of matching a text that is as much as one step.
+const workPerStep = 128
+
+// compiled is a pattern, nil for one of another language. What all patterns of a
+// schema compile to is bounded when that is compiled.
+func (d *Document) compiled(expr string) *pattern.Pattern {
 	compiled, there := d.patterns[expr]
 	if !there {
 		compiled, _ = pattern.Compile(expr)
 		if d.patterns == nil {
-			d.patterns = map[string]*regexp.Regexp{}
+			d.patterns = map[string]*pattern.Pattern{}
 		}
 		d.patterns[expr] = compiled
 	}
-	return compiled != nil && compiled.MatchString(text), compiled != nil
+	return compiled
 }
 
 // Resolve returns what a reference at the level of the document refers to, by a

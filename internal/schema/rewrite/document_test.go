@@ -43,6 +43,11 @@ func TestMatches(t *testing.T) {
 	if spent := before - doc.Left; spent < 1000 {
 		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
 	}
+	before = doc.Left
+	doc.Matches("(a?){900}b", strings.Repeat("a", 6400))
+	if spent := before - doc.Left; spent < 90_000 {
+		t.Errorf("got %d steps for 6,400 bytes by about 2,000 instructions, want at least 90,000", spent)
+	}
 	doc.Left = 5
 	if _, known := doc.Matches("^a", "a"); known || doc.Left != 0 {
 		t.Errorf("got it known, and %d steps left, want nothing left where there is not enough", doc.Left)
@@ -64,5 +69,19 @@ func TestLongReferencesTakeSteps(t *testing.T) {
 	}
 	if _, ok := doc.Resolve("#/$defs"); !ok {
 		t.Error("got no target of a short reference, which takes no steps")
+	}
+}
+
+// The pattern of enumerated values is matched within the steps of the document, and
+// beyond them all values are left to validation.
+func TestPatternsOfEnumeratedValuesTakeSteps(t *testing.T) {
+	s := map[string]any{"pattern": "(a?){900}b"}
+	value := strings.Repeat("a", 6400)
+	doc := &Document{Left: 200_000}
+	if got := doc.fitting(s, []any{value, "b", value}); len(got) != 2 || got[0] != "b" || got[1] != value {
+		t.Errorf("got %d values, want those that match or of which that is not known", len(got))
+	}
+	if doc.Left != 0 {
+		t.Errorf("got %d steps left, want none", doc.Left)
 	}
 }

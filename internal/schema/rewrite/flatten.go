@@ -78,7 +78,7 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 	if parts := list(out["allOf"]); parts != nil {
 		delete(out, "allOf")
 		for i, p := range parts {
-			out = f.with(out, p, join(at, "allOf", strconv.Itoa(i)))
+			out = f.with(out, p, join(at, "allOf", strconv.Itoa(i)), at)
 		}
 		f.note(at, "allOf", Same, "the parts are merged into the root")
 	}
@@ -89,7 +89,7 @@ func (f *flattener) part(s map[string]any, at string) map[string]any {
 		}
 		delete(out, key)
 		if i, ok := f.only(branches); ok {
-			out = f.with(out, branches[i], join(at, key, strconv.Itoa(i)))
+			out = f.with(out, branches[i], join(at, key, strconv.Itoa(i)), at)
 			f.note(at, key, Same, "the only alternative is merged into the root")
 		} else {
 			out = f.either(out, branches, at, key)
@@ -138,7 +138,7 @@ func (f *flattener) reference(ref string, beside map[string]any, at string) map[
 	f.followed[ref] = true
 	f.places.put(target, place{key: at})
 	f.note(at, "$ref", Same, "the reference is replaced by what it refers to")
-	return f.with(beside, target, at)
+	return f.with(beside, target, at, at)
 }
 
 // named reports whether references other than pointers can lead to something
@@ -168,8 +168,8 @@ func (f *flattener) bases(s map[string]any) bool {
 	return f.document.movesBase(s) || dynamic || s["$recursiveAnchor"] == true
 }
 
-// with merges a part, which stands at, into a subschema.
-func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
+// with merges a part, which stands at, into a subschema, which stands elsewhere.
+func (f *flattener) with(s map[string]any, part any, at, to string) map[string]any {
 	switch {
 	case part == nil || part == true:
 		return s
@@ -185,6 +185,7 @@ func (f *flattener) with(s map[string]any, part any, at string) map[string]any {
 		f.note(at, "", Wider, "too large to be merged into the root")
 		return s
 	}
+	f.merge(merged, at, s, to)
 	return f.both(s, merged, at)
 }
 
@@ -225,7 +226,8 @@ func (f *flattener) either(base map[string]any, branches []any, at, key string) 
 	followed := f.followed
 	for i, b := range branches {
 		f.followed = maps.Clone(followed) // one branch says nothing for another
-		branch := f.with(nil, b, join(at, key, strconv.Itoa(i)))
+		path := join(at, key, strconv.Itoa(i))
+		branch := f.with(nil, b, path, path)
 		for name, p := range object(branch["properties"]) {
 			if found[name] == nil {
 				found[name] = &choices{seen: set{}}

@@ -251,7 +251,8 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 		delete(rest, "allOf")
 		seen := unevaluated(rest)
 		for i, p := range parts {
-			part, inner, ok := g.whole(object(p), join(at, "allOf", strconv.Itoa(i)), r)
+			path := g.places.of(object(p), join(at, "allOf", strconv.Itoa(i)))
+			part, inner, ok := g.whole(object(p), path, r)
 			if !ok || !g.spend(breadth(rest)+breadth(part)) {
 				return nil, r, false
 			}
@@ -259,7 +260,8 @@ func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]a
 			if never(part) {
 				return nothing, r, true
 			}
-			rest = g.both(rest, part, join(at, "allOf", strconv.Itoa(i)))
+			g.merge(part, path, rest, at)
+			rest = g.both(rest, part, path)
 		}
 		maps.Copy(rest, seen)
 		g.note(at, "allOf", Same, "the parts are merged")

@@ -12,7 +12,7 @@ func (g *geminiWriter) anything(at, about string) map[string]any {
 	if about != "" && g.charge(len(about)) {
 		first["description"] = about
 	}
-	if g.target == GoogleAI {
+	if g.target == GoogleAI || g.full() {
 		g.note(at, "", Narrower, "of any value only texts are offered")
 		g.charge(16)
 		return first

@@ -3,8 +3,8 @@ package rewrite
 import "slices"
 
 // fitting lists the values that meet what s says of them besides.
-func fitting(s map[string]any, values []any) []any {
-	values = demandsOn(s).among(values)
+func (d *Document) fitting(s map[string]any, values []any) []any {
+	values = d.demandsOn(s).among(values)
 	if all := types(s); !slices.Contains(all, "integer") || slices.Contains(all, "number") {
 		return values
 	}
@@ -22,7 +22,7 @@ func (g *geminiWriter) enum(s map[string]any, at string) map[string]any {
 	if !g.spend(weight(constants(s))) {
 		return g.asText(at, "the value", text(s["description"]), Wider)
 	}
-	values := fitting(s, constants(s))
+	values := g.doc.fitting(s, constants(s))
 	for _, key := range []string{"not", "if"} {
 		if says, ok := s[key]; ok && (key == "if" || constants(object(says)) == nil) {
 			g.note(at, key, Wider, "left to validation")

@@ -68,7 +68,7 @@ func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
 }
 
 // multiples lists the multiples that s demands, nil when they are too many.
-func multiples(s map[string]any, whole bool) []any {
+func (g *geminiWriter) multiples(s map[string]any, whole bool) []any {
 	step, ok := rational(s["multipleOf"])
 	low, bounded := bound(s, "minimum", "exclusiveMinimum", 1)
 	high, alsoBounded := bound(s, "maximum", "exclusiveMaximum", -1)
@@ -80,7 +80,7 @@ func multiples(s map[string]any, whole bool) []any {
 	if !ratio.IsInt() {
 		n.Add(n, big.NewInt(1))
 	}
-	said := demandsOn(s)
+	said := g.doc.demandsOn(s)
 	out := []any{}
 	for len(out) <= maxMultiples {
 		v := new(big.Rat).Mul(new(big.Rat).SetInt(n), step)

@@ -22,6 +22,9 @@ func (g *geminiWriter) object(out, s map[string]any, at string, r route) bool {
 		if g.full() && at != "" {
 			break // the whole is JSON text
 		}
+		if g.left < 0 && g.levels > 0 {
+			return false // fewer levels are tried
+		}
 		says, path := g.saidOf(s, name, patterns, at)
 		if !g.allows(s, name, demanded.has(name), at) {
 			says = nothing

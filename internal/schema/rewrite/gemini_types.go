@@ -36,7 +36,7 @@ func (g *geminiWriter) typed(name string, s map[string]any, at string, r route) 
 		}
 	case "number", "integer":
 		if _, ok := s["multipleOf"]; ok {
-			if values := multiples(s, name == "integer"); values != nil && g.target != GoogleAI {
+			if values := g.multiples(s, name == "integer"); values != nil && g.target != GoogleAI {
 				g.note(at, "multipleOf", Same, "the multiples are enumerated")
 				if len(values) == 0 {
 					return nil

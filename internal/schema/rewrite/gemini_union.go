@@ -115,13 +115,13 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 			if !g.spend(weight(constants(a.s))) {
 				return g.tooLarge(s, at)
 			}
-			lists = append(lists, fitting(a.s, constants(a.s)))
+			lists = append(lists, g.doc.fitting(a.s, constants(a.s)))
 		}
 		values := union(slices.Concat(lists...), nil)
 		if key == "oneOf" {
 			values = once(lists)
 		}
-		if values = fitting(base, values); len(values) == 0 {
+		if values = g.doc.fitting(base, values); len(values) == 0 {
 			return nil
 		}
 		about := maps.Clone(s)
@@ -148,6 +148,7 @@ func (g *geminiWriter) branches(parts []alternative, s, base map[string]any, key
 		if !g.spend(breadth(a.s) + breadth(base)) {
 			break
 		}
+		g.merge(base, at, a.s, a.at)
 		merged := g.beside(a.s, base, at)
 		if texts { // none of which enumerates values
 			merged = g.onlyTexts(merged, a.at)

@@ -3,35 +3,30 @@ package rewrite
 import (
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // scalars is what a subschema says of enumerated values besides.
 type scalars struct {
 	s       map[string]any
 	types   []string
-	enum    set            // nil: any
-	not     set            // nil: any
-	pattern *regexp.Regexp // nil: any
+	enum    set // nil: any
+	not     set // nil: any
+	doc     *Document
+	pattern string // "": any
 }
 
 // demandsOn reads what a subschema says of the values that it enumerates.
-func demandsOn(s map[string]any) *scalars {
-	d := &scalars{s: s, types: types(s)}
+func (d *Document) demandsOn(s map[string]any) *scalars {
+	said := &scalars{s: s, types: types(s), doc: d, pattern: text(s["pattern"])}
 	if _, ok := s["const"]; ok && s["enum"] != nil {
-		d.enum = setOf(list(s["enum"]))
+		said.enum = setOf(list(s["enum"]))
 	}
 	if not := constants(object(s["not"])); not != nil && len(object(s["not"])) == 1 {
-		d.not = setOf(not)
+		said.not = setOf(not)
 	}
-	if expr, ok := s["pattern"].(string); ok {
-		d.pattern, _ = pattern.Compile(expr) // one of another language is left to validation
-	}
-	return d
+	return said
 }
 
 // among lists the values that meet them.
@@ -50,7 +45,7 @@ func (d *scalars) meet(v any) bool {
 	switch v := v.(type) {
 	case string:
 		length := big.NewRat(int64(utf8.RuneCountInString(v)), 1)
-		return within(length, d.s["minLength"], d.s["maxLength"]) && (d.pattern == nil || d.pattern.MatchString(v))
+		return within(length, d.s["minLength"], d.s["maxLength"]) && d.matches(v)
 	case json.Number:
 		n, ok := new(big.Rat).SetString(string(v))
 		if !ok {
@@ -67,6 +62,16 @@ func (d *scalars) meet(v any) bool {
 		return within(n, d.s["minimum"], d.s["maximum"]) && within(n, d.s["exclusiveMinimum"], d.s["exclusiveMaximum"])
 	}
 	return true
+}
+
+// matches reports whether a text meets the pattern. One that cannot be told is left to
+// validation.
+func (d *scalars) matches(text string) bool {
+	if d.pattern == "" {
+		return true
+	}
+	matches, known := d.doc.Matches(d.pattern, text)
+	return matches || !known
 }
 
 // isOf reports whether a value is of one of the types. A number is an integer by

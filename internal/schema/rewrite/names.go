@@ -4,13 +4,11 @@ import (
 	"math/big"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // readable reports whether a pattern is of the language that arguments are
 // validated in.
-func readable(expr string) bool { return pattern.Check(expr) == nil }
+func (d *Document) readable(expr string) bool { return d.compiled(expr) != nil }
 
 // Aliased reports whether says, which is a propertyNames, allows a name and not its
 // alias, so that there the alias stands for the name. A name of which that is not

@@ -25,6 +25,36 @@ func (p places) put(v any, at place) {
 	}
 }
 
+// origin is a keyword of a subschema that was merged at a place.
+type origin struct{ at, keyword string }
+
+// origins are the places where keywords stood that merging has put elsewhere.
+type origins map[origin]string
+
+// of is where a keyword stood that is at a place now.
+func (o origins) of(at, keyword string) string {
+	if stood, ok := o[origin{at, keyword}]; ok {
+		return stood
+	}
+	return at
+}
+
+// merge says that a part that stands at one place is merged into what stands at
+// another one, beside the keywords that are there.
+func (w *writer) merge(part map[string]any, from string, into map[string]any, to string) {
+	if from == to {
+		return
+	}
+	for key := range part {
+		if _, there := into[key]; !there {
+			if w.origins == nil {
+				w.origins = origins{}
+			}
+			w.origins[origin{to, key}] = w.origins.of(from, key)
+		}
+	}
+}
+
 // of is where a subschema stood, or at for one that did not stand anywhere.
 func (p places) of(s map[string]any, at string) string {
 	stood, ok := p[address(s)]

@@ -24,6 +24,13 @@ func TestPlacesOfChanges(t *testing.T) {
 		"an alternative of the root":         {GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
 		"what the root refers to":            {GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
 		"what a property refers to":          {GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
+
+		"a keyword of a part":              {Gemini, `{"properties":{"a":{"description":"d","allOf":[{"type":"integer"},{"multipleOf":5}]}}}`, "/properties/a/allOf/1", "multipleOf"},
+		"a keyword of a part of a part":    {Gemini, `{"properties":{"a":{"allOf":[{"type":"integer"},{"minimum":1,"allOf":[{"multipleOf":5}]}]}}}`, "/properties/a/allOf/1/allOf/0", "multipleOf"},
+		"a keyword beside alternatives":    {Gemini, `{"properties":{"a":{"multipleOf":5,"anyOf":[{"type":"integer"},{"type":"boolean"}]}}}`, "/properties/a", "multipleOf"},
+		"a keyword of an alternative":      {Gemini, `{"properties":{"a":{"minimum":1,"anyOf":[{"type":"integer","multipleOf":5},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
+		"a keyword of a part of the root":  {Gemini, `{"allOf":[{"properties":{"a":{}}},{"allOf":[{"dependentRequired":{"a":["b"]}}],"not":{"pattern":"^x"}}]}`, "/allOf/1", "not"},
+		"a keyword of what is referred to": {Gemini, `{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"}]}},"$defs":{"d":{"type":"integer","multipleOf":5}}}`, "/properties/a/allOf/0", "multipleOf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in)).Changes

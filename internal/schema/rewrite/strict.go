@@ -75,7 +75,7 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 	out := map[string]any{}
 	for _, key := range keys(in) {
 		switch value := in[key]; {
-		case key == "pattern" && !readable(text(value)):
+		case key == "pattern" && !s.doc.readable(text(value)):
 			return nil, s.fail(at, key, "the pattern is of another language")
 		case slices.Contains(strictKeeps, key):
 			out[key] = value
@@ -228,7 +228,7 @@ func (s *strictness) values(in, out map[string]any, at string, _ int) bool {
 	if values == nil {
 		return true
 	}
-	if values = fitting(in, values); len(values) == 0 {
+	if values = s.doc.fitting(in, values); len(values) == 0 {
 		return s.fail(at, "enum", "no value fits it")
 	}
 	s.enum += len(values)

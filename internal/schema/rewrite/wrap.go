@@ -3,7 +3,6 @@ package rewrite
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,10 +29,10 @@ func Wrapper(root map[string]any) string {
 	if !says(root, rootWords) {
 		return ""
 	}
-	n := naming{taken: map[string]bool{}}
+	n := naming{taken: map[string]bool{}, patterns: map[string]*pattern.Pattern{}}
 	n.collect(root)
 	for _, name := range wrappers {
-		if !n.taken[name] && !slices.ContainsFunc(n.patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
+		if !n.taken[name] && !n.fits(name) {
 			return name
 		}
 	}
@@ -47,7 +46,30 @@ func Wrapper(root map[string]any) string {
 // naming is what the name of a wrapper must not be.
 type naming struct {
 	taken    map[string]bool
-	patterns []*regexp.Regexp
+	patterns map[string]*pattern.Pattern // nil for those of another language
+	budget   pattern.Budget              // for those in enumerated values, which nobody has looked at
+}
+
+// fits reports whether a name fits a pattern of names.
+func (n *naming) fits(name string) bool {
+	for _, p := range n.patterns {
+		if p != nil && p.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// read takes a pattern of names. Beyond what the patterns of a schema may compile to
+// together there are none.
+func (n *naming) read(expr string) {
+	if _, there := n.patterns[expr]; there {
+		return
+	}
+	n.patterns[expr] = nil
+	if _, foreign, over := n.budget.Check(expr); foreign == nil && over == nil {
+		n.patterns[expr], _ = pattern.Compile(expr)
+	}
 }
 
 // collect looks through the keys and the strings in v for what could be the name
@@ -63,14 +85,12 @@ func (n *naming) collect(v any) {
 			n.collect(item)
 		}
 	case map[string]any:
-		for expr := range object(v["patternProperties"]) {
-			if compiled, err := pattern.Compile(expr); err == nil {
-				n.patterns = append(n.patterns, compiled)
-			}
+		for _, expr := range keys(object(v["patternProperties"])) {
+			n.read(expr)
 		}
-		for key, member := range v {
+		for _, key := range keys(v) {
 			n.collect(key)
-			n.collect(member)
+			n.collect(v[key])
 		}
 	}
 }

@@ -1,0 +1,90 @@
+package adapter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+)
+
+// Names are given back as long as the steps of one repair last, whatever a schema
+// has them looked for in.
+func TestUnaliasingTakesSteps(t *testing.T) {
+	many := func(n int, format string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
+		}
+		return strings.Join(all, ",")
+	}
+	const odd = `{"properties":{"a b":{},"v":%s}}`
+	for name, tt := range map[string]struct{ schema, value string }{
+		"members of enumerated values": {`{"enum":[` + many(2000, `{"n %d":1}`) + `]}`, `{` + many(2000, `"n_%d":1`) + `}`},
+		"items of enumerated values":   {`{"enum":[` + many(2000, `[1]`) + `]}`, `[` + many(2000, `1`) + `]`},
+		"members of parts":             {`{"allOf":[` + many(1400, `{"maximum":%d}`) + `]}`, `{` + many(2000, `"n_%d":1`) + `}`},
+		"items of parts":               {`{"allOf":[` + many(1400, `{"maximum":%d}`) + `]}`, `[` + many(2000, `1`) + `]`},
+		"patterns":                     {`{"patternProperties":{` + many(1000, `"^x%d":{}`) + `}}`, `{` + many(1000, `"n_%d":1`) + `}`},
+		"names in enumerated values":   {`{"items":{"const":{` + many(2000, `"n %d":1`) + `}}}`, `[` + many(2000, `{"n_1":1}`) + `]`},
+	} {
+		compiled, err := schema.Compile([]byte(fmt.Sprintf(odd, tt.schema)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := schema.Decode([]byte(`{"a_b":1,"v":` + tt.value + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := compiled.Root().(map[string]any)
+		u := unaliaser{newRepair(root), rewrite.DocumentAliases(root)}
+		out := u.value([]any{root}, v, schema.MaxDepth).(map[string]any)
+		if u.doc.Left > 0 {
+			t.Errorf("%s: got %d steps left of %d, want all taken", name, u.doc.Left, maxCompared)
+		}
+		if got, want := sizeOfValue(out["v"]), sizeOfValue(v.(map[string]any)["v"]); got != want {
+			t.Errorf("%s: got %d members or items, want all %d", name, got, want)
+		}
+		if _, ok := out["a b"]; !ok {
+			t.Errorf("%s: got %v, want the name of the member of the root", name, out)
+		}
+	}
+}
+
+func sizeOfValue(v any) int {
+	if object, ok := v.(map[string]any); ok {
+		return len(object)
+	}
+	return len(list(v))
+}
+
+// Members and items take steps wherever a subschema is about them.
+func TestMembersTakeSteps(t *testing.T) {
+	const n = 3000
+	object := map[string]any{}
+	for i := range n {
+		object[fmt.Sprint("p", i)] = true
+	}
+	for name, tt := range map[string]struct {
+		keyword, part string
+		value         any
+	}{
+		"members":      {"allOf", `{"properties":{"q":{}}}`, object},
+		"types":        {"allOf", `{"type":[` + strings.Repeat(`"string",`, n) + `"object"]}`, object},
+		"alternatives": {"anyOf", `{"properties":{"p0":{"type":"null"}}}`, object},
+	} {
+		part, err := schema.Decode([]byte(tt.part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
+		r := newRepair(root)
+		if got := sizeOfValue(r.value(root, tt.value)); got != n {
+			t.Errorf("%s: got %d members or items, want all %d", name, got, n)
+		}
+		if r.doc.Left > 0 {
+			t.Errorf("%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)
+		}
+	}
+}

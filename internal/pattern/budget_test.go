@@ -1,0 +1,57 @@
+package pattern
+
+import (
+	"strings"
+	"testing"
+)
+
+// Patterns that are small one by one are refused where they are large together, also
+// those that are none.
+func TestBudget(t *testing.T) {
+	for name, tt := range map[string]struct {
+		expr  string
+		taken int // before they are too many
+	}{
+		"instructions":        {"(ab?){330}", 150},
+		"text":                {strings.Repeat("a|", 2000) + "a", 60},
+		"of another language": {strings.Repeat("a", 5000) + "(?=b)", 49},
+		"named classes":       {strings.Repeat(`\pL`, 300), 25},
+		"folded ranges":       {`(?i)[\x{42}-\x{1E942}]`, 120},
+		"too large":           {strings.Repeat("a", MaxSize+1), 1000}, // which is not read
+	} {
+		var b Budget
+		taken := 0
+		for range 1000 {
+			if _, _, over := b.Check(tt.expr); over != nil {
+				if !strings.Contains(over.Error(), "more than 250000 instructions together") {
+					t.Fatalf("%s: got %v", name, over)
+				}
+				break
+			}
+			taken++
+		}
+		if taken < tt.taken/2 || taken > tt.taken*3 {
+			t.Errorf("%s: got %d taken, want about %d", name, taken, tt.taken)
+		}
+	}
+}
+
+// What takes long to be read is refused before it is.
+func TestPatternsThatAreHardToRead(t *testing.T) {
+	for name, expr := range map[string]string{
+		"folded ranges":       `(?i)` + strings.Repeat(`[\x{42}-\x{1E942}]`, 6),
+		"ranges of letters":   `(?si:` + strings.Repeat(`[a-ÿ]`, 6) + `)`,
+		"named classes":       strings.Repeat(`\pL`, 500),
+		"named, not in them":  strings.Repeat(`\PL`, 500),
+		"flags set and unset": `(?i-s)` + strings.Repeat(`[\x{42}-\x{1E942}]`, 6),
+	} {
+		if err := Check(expr); err == nil || !strings.Contains(err.Error(), "to be read") {
+			t.Errorf("%s: got %v, want it refused", name, err)
+		}
+	}
+	for _, expr := range []string{`(?i)^[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,63}$`, `^[\p{L}\p{N} '’-]{1,200}$`, strings.Repeat("[a-z]-", 500)} {
+		if err := Check(expr); err != nil {
+			t.Errorf("%s: got %v", expr, err)
+		}
+	}
+}

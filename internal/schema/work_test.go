@@ -1,0 +1,77 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// many writes n texts, of which every %d is its number, with commas between.
+func many(n int, format string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(format, "%d", fmt.Sprint(i))
+	}
+	return strings.Join(all, ",")
+}
+
+// What the validator does more often than it applies subschemas is counted, too.
+func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	for name, tt := range map[string]struct{ schema, value string }{
+		"members noted by true":         {`{"anyOf":[` + many(9000, `true`) + `]}`, `{` + many(5000, `"p%d":1`) + `}`},
+		"members noted by alternatives": {`{"allOf":[` + many(3000, `{"allOf":[{"additionalProperties":true}]}`) + `]}`, `{` + many(500, `"p%d":1`) + `}`},
+		"unique items":                  {`{"allOf":[` + many(9000, `{"uniqueItems":true}`) + `]}`, `[` + many(2000, `"%d"`) + `]`},
+		"unique items in items":         {`{"allOf":[` + many(9000, `{"uniqueItems":true}`) + `]}`, `[["` + long + `"],1]`},
+		"a constant":                    {`{"allOf":[` + many(9000, `{"$ref":"#/$defs/c"}`) + `],"$defs":{"c":{"const":[` + many(2000, `1`) + `]}}}`, `[` + many(2000, `1`) + `]`},
+		"tiny divisors":                 {`{"items":{"multipleOf":1e-1000}}`, `[` + many(20_000, `1e1000`) + `]`},
+		"huge limits":                   {`{"allOf":[` + many(9000, `{"maximum":7e1000}`) + `]}`, `1e1000`},
+		"large numbers":                 {`{"items":{"enum":[` + many(10_000, `1e999`) + `]}}`, `[` + many(100, `1e1000`) + `]`},
+		"a place":                       {`{"$id":"https://example.com/` + strings.Repeat("x", 1000) + `","items":{}}`, `[` + many(30_000, `1`) + `]`},
+		"long names":                    {`{"anyOf":[` + many(1000, `{"additionalProperties":{"type":"string"}}`) + `]}`, `{"` + long + `":1}`},
+		"names that are missing":        {`{"properties":{` + many(9000, `"p%d":{}`) + `},"required":[` + many(50_000, `"q%d"`) + `]}`, `{}`},
+		"properties that are missing":   {`{"items":{"properties":{` + many(900, `"p%d":{}`) + `},"required":[` + many(900, `"p%d"`) + `]}}`, `[` + many(200, `{}`) + `]`},
+		"required names":                {`{"items":{"required":["` + long + `"]}}`, `[` + many(1000, `{}`) + `]`},
+		"types":                         {`{"items":{"type":[` + many(50_000, `"string"`) + `]}}`, `[` + many(1000, `1`) + `]`},
+		"patterns of names, compiled":   {`{"items":{"patternProperties":{` + many(1000, `"^p%d(a|b){50}$":{}`) + `}}}`, `[` + many(10_000, `{}`) + `]`},
+		"patterns of names, matched":    {`{"patternProperties":{` + many(1000, `"^p%d(a|b){50}$":true`) + `}}`, `{` + many(10_000, `"p%d":1`) + `}`},
+		"names that do not fit":         {`{"patternProperties":{"":false}}`, `{` + many(20_000, `"p%d":1`) + `}`},
+		"a large pattern":               {`{"pattern":"(a?){1000}(a?){1000}b"}`, `"` + strings.Repeat("a", 100_000) + `"`},
+		"a large pattern of items":      {`{"items":{"pattern":"(a?){1000}(a?){1000}b"}}`, `[` + many(10_000, `"aaaaaaaaaaaaaaa"`) + `]`},
+		"a chain of references": {`{"items":{"$ref":"#/$defs/d0"},"$defs":{` + func() string {
+			var all strings.Builder
+			for i := range 2000 {
+				fmt.Fprintf(&all, `"d%d":{"$ref":"#/$defs/d%d"},`, i, i+1)
+			}
+			return all.String()
+		}() + `"d2000":{}}}`, `[` + many(40, `1`) + `]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := Decode([]byte(tt.value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := mustCompile(t, tt.schema)
+			w := work{left: maxSteps, sizes: s.sizes}
+			if w.apply(s.compiled, v, nil) {
+				t.Errorf("got %d steps of %d, want it too large to be checked", maxSteps-w.left, maxSteps)
+			}
+		})
+	}
+}
+
+// What is large and takes no more than it looks is checked.
+func TestLargeValuesAreChecked(t *testing.T) {
+	for name, tt := range map[string]struct{ schema, value string }{
+		"text in base64":  {`{"pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]*={0,2}$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 600_000) + `"`},
+		"a short pattern": {`{"pattern":"^.{1,1000}$"}`, `"` + strings.Repeat("a", 900) + `"`},
+		"many counts":     {`{"allOf":[` + many(9000, `{"minProperties":%d}`) + `]}`, `{` + many(9000, `"p%d":1`) + `}`},
+		"rows":            {`{"items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]}}`, `[` + many(30_000, `{"a":%d,"b":"x"}`) + `]`},
+		"members":         {`{"additionalProperties":{"type":"integer"}}`, `{` + many(60_000, `"p%d":%d`) + `}`},
+		"unique items":    {`{"uniqueItems":true,"items":{"type":"integer"}}`, `[` + many(90_000, `%d`) + `]`},
+	} {
+		if err := mustCompile(t, tt.schema).Validate([]byte(tt.value)); err != nil {
+			t.Errorf("%s: got %v, want it valid", name, err)
+		}
+	}
+}
