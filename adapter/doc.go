@@ -55,6 +55,7 @@
 //	arguments of one call        4 MiB
 //	decisions that are remembered  10,000
 //	subschemas of one definition 10,000
+//	what its patterns compile to 250,000 instructions, each of them 10,000
 //
 // # Concurrency
 //
