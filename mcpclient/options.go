@@ -26,7 +26,9 @@ type Options struct {
 	Client Implementation
 
 	// Revision forces a protocol revision, and with it the era, instead of
-	// probing. Default: the newest one that both sides speak.
+	// probing. Default: the newest one that both sides speak. Some servers speak
+	// 2026-07-28 with tools that still send their questions as requests, which
+	// fail there: [Revision20251125] lets those tools ask.
 	Revision string
 
 	// Sampling, Elicitation and Roots answer what the server may ask for. Each
