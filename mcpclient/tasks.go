@@ -140,8 +140,8 @@ func milliseconds(ms float64) time.Duration {
 	return time.Duration(max(0, min(ms, float64(year/time.Millisecond))) * float64(time.Millisecond))
 }
 
-// StartTool calls a tool as a task, which the server keeps for ttl, or as long as
-// it likes when ttl is zero. It returns when the server has taken the task on,
+// StartTool calls a tool, which is as the server lists it, as a task, which the
+// server keeps for ttl, or as long as it likes when ttl is zero. It returns when the server has taken the task on,
 // or has answered at once, which [Task.Wait] then returns.
 //
 // The error is a [*CapabilityError] when the server has no tasks, or the tool

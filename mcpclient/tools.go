@@ -26,7 +26,7 @@ type Tool struct {
 
 	Annotations *ToolAnnotations `json:"annotations,omitempty"`
 	Icons       []Icon           `json:"icons,omitempty"`
-	Execution   json.RawMessage  `json:"execution,omitempty"` // revision 2025-11-25
+	Execution   json.RawMessage  `json:"execution,omitempty"` // revision 2025-11-25: whether it can be a task, for [WithTask]
 	Meta        json.RawMessage  `json:"_meta,omitempty"`
 }
 
@@ -284,7 +284,8 @@ func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOpti
 //
 // A call that may have run is never repeated: after an error that is not an
 // [*RPCError] the tool may or may not have run. A server that interrupts the call for input is
-// answered by the handlers of [Options], up to [Options.MaxRounds] times.
+// answered by the handlers of [Options], up to [Options.MaxRounds] times. A tool
+// that has to be a task is called [WithTask].
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*CallToolResult, error) {
 	params, err := encodeArguments(name, args)
 	if err != nil {
