@@ -47,7 +47,8 @@ type Command struct {
 	InheritEnv bool
 
 	// Stderr gets what the server writes to its standard error, from one
-	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote.
+	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote:
+	// of a crash with a long stack trace that is its end, without the reason.
 	// A writer that is stuck for a second loses output instead of holding up
 	// the server, and is left behind by Close when it stays stuck for
 	// StopTimeout; one that fails is not called again.
