@@ -17,7 +17,8 @@ import (
 // the request ends, or when the client closes; [OriginFrom] tells who asks, and
 // a person must be told so. The answer to a form is completed with defaults and
 // checked against the requested schema before it is sent; of one that does not
-// fit, the server learns only that. Errors reach the server as those of a
+// fit, the server learns only that, and Options.Logger what is wrong with it: a
+// handler learns that from [ElicitParams.Complete]. Errors reach the server as those of a
 // [SamplingHandler] do.
 //
 // A URL must be shown in full, opened only on the person's consent, never
