@@ -165,9 +165,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	t := c.terms()
 	o := &callOptions{timeout: t.callTimeout, logLevel: t.logLevel}
-	for _, opt := range opts {
-		opt(o)
-	}
+	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
 	if err != nil {
 		return nil, err

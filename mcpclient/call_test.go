@@ -207,3 +207,40 @@ func TestModernRefusals(t *testing.T) {
 		}
 	})
 }
+
+// What is not there is said, and does not panic.
+func TestNilArguments(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go p.echo()
+				for want, call := range map[string]func() error{
+					"no tool": func() error {
+						_, err := c.StartTool(t.Context(), nil, nil, 0)
+						return err
+					},
+					"no params": func() error {
+						_, err := c.Complete(t.Context(), nil)
+						return err
+					},
+					"no skill": func() error {
+						_, err := c.LoadSkill(t.Context(), nil)
+						return err
+					},
+					"no round": func() error {
+						_, err := c.ContinueTool(t.Context(), nil, nil)
+						return err
+					},
+					"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
+				} {
+					if err := call(); err == nil || !strings.Contains(err.Error(), want+" (nil)") {
+						t.Errorf("got %v, want %q", err, want)
+					}
+				}
+				if _, err := c.CallTool(t.Context(), "a", nil, nil); err != nil {
+					t.Errorf("an option that is nil: got %v", err)
+				}
+			})
+		})
+	}
+}

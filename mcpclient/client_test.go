@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -559,4 +561,22 @@ func TestConnectWithoutConnection(t *testing.T) {
 	if _, err := mcpclient.Connect(t.Context(), nowhere{}, nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
+}
+
+// Who gives no answer is named.
+func TestConnectToNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not seen
+			<-r.Context().Done()
+		}))
+		defer s.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL() + "?key=hidden", Client: s.Client()}, nil)
+		want := fmt.Sprintf("(%s gave no answer)", s.URL())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	})
 }

@@ -66,6 +66,9 @@ const maxCompletions = 100
 // Every keystroke need not become a request: wait until the person pauses, and
 // cancel the context of a call that has become pointless.
 func (c *Client) Complete(ctx context.Context, p *CompleteParams, opts ...CallOption) (*Completion, error) {
+	if p == nil {
+		return nil, errors.New("complete: no params (nil)")
+	}
 	out, err := c.complete(ctx, p, opts)
 	if err != nil {
 		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, p.Ref, err)

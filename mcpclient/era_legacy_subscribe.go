@@ -41,7 +41,7 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 	c.start(&c.own, func() {
 		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
 		defer cancel()
-		if err := c.watch(ctx, nil, &callOptions{}); err != nil && !c.ending() {
+		if err := c.watch(ctx, nil, &callOptions{}); err != nil && c.stays() {
 			c.log.Warn("the server goes on watching resources", "error", err)
 		}
 	})

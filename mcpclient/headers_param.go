@@ -66,7 +66,11 @@ func (h *toolHeaders) of(tool string) []paramHeader {
 // others are registered. Only what is needed is kept.
 func (c *Client) RegisterTools(tools ...*Tool) error {
 	var errs []error
-	for _, t := range tools {
+	for i, t := range tools {
+		if t == nil {
+			errs = append(errs, fmt.Errorf("tools[%d]: no tool (nil)", i))
+			continue
+		}
 		if err := jsonrpc.Check(t.InputSchema); err != nil {
 			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", cut(t.Name), err))
 			continue

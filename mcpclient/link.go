@@ -129,13 +129,20 @@ func (l *link) kill() {
 	}
 }
 
-// instead adds to the error of a server that gave no answer what it said instead.
+// instead adds to the error of a server that gave no answer who that is, and what it
+// said instead.
 func (l *link) instead(err error) error {
 	if l == nil {
 		return err
 	}
-	if s, ok := l.conn.(*stream); ok {
-		return s.instead(err)
+	switch conn := l.conn.(type) {
+	case *stream:
+		if t, ok := l.transport.(*Command); ok && conn.ended() == nil {
+			err = fmt.Errorf("%w (the command %q gave no answer)", err, t.Path)
+		}
+		return conn.instead(err)
+	case *httpConn:
+		return fmt.Errorf("%w (%s gave no answer)", err, conn.shown())
 	}
 	return err
 }

@@ -182,10 +182,17 @@ func (o callOptions) with(opts []CallOption) callOptions {
 		return o
 	}
 	changed := o
-	for _, opt := range opts {
-		opt(&changed)
-	}
+	changed.apply(opts)
 	return changed
+}
+
+// apply has the options change o; one that is nil changes nothing.
+func (o *callOptions) apply(opts []CallOption) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(o)
+		}
+	}
 }
 
 type callOptions struct {

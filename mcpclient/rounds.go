@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -177,6 +178,9 @@ func (c *Client) ContinueResource(ctx context.Context, round *InputRequired, ans
 
 // next makes the request that carries the answers.
 func (r *InputRequired) next(method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
+	if r == nil {
+		return nil, nil, errors.New("no round (nil)")
+	}
 	if r.Method != method {
 		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", cut(r.Method), method)
 	}

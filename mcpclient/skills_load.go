@@ -48,6 +48,9 @@ type LoadedSkill struct {
 // [Skill.Check] has something to say, the error is a [*SkillError]. A matching
 // digest tells that the contents are those announced, not that they are safe.
 func (c *Client) LoadSkill(ctx context.Context, s *Skill, opts ...CallOption) (*LoadedSkill, error) {
+	if s == nil {
+		return nil, errors.New("load skill: no skill (nil)")
+	}
 	if err := s.Check(); err != nil {
 		return nil, &SkillError{Skill: s.URI, Reason: err}
 	}

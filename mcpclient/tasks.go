@@ -152,6 +152,9 @@ func milliseconds(ms float64) time.Duration {
 // The options are about what StartTool does: [WithProgress] hears nothing once it has
 // returned. Who just wants the result calls the tool [WithTask].
 func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
+	if tool == nil {
+		return nil, errors.New("start tool: no tool (nil)")
+	}
 	t, err := c.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
 		return nil, c.scrubbed(fmt.Errorf("start tool %q: %w", tool.Name, err))
