@@ -123,15 +123,18 @@ func (s *stuck) Read([]byte) (int, error) {
 
 func (s *stuck) Close() error { return nil }
 
-// What is being drained is no call that ends with the others, and gets a moment when
-// the connection is closed, after which nothing is drained any more.
+// What is being drained ends neither with its caller nor with the calls, and gets a
+// moment when the connection is closed, after which nothing is drained any more.
 func TestDrainOutlivesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e exchanges
 		x, late := &exchange{asks: true}, new(exchange)
-		e.begin(x, t.Context(), true)
+		caller, leave := newCaller(t)
+		e.begin(x, caller, true)
 		e.begin(late, t.Context(), true)
 		x.drainOff(&stuck{x})
+		leave()
+		synctest.Wait()
 		e.endAsking()
 		start := time.Now()
 		e.close()
