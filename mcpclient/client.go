@@ -132,7 +132,6 @@ func (c *Client) open(ctx context.Context) error {
 // reach dials and makes the connection one that can be used.
 func (c *Client) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
-	ctx = c.hearing(ctx)
 	if err := c.dial(ctx); err != nil {
 		return err
 	}

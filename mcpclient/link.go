@@ -83,14 +83,15 @@ type source struct {
 
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context) error {
-	conn, err := c.transport.Dial(c.link.Load().carried(ctx))
+	l := &link{transport: c.transport}
+	conn, err := c.transport.Dial(l.hearing(c.link.Load().carried(ctx), c))
 	switch {
 	case err != nil:
 		return err
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", c.transport)
 	}
-	l := &link{conn: conn, transport: c.transport}
+	l.conn = conn
 	l.exchange, _ = conn.(exchanger)
 	c.link.Store(l)
 	if l.exchange == nil {

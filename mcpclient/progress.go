@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -42,19 +44,55 @@ func (e *silenceError) Error() string {
 
 func (e *silenceError) Unwrap() error { return context.DeadlineExceeded }
 
+// silence ends a call in which nothing is heard for too long.
+type silence struct {
+	patience time.Duration
+	end      *time.Timer
+
+	mu     sync.Mutex
+	paused time.Time // nothing is expected before that
+	over   bool
+}
+
+// heard has patience count anew, after the pause if there is one.
+func (s *silence) heard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		pause := min(max(0, time.Until(s.paused)), math.MaxInt64-s.patience)
+		s.end.Reset(pause + s.patience)
+	}
+}
+
+// pause has patience count after d.
+func (s *silence) pause(d time.Duration) {
+	s.mu.Lock()
+	s.paused = time.Now().Add(d)
+	s.mu.Unlock()
+	s.heard()
+}
+
+func (s *silence) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	s.end.Stop()
+}
+
 // patient makes a context that ends when there was no progress for too long, which
-// silence measures.
-func (o *callOptions) patient(ctx context.Context) (_ context.Context, silence *time.Timer, stop func()) {
+// the silence measures.
+func (o *callOptions) patient(ctx context.Context) (_ context.Context, s *silence, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	silence = time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
+	s = &silence{patience: o.patience}
+	s.end = time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
 	tell := o.progress
 	o.progress = func(p Progress) {
-		silence.Reset(o.patience)
+		s.heard()
 		if tell != nil {
 			tell(p)
 		}
 	}
-	return ctx, silence, func() { silence.Stop(); cancel(nil) }
+	return ctx, s, func() { s.stop(); cancel(nil) }
 }
 
 // maxProgress bounds the size of one progress notice for [WithProgress], as

@@ -46,7 +46,7 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 	if w.Task, err = c.startTask(ctx, r, 0, w.opts); err != nil {
 		return nil, err
 	}
-	w.heard(0)
+	w.heard()
 	w.progress = nil // the token of the call holds until the task has ended
 	var result *CallToolResult
 	if follower == nil {
@@ -87,13 +87,12 @@ type waiting struct {
 	*Task
 	opts     []CallOption   // of each request
 	progress func(Progress) // of those to come
-	patience time.Duration
-	silence  *time.Timer // ends the wait; nil without patience
+	silence  *silence       // ends the wait; nil without patience
 }
 
 // waitingFor prepares a wait whose time o bounds as a whole.
 func waitingFor(ctx context.Context, o callOptions, opts []CallOption) (_ context.Context, w *waiting, stop func()) {
-	w = &waiting{patience: o.patience}
+	w = new(waiting)
 	ctx, cancel := limited(ctx, o.timeout)
 	stop = cancel
 	if o.patience > 0 {
@@ -112,10 +111,10 @@ func waitingFor(ctx context.Context, o callOptions, opts []CallOption) (_ contex
 	return ctx, w, stop
 }
 
-// heard has patience count anew after a pause.
-func (w *waiting) heard(pause time.Duration) {
+// heard has patience count anew.
+func (w *waiting) heard() {
 	if w.silence != nil {
-		w.silence.Reset(w.patience + pause)
+		w.silence.heard()
 	}
 }
 
@@ -123,7 +122,7 @@ func (w *waiting) heard(pause time.Duration) {
 func (w *waiting) look(ctx context.Context) (polledTask, error) {
 	task, err := w.poll(ctx, w.opts)
 	if err == nil {
-		w.heard(0)
+		w.heard()
 	}
 	return task, err
 }
@@ -135,7 +134,9 @@ func (w *waiting) pause(ctx context.Context, state TaskState) error {
 		wait = defaultPoll
 	}
 	wait = min(max(wait, shortestPoll), longestPoll)
-	w.heard(wait)
+	if w.silence != nil {
+		w.silence.pause(wait)
+	}
 	return w.client.sleep(ctx, wait)
 }
 
@@ -213,7 +214,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(Progress)) 
 // ended. What the server says to that interests nobody.
 func (t *Task) giveUp(ctx context.Context) {
 	c, r := t.client, t.request("tasks/cancel")
-	if t.id == "" || t.State().Status.Final() || !c.offered(requirement(r.method)) {
+	if t.State().Status.Final() || !c.offered(requirement(r.method)) {
 		return
 	}
 	l, e, o := c.link.Load(), c.current(), new(callOptions)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -233,6 +234,28 @@ func TestWithTaskPatience(t *testing.T) {
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
 			t.Errorf("Wait: got %v after %v, want the deadline after 300ms", err, took)
 		}
+	})
+}
+
+// Progress in a pause that the server wants does not shorten it, and patience may be as
+// long as there is time.
+func TestWithTaskPatienceInPauses(t *testing.T) {
+	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.polls = 2
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			w.tell(1)
+		}()
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithPatience(300*time.Millisecond, time.Hour)); err != nil {
+			t.Errorf("got %v of a server that answers and tells of progress", err)
+		}
+		synctest.Wait()
+		w.polls = 2
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithPatience(math.MaxInt64, 0)); err != nil {
+			t.Errorf("got %v with endless patience", err)
+		}
+		synctest.Wait()
 	})
 }
 

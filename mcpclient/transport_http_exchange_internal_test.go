@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // The life of an exchange goes on with the next one, unless something has ended
@@ -86,4 +88,66 @@ func TestExchangeIsItsContext(t *testing.T) {
 	if x.Err() != context.Canceled {
 		t.Errorf("got %v, want %v", x.Err(), context.Canceled)
 	}
+}
+
+// An exchange that begins too late is over at once, and one that ends twice ends once.
+func TestLateExchanges(t *testing.T) {
+	late := func(e *exchanges, asks bool) error {
+		x := &exchange{asks: asks}
+		e.begin(x, t.Context(), true)
+		defer x.end()
+		defer x.end()
+		return x.Err()
+	}
+	var e exchanges
+	e.endAsking()
+	if tells, asks := late(&e, false), late(&e, true); tells != nil || asks == nil {
+		t.Errorf("when none asks any more: got %v for one that tells and %v for one that asks", tells, asks)
+	}
+	e.close()
+	if tells := late(&e, false); tells == nil {
+		t.Error("after the end: got an exchange that goes on")
+	}
+	if e.size != 0 {
+		t.Errorf("got %d exchanges, want none", e.size)
+	}
+}
+
+// stuck is a body that says nothing until the exchange ends.
+type stuck struct{ x *exchange }
+
+func (s *stuck) Read([]byte) (int, error) {
+	<-s.x.Done()
+	return 0, s.x.Err()
+}
+
+func (s *stuck) Close() error { return nil }
+
+// What is being drained ends neither with its caller nor with the calls, and gets a
+// moment when the connection is closed, after which nothing is drained any more.
+func TestDrainOutlivesCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e exchanges
+		x, late := &exchange{asks: true}, new(exchange)
+		caller, leave := newCaller(t)
+		e.begin(x, caller, true)
+		e.begin(late, t.Context(), true)
+		x.drainOff(&stuck{x})
+		leave()
+		synctest.Wait()
+		e.endAsking()
+		start := time.Now()
+		e.close()
+		if x.Err() != nil {
+			t.Errorf("got %v, want a drain that goes on", x.Err())
+		}
+		if late.startDrain(&stuck{late}) {
+			t.Error("a drain began after the end")
+		}
+		late.end()
+		e.drains.wait(time.Minute)
+		if took := time.Since(start); took != drainGrace {
+			t.Errorf("the drain ended after %v, want %v", took, drainGrace)
+		}
+	})
 }

@@ -2,7 +2,10 @@ package mcpclient
 
 import (
 	"context"
+	"io"
+	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // counted is a context that counts who watches it.
@@ -104,8 +107,62 @@ func TestClosedLivesWatchNobody(t *testing.T) {
 		t.Fatalf("got %d spare lives, want 1", e.spares.size)
 	}
 	e.close()
+	if caller.watching != 1 {
+		t.Errorf("the caller is watched by %d, want the exchange that has not left", caller.watching)
+	}
 	x.end()
 	if caller.watching != 0 {
 		t.Errorf("the caller is watched by %d", caller.watching)
 	}
+}
+
+// What drains has no caller, and its life goes on with the next exchange of the same
+// caller as with any other.
+func TestDrainedLifeFollowsItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e exchanges
+		caller, leave := newCaller(t)
+		stays, x := begun(&e, context.Background()), begun(&e, caller)
+		first := x.life
+		x.drainOff(io.NopCloser(strings.NewReader("rest")))
+		x.end()
+		synctest.Wait()
+		next := begun(&e, caller)
+		if next.life != first || caller.watching != 1 {
+			t.Errorf("got another life: %t, watched by %d, want the same, watching", next.life != first, caller.watching)
+		}
+		leave()
+		synctest.Wait()
+		if next.Err() == nil {
+			t.Error("its caller has left, and it goes on")
+		}
+		next.end()
+		stays.end()
+		e.close()
+	})
+}
+
+// A life that its caller is about to end goes on with nobody else.
+func TestDoomedLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e exchanges
+		caller, _ := newCaller(t)
+		stays := begun(&e, context.Background())
+		for name, end := range map[string]func(x *exchange){
+			"at once": (*exchange).end,
+			"drained": func(x *exchange) { x.drainOff(io.NopCloser(strings.NewReader("rest"))) },
+		} {
+			x := begun(&e, caller)
+			x.detach = func() bool { return false } // as when the caller has ended, and x will
+			end(x)
+			synctest.Wait()
+			next := begun(&e, context.Background())
+			if next.life == x.life || x.life.Err() == nil {
+				t.Errorf("%s: got its life again: %t, ended: %v", name, next.life == x.life, x.life.Err())
+			}
+			next.end()
+		}
+		stays.end()
+		e.close()
+	})
 }

@@ -44,10 +44,11 @@ func (e *noiseError) Unwrap() error { return e.error }
 // lines which the connection skips.
 type noiseKey struct{}
 
-// hearing is a context to dial with, so that the client warns of noise.
-func (c *Client) hearing(ctx context.Context) context.Context {
+// hearing is a context to dial with, so that the client warns of noise, also of what
+// a transport of the host's reads while it dials.
+func (l *link) hearing(ctx context.Context, c *Client) context.Context {
 	return context.WithValue(ctx, noiseKey{}, func(line string) {
-		c.link.Load().tolerated(c, "skipped a line that is no JSON-RPC message", "text", line)
+		l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", line)
 	})
 }
 

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -99,4 +100,34 @@ func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
 		}
 	}()
 	return (&mcpclient.IO{Reader: fromServer, Writer: toServer}).Dial(ctx)
+}
+
+// A transport of the host's may read while it dials, which no connection has come of.
+func TestNoiseWhileDialing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		o := legacy()
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		noise := &mcpclient.IO{Reader: strings.NewReader("not ready\n"), Writer: io.Discard}
+		if _, err := mcpclient.Connect(t.Context(), &awaited{noise}, &o); err == nil || !strings.HasSuffix(err.Error(), `the last: "not ready"`) {
+			t.Errorf("got %v, want what the server said", err)
+		}
+		if text := log.String(); !strings.Contains(text, `text="not ready" count=1`) {
+			t.Errorf("got the log %q, want what the server said", text)
+		}
+	})
+}
+
+// awaited is a transport that waits for the first message of its server.
+type awaited struct{ mcpclient.Transport }
+
+func (a *awaited) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := a.Transport.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Recv(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
