@@ -187,6 +187,8 @@ func (l *link) follower(token int64) *follower {
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
 func (f *follower) follow(ctx context.Context, w *waiting, tell func(Progress)) (*CallToolResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // also when tell panics
 	var result *CallToolResult
 	started := w.client.start(&w.client.own, func() {
 		got, err := w.result(ctx)

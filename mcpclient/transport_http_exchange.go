@@ -202,13 +202,13 @@ func (x *exchange) drainOff(body io.ReadCloser) {
 
 // startDrain drains on a goroutine, unless too many responses are being drained.
 func (x *exchange) startDrain(body io.ReadCloser) bool {
+	intact := x.outlive()
 	e := x.all
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.drains.count() >= maxDraining {
 		return false
 	}
-	intact := x.outlive()
 	x.drain = time.AfterFunc(drainTime, x.cancel)
 	e.drains.Go(func() {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)

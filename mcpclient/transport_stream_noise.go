@@ -48,7 +48,7 @@ type noiseKey struct{}
 // a transport of the host's reads while it dials.
 func (l *link) hearing(ctx context.Context, c *Client) context.Context {
 	return context.WithValue(ctx, noiseKey{}, func(line string) {
-		l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", line)
+		l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", l.scrub(line))
 	})
 }
 

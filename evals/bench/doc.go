@@ -61,7 +61,7 @@
 // order, each sample after a garbage collection. A ratio is the median of the
 // ratios by round, and ± is half the distance between their quartiles, as a
 // share of that median: where it is large, the ratio means little. Where our ratio
-// is closer to its target than two standard errors of that median, a cell takes more
+// is closer to its target than three standard errors of that median, a cell takes more
 // rounds, up to four times as many: else the verdict would be chance. The other
 // columns are medians. Calls that go on together are made by goroutines that have
 // made one before, and make at least eight each: their beginning at the same moment

@@ -81,7 +81,7 @@ func takeRound(ctx context.Context, subjects []*subject, round int, samples [][]
 
 const (
 	longest = 4 // times the samples that were asked for
-	apart   = 2 // standard errors, at which a difference is no chance
+	apart   = 3 // standard errors: it is asked again after each round
 )
 
 // decided reports whether the samples tell on which side of its target the ratio in
