@@ -200,8 +200,6 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 			return "", false, probeErr
 		}
 		return newest, false, nil
-	case errors.Is(probeErr, errEcho):
-		return "", false, probeErr
 	case errors.Is(probeErr, errIncomplete):
 		return "", false, probeErr // what names its revisions is a modern server
 	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):

@@ -34,7 +34,6 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 	return func(yield func(*T, error) bool) {
 		var cursor *string
 		var session atomic.Int32             // that the cursor is of
-		session.Store(c.session.number())    // where the first page is one that was kept
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
 			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)

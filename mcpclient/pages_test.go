@@ -213,3 +213,37 @@ func TestCursorOfSessionBefore(t *testing.T) {
 		has(t, seen, "POSTtools/list s-2 Bearer other", false)
 	})
 }
+
+// A page whose request had to go into another session than the iteration began in has
+// a cursor of that one.
+func TestCursorOfNextSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			known := r.Header.Get("Mcp-Session-Id") == "s-2"
+			switch m := messageOf(t, raw); {
+			case m.Method == "tools/list" && known && strings.Contains(string(raw), "cursor"):
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
+				return
+			case m.Method == "tools/list" && known:
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.forget()
+		names, err := collect(c.Tools(t.Context()), toolName)
+		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+			t.Errorf("got %q, %v, want both pages", names, err)
+		}
+	})
+}

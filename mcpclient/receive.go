@@ -45,18 +45,12 @@ func (l *link) echoed(c *Client, m jsonrpc.Message, data []byte) (id int64, ok b
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
 	}
-	id, _, ok = m.IntID()
-	if !ok {
-		return 0, false
-	}
 	for _, call := range l.calls.Pending() {
-		flight := call.Value.(*inFlight)
-		if call.ID != id || flight.request.method != m.Method {
-			continue
-		}
-		sent := c.current().encode(nil, id, flight.request, &callOptions{})
+		sent := c.current().encode(nil, call.ID, call.Value.(*inFlight).request, &callOptions{})
 		sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
-		return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
+		if bytes.HasPrefix(bytes.TrimSpace(data), sent) {
+			return call.ID, true
+		}
 	}
 	return 0, false
 }
