@@ -26,10 +26,11 @@
 // # Transports
 //
 // [Command] starts a process and speaks over its standard input and output,
-// [IO] speaks the same over any reader and writer, [HTTP] speaks Streamable
-// HTTP, or with an old server HTTP+SSE as [SSE] does, and [Pipe] connects to a server in the same process. A Transport is a
-// recipe: it is dialed once for each connection. One Client has one connection
-// to one server.
+// [IO] speaks the same over any reader and writer, which may be two pipes to a
+// server of another module in the same process, [HTTP] speaks Streamable HTTP, or
+// with an old server HTTP+SSE as [SSE] does, and [Pipe] connects to a server that is
+// written against [Conn]. A Transport is a recipe: it is dialed once for each
+// connection. One Client has one connection to one server.
 //
 // # Eras and revisions
 //

@@ -6,66 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
-
-// TaskStatus is how far a task is.
-type TaskStatus string
-
-// The statuses. The last three are final.
-const (
-	TaskWorking       TaskStatus = "working"
-	TaskInputRequired TaskStatus = "input_required"
-	TaskCompleted     TaskStatus = "completed"
-	TaskFailed        TaskStatus = "failed"
-	TaskCancelled     TaskStatus = "cancelled"
-)
-
-// Final reports whether a task with this status has ended.
-func (s TaskStatus) Final() bool {
-	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
-}
 
 // ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
 var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 
 // errNoTask is the error of a task that was resumed without an id.
 var errNoTask = errors.New("it has no id: a server that answers at once makes no task that could be resumed")
-
-// TaskState is what a server says of a task.
-type TaskState struct {
-	ID           string
-	Status       TaskStatus
-	Message      string         // for a person, may be empty
-	CreatedAt    string         // ISO 8601, as the server wrote it
-	UpdatedAt    string         // likewise
-	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil is for ever
-	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
-}
-
-// String is how far the task is, for logs: `working: "half way" (asked every 5s, kept
-// for 1m0s)`. It is without the id, which may be a secret. The message is cut to
-// 1 KiB.
-func (s TaskState) String() string {
-	text := string(s.Status)
-	if s.Message != "" {
-		text += ": " + strconv.Quote(cut(s.Message))
-	}
-	var times []string
-	if s.PollInterval > 0 {
-		times = append(times, fmt.Sprint("asked every ", s.PollInterval))
-	}
-	if s.TTL != nil {
-		times = append(times, fmt.Sprint("kept for ", *s.TTL))
-	}
-	if len(times) > 0 {
-		text += " (" + strings.Join(times, ", ") + ")"
-	}
-	return text
-}
 
 // Task is a tool call that goes on at the server while nobody waits for it. Its
 // methods may be called concurrently.
@@ -91,58 +40,10 @@ const (
 	longestPoll  = time.Hour
 )
 
-// taskFacts is what the two designs of tasks have in common on the wire.
-type taskFacts struct {
-	ID        string     `json:"taskId"`
-	Status    TaskStatus `json:"status"`
-	Message   string     `json:"statusMessage"`
-	CreatedAt string     `json:"createdAt"`
-	UpdatedAt string     `json:"lastUpdatedAt"`
-}
-
-// polledTask is what a server answers that is asked for a task.
-type polledTask struct {
-	state TaskState
-	taskOutcome
-}
-
-// taskOutcome is what a task needs or has come to, where the answer that tells its
-// state has that too: in the modern era.
-type taskOutcome struct {
-	Input  json.RawMessage `json:"inputRequests"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-}
-
-// state makes a TaskState; times are in milliseconds.
-func (f *taskFacts) state(ttl, poll *float64) (TaskState, error) {
-	switch f.Status {
-	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
-	default:
-		return TaskState{}, fmt.Errorf("%w: status %q of a task", ErrInvalidResult, cut(string(f.Status)))
-	}
-	if f.ID == "" {
-		return TaskState{}, fmt.Errorf("%w: a task without an id", ErrInvalidResult)
-	}
-	s := TaskState{ID: f.ID, Status: f.Status, Message: f.Message, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt}
-	if ttl != nil {
-		d := milliseconds(*ttl)
-		s.TTL = &d
-	}
-	if poll != nil {
-		s.PollInterval = milliseconds(*poll)
-	}
-	return s, nil
-}
-
-func milliseconds(ms float64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	return time.Duration(max(0, min(ms, float64(year/time.Millisecond))) * float64(time.Millisecond))
-}
-
 // StartTool calls a tool, which is as the server lists it, as a task, which the
-// server keeps for ttl, or as long as it likes when ttl is zero. It returns when the server has taken the task on,
-// or has answered at once, which [Task.Wait] then returns.
+// server keeps for ttl, or as long as it likes when ttl is zero. It returns when the
+// server has taken the task on, or has answered at once, which [Task.Wait] then
+// returns.
 //
 // The error is a [*CapabilityError] when the server has no tasks, or the tool
 // says that it cannot be one. In revision 2025-11-25 the tool is a task because

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -217,4 +219,51 @@ func TestNotifyInTime(t *testing.T) {
 			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
+}
+
+// The connection of a handshake is free for the first call, whose server ends its
+// stream soon after the answer. One that keeps it open holds nobody up for long.
+func TestConnectionAfterHandshake(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ends   time.Duration // of the stream, after the answer
+		took   time.Duration // Connect
+		reused bool
+	}{
+		"at once":      {0, 0, true},
+		"soon":         {50 * time.Millisecond, 50 * time.Millisecond, true},
+		"not for long": {time.Hour, 100 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					m := messageOf(t, raw)
+					if m.Method != "server/discover" {
+						_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+						return
+					}
+					stream(w)(handshakeAnswer(m))
+					select {
+					case <-time.After(tt.ends):
+					case <-r.Context().Done():
+					}
+				}))
+				defer s.Close()
+				start := time.Now()
+				c, err := connectBy(t, s.URL(), s.Client(), modern())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("Connect took %v, want %v", took, tt.took)
+				}
+				var reused bool
+				trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+				callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")
+				if reused != tt.reused {
+					t.Errorf("the connection was used again: %t, want %t", reused, tt.reused)
+				}
+			})
+		})
+	}
 }

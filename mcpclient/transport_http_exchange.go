@@ -188,7 +188,8 @@ const (
 	maxDraining = maxIdle // more connections would not be kept
 	maxDrain    = 4 << 10
 	drainTime   = time.Second
-	drainGrace  = 10 * time.Millisecond // once the connection is closed
+	drainPause  = 100 * time.Millisecond // of a handshake
+	drainGrace  = 10 * time.Millisecond  // once the connection is closed
 )
 
 // drainOff reads the end of a response that is not needed any more, so that the
@@ -197,6 +198,17 @@ const (
 func (x *exchange) drainOff(body io.ReadCloser) {
 	if body == http.NoBody || !x.startDrain(body) {
 		_ = body.Close()
+	}
+}
+
+// drainFirst is drainOff for a handshake: what follows it needs the connection, and
+// comes when this has returned.
+func (x *exchange) drainFirst(body io.ReadCloser) {
+	late := time.AfterFunc(drainPause, x.cancel)
+	_, _ = io.CopyN(io.Discard, body, maxDrain)
+	_ = body.Close()
+	if !late.Stop() {
+		x.cancel() // before another exchange can have its life
 	}
 }
 
