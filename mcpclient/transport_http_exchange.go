@@ -214,7 +214,10 @@ func (x *exchange) drainFirst(body io.ReadCloser) {
 
 // startDrain drains on a goroutine, unless too many responses are being drained.
 func (x *exchange) startDrain(body io.ReadCloser) bool {
-	intact := x.outlive()
+	if !x.outlive() {
+		x.cancel() // before another exchange can have its life
+		return false
+	}
 	e := x.all
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -225,7 +228,7 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 	e.drains.Go(func() {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 		_ = body.Close()
-		x.leave(x.drain.Stop() && intact)
+		x.leave(x.drain.Stop())
 	})
 	return true
 }

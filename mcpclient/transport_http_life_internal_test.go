@@ -166,3 +166,24 @@ func TestDoomedLife(t *testing.T) {
 		e.close()
 	})
 }
+
+// A life that its caller is about to end goes to no other exchange.
+func TestLifeOfACallerThatLeft(t *testing.T) {
+	for name, full := range map[string]int{"drained": 0, "not drained": maxDraining} {
+		t.Run(name, func(t *testing.T) {
+			var e exchanges
+			e.drains.size = full
+			stays := begun(&e, context.Background())
+			defer stays.end()
+			caller, leave := context.WithCancel(t.Context())
+			x := begun(&e, caller)
+			left := x.life
+			leave()
+			x.drainOff(io.NopCloser(strings.NewReader("rest")))
+			x.end()
+			if y := begun(&e, context.Background()); y.life == left || left.Err() == nil {
+				t.Errorf("got the life again: %t, ended: %v", y.life == left, left.Err())
+			}
+		})
+	}
+}
