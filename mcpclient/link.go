@@ -68,7 +68,6 @@ type outgoing struct {
 	header       fields
 	room         [3]field // for header, which seldom has more
 	opensSession bool     // the response may name a session
-	first        bool     // it is of a handshake, and nothing else is under way
 	bound        bool     // to session as it is; otherwise it joins the one that there is
 	heard        func()   // called when something of the response comes, if set
 

@@ -92,7 +92,7 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		m := call.Value.(*inFlight).sent
 		m.body = e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m.header = e.header(m.room[:0], r)
-		m.opensSession, m.heard, m.first = r.method == "initialize", r.heard, !c.ready.Load()
+		m.opensSession, m.heard, m.exchange.first = r.method == "initialize", r.heard, !c.ready.Load()
 		return l.converse(ctx, c, call, m, o)
 	}
 	body := bodies.Get().(*[]byte)

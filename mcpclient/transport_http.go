@@ -206,7 +206,7 @@ func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]by
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
 		s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
-		return s.exchange(x, m.first, m.listened(resp.Body), deliver)
+		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return c.single(resp, m, deliver)

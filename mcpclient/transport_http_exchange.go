@@ -16,6 +16,7 @@ type exchange struct {
 	caller  context.Context
 	private bool        // none but net/http sees the context
 	asks    bool        // its request awaits an answer
+	first   bool        // it is of a handshake, and nothing else is under way
 	drain   *time.Timer // ends the drain that has taken it over; nil for none
 
 	all        *exchanges
@@ -196,13 +197,15 @@ const (
 // connection under it can be used again, and then ends the exchange. It gives
 // up when the server keeps the response open or says more.
 func (x *exchange) drainOff(body io.ReadCloser) {
-	if body == http.NoBody || !x.startDrain(body) {
+	switch {
+	case x.first:
+		x.drainFirst(body)
+	case body == http.NoBody || !x.startDrain(body):
 		_ = body.Close()
 	}
 }
 
-// drainFirst is drainOff for a handshake: what follows it needs the connection, and
-// comes when this has returned.
+// drainFirst drains while what follows a handshake, and needs the connection, waits.
 func (x *exchange) drainFirst(body io.ReadCloser) {
 	late := time.AfterFunc(drainPause, x.cancel)
 	_, _ = io.CopyN(io.Discard, body, maxDrain)

@@ -41,18 +41,14 @@ var errLost = errors.New("the answer to the request did not come")
 
 var errNoStream = errors.New("the response is no event stream")
 
-// exchange reads the response to a request, which may be the first one, until deliver
-// is satisfied, and has x leave what is left of it. A stream that ends before that, but after an event
+// exchange reads the response to a request until deliver is satisfied, and has x
+// leave what is left of it. A stream that ends before that, but after an event
 // with an id, is taken up again where it ended.
-func (s *eventStream) exchange(x *exchange, first bool, body io.ReadCloser, deliver func([]byte) bool) error {
+func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
 	for {
 		satisfied, atEnd, err := s.connection(body, deliver)
-		switch {
-		case satisfied && !atEnd && first:
-			x.drainFirst(body)
-			return nil
-		case satisfied && !atEnd:
+		if satisfied && !atEnd {
 			x.drainOff(body)
 			return nil
 		}
