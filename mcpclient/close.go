@@ -95,7 +95,9 @@ func (c *Client) shut() (err error) {
 		err = l.end()
 	}
 	c.await(&c.own, "a hook of the transport")
-	c.cache.get().clear()
+	if kept := c.cache.made.Load(); kept != nil {
+		kept.clear()
+	}
 	if !ended {
 		c.mu.Lock()
 		defer c.mu.Unlock()

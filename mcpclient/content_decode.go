@@ -269,16 +269,19 @@ func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
 // membersOf ranges over the names of an object that may be null, or [] where it is
 // empty.
 func membersOf(d *jsonrpc.Decoder) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) { eachMember(d, yield) }
+}
+
+func eachMember(d *jsonrpc.Decoder, yield func(name []byte) bool) {
 	switch d.Kind() {
 	case 'n':
-		return func(func([]byte) bool) {}
 	case '[':
 		if raw := d.Raw(); !emptyList(raw) {
 			d.Fail(fmt.Errorf("want an object, got %s", quote(raw)))
 		}
-		return func(func([]byte) bool) {}
+	default:
+		d.Members(yield)
 	}
-	return d.Members
 }
 
 // emptyList reports a list without elements, which is how PHP writes an object

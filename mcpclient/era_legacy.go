@@ -28,9 +28,10 @@ var settledLegacy = func() map[string]*eraBox {
 }()
 
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
-	b := append([]byte(`{"protocolVersion":"`), e.revision...)
+	introduction := c.terms().introduction
+	b := append(append(make([]byte, 0, envelope+len(introduction)), `{"protocolVersion":"`...), e.revision...)
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
-	params := append(append(b, `,"clientInfo":`+c.terms().introduction...), '}')
+	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
 	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {

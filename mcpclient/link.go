@@ -125,7 +125,7 @@ func (l *link) doubted(err error) error {
 
 // kill has the end of the connection take no more time.
 func (l *link) kill() {
-	if s, ok := l.conn.(*stream); ok && s.kill != nil {
+	if s, ok := l.conn.(*stream); ok {
 		s.kill()
 	}
 }

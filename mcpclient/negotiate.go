@@ -161,7 +161,9 @@ func (c *Client) probe(ctx context.Context) error {
 
 // adopt makes e the era of the client and does its handshake.
 func (c *Client) adopt(ctx context.Context, e era) error {
-	c.era.Store(&eraBox{e})
+	if e != c.current() {
+		c.era.Store(&eraBox{e})
+	}
 	server, err := e.handshake(ctx, c)
 	if err != nil {
 		return c.scrubbed(err)

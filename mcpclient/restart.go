@@ -101,8 +101,7 @@ func (e *unsentError) Unwrap() error { return e.error }
 // error of the calls that wait on it.
 func (c *Client) lost(l *link, err error) error {
 	if c.ready.Load() && c.link.Load() == l {
-		lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
-		if c.restarting(l, lost) {
+		if lost := c.restarting(l, err); lost != nil {
 			return lost
 		}
 		c.over(closedBy(err))
@@ -122,20 +121,24 @@ func (c *Client) over(err error) {
 	c.goneLocked()
 }
 
-// restarting begins a restart, unless one is under way or none is wanted. The
-// calls on l then end with the error lost.
-func (c *Client) restarting(l *link, lost error) bool {
+// restarting begins a restart, unless one is under way, and returns the error that
+// the calls on l then end with. It is nil when none is wanted.
+func (c *Client) restarting(l *link, err error) (lost error) {
 	if c.policy == nil {
-		return false
+		return nil
 	}
+	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	s := &c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.renewal.Load() != nil || c.beginLocked(func(ctx context.Context) error {
+	if s.renewal.Load() != nil || c.beginLocked(func(ctx context.Context) error {
 		l.calls.Close(lost) // before that is done as for a connection that we end
 		l.abandon(nil)
 		return c.restart(ctx)
-	}) != nil
+	}) != nil {
+		return lost
+	}
+	return nil
 }
 
 // restart makes a new connection in the place of one that ended.

@@ -82,25 +82,32 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 		return nil, &startError{&ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
 
-	s := newStream(p.Stdout(), p.Stdin(), cmp.Or(max(t.MaxMessage, 0), defaultMaxMessage))
-	s.cause = func(op string, _ error) error { return processError(t.Path, p, op) }
-	s.halt = p.End
-	s.hangUp = func() error { return p.Stop(context.Background()) }
-	s.kill = p.Kill
-	s.stderr = p.StderrTail
-	s.lines.skipped = heardBy(ctx)
-	return s, nil
+	return newStream(ctx, started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
 }
 
-// processError says how the process came to its end. It may be about to.
-func processError(path string, p *child.Process, op string) error {
-	waitFor(p.Done(), exitTime)
+// started is what a stream of a [Command] runs over.
+type started struct {
+	process *child.Process
+	path    string
+}
+
+// cause says how the process came to its end. It may be about to.
+func (s started) cause(op string, _ error) error {
+	waitFor(s.process.Done(), exitTime)
 	closed := "closed its standard output but runs on"
 	if op == "write" {
 		closed = "closed its standard input but runs on"
 	}
-	return &ProcessError{Command: path, Status: cmp.Or(p.Status(), closed), Stderr: p.StderrTail()}
+	return &ProcessError{Command: s.path, Status: cmp.Or(s.process.Status(), closed), Stderr: s.stderr()}
 }
+
+func (s started) halt() { s.process.End() }
+
+func (s started) hangUp() error { return s.process.Stop() }
+
+func (s started) kill() { s.process.Kill() }
+
+func (s started) stderr() string { return s.process.StderrTail() }
 
 // startError is a ProcessError with what the operating system said.
 type startError struct {

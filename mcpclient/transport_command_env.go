@@ -22,7 +22,7 @@ var harmlessWindows = [...]string{
 
 // environment makes the server's environment out of this process's.
 func (t *Command) environment(own []string) []string {
-	out := []string{} // nil would mean all
+	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
 	for _, entry := range own {
 		name, value, _ := strings.Cut(entry, "=")
 		if t.InheritEnv || isHarmless(runtime.GOOS, name, value) {

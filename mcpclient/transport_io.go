@@ -48,23 +48,36 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", errOnce)
 	}
 
-	reader, stopReading := t.Reader, func() error { return closeIfCloser(t.Reader) }
+	over := supplied{t.Reader, t.Writer}
 	if !closeEndsRead(t.Reader) {
-		p := newPump(t.Reader)
-		reader, stopReading = p, p.Close
+		over.Reader = newPump(t.Reader)
 	}
-	s := newStream(reader, t.Writer, cmp.Or(max(t.MaxMessage, 0), defaultMaxMessage))
-	s.cause = func(op string, err error) error {
-		if err == io.EOF {
-			return err
-		}
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	s.lines.skipped = heardBy(ctx)
-	s.halt = func() { _ = stopReading() }
-	s.hangUp = func() error { return errors.Join(closeIfCloser(t.Writer), stopReading()) }
-	return s, nil
+	return newStream(ctx, over, over.Reader, over.Writer, t.MaxMessage), nil
 }
+
+// supplied is what a stream of an [IO] runs over. A Read that blocks returns when
+// its reader is closed.
+type supplied struct {
+	io.Reader
+	io.Writer
+}
+
+func (s supplied) cause(op string, err error) error {
+	if err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+func (s supplied) halt() { _ = closeIfCloser(s.Reader) }
+
+func (s supplied) hangUp() error {
+	return errors.Join(closeIfCloser(s.Writer), closeIfCloser(s.Reader))
+}
+
+func (s supplied) kill() {}
+
+func (s supplied) stderr() string { return "" }
 
 // closeEndsRead reports whether a Read that blocks returns when r is closed.
 func closeEndsRead(r io.Reader) bool {

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,11 +29,7 @@ type stream struct {
 	lines lineReader
 	out   outbox
 
-	cause  func(op string, err error) error // what an error of reading or writing means
-	halt   func()                           // makes a Read that blocks return
-	hangUp func() error                     // ends what the stream runs over, and makes a Write return
-	stderr func() string                    // the end of what the server wrote there; nil for none
-	kill   func()                           // has hangUp take no time, if it may take some; nil otherwise
+	carrier
 
 	closing  sync.Once
 	closeErr error
@@ -41,9 +38,20 @@ type stream struct {
 	err error // why the connection ended
 }
 
-// newStream makes a stream that still needs cause, halt and hangUp.
-func newStream(r io.Reader, w io.Writer, maxMessage int) *stream {
-	s := &stream{lines: lineReader{src: r, max: maxMessage}}
+// carrier is what a stream runs over.
+type carrier interface {
+	cause(op string, err error) error // what an error of reading or writing means
+	halt()                            // makes a Read that blocks return
+	hangUp() error                    // ends it, and makes a Write return
+	kill()                            // has hangUp take no time
+	stderr() string                   // the end of what the server wrote there
+}
+
+// newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
+// The one who hears of lines that are skipped is named by the context of the dial.
+func newStream(ctx context.Context, over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
+	s := &stream{carrier: over}
+	s.lines.src, s.lines.max, s.lines.skipped = r, cmp.Or(max(maxMessage, 0), defaultMaxMessage), heardBy(ctx)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
 		s.halt()
@@ -117,9 +125,6 @@ func (s *stream) instead(err error) error {
 	}
 	if n, last := s.noise(); n > 0 {
 		err = &noiseError{err, n, last}
-	}
-	if s.stderr == nil {
-		return err
 	}
 	if tail := s.stderr(); tail != "" {
 		err = fmt.Errorf("%w; the server's%s", err, onStderr(tail))

@@ -18,7 +18,8 @@ const (
 
 // outbox writes messages one after the other to a writer that may block, on a
 // goroutine that exists while there is something to write. Messages that come
-// meanwhile go out in one Write.
+// meanwhile go out in one Write. While they come one by one, a writer that is an
+// offerer gets them on the goroutine of their sender.
 type outbox struct {
 	dst    io.Writer
 	failed func(error) // called when dst failed; it calls shut
@@ -27,11 +28,19 @@ type outbox struct {
 	mu      sync.Mutex
 	err     error         // of every later send
 	next    []byte        // messages to be written
+	count   int           // of the messages in next
+	busy    bool          // what was written last was more than one
 	spare   []byte        // an empty buffer for the time when next is being written
 	queued  int           // bytes in next, and those being written
 	waiting []*waiter     // for room, first come first served
 	writing bool          // the writing goroutine exists
 	idle    chan struct{} // closed when it ends; nil when nobody waits for that
+}
+
+// offerer is a writer that can take some of b, of which it returns the length,
+// without waiting. It says in Write what is wrong.
+type offerer interface {
+	Offer(b []byte) (n int)
 }
 
 // waiter is a message for which there was no room.
@@ -99,12 +108,57 @@ func (o *outbox) appendLocked(message []byte) {
 	o.next = append(slices.Grow(o.next, len(message)+1), message...)
 	o.next = append(o.next, '\n')
 	o.queued += len(message) + 1
-	if !o.writing {
-		o.writing = true
-		if o.run == nil {
-			o.run = o.flush
-		}
-		go o.run()
+	o.count++
+	if o.writing {
+		return
+	}
+	o.writing = true
+	if to, ok := o.dst.(offerer); ok && !o.busy && o.offerLocked(to) {
+		return
+	}
+	if o.run == nil {
+		o.run = o.flush
+	}
+	go o.run()
+}
+
+// offerLocked writes without waiting, and reports whether nothing is left to be
+// written. It is not locked meanwhile.
+func (o *outbox) offerLocked(to offerer) (all bool) {
+	batch := o.takeLocked()
+	o.mu.Unlock()
+	n := to.Offer(batch)
+	o.mu.Lock()
+	if rest := batch[n:]; len(rest) > 0 {
+		o.next = append(rest, o.next...)
+	}
+	o.wroteLocked(batch, n)
+	return !o.writing
+}
+
+// takeLocked returns what is to be written next.
+func (o *outbox) takeLocked() (batch []byte) {
+	batch = o.next
+	o.next, o.spare = o.spare, nil
+	o.busy, o.count = o.count > 1, 0
+	return batch
+}
+
+// wroteLocked ends the writing of n bytes of a batch, and all writing when there is
+// nothing more to be written.
+func (o *outbox) wroteLocked(batch []byte, n int) {
+	o.queued -= n
+	if n == len(batch) && cap(batch) <= keptQueue {
+		o.spare = batch[:0]
+	}
+	o.admitLocked()
+	if len(o.next) > 0 {
+		return
+	}
+	o.writing = false
+	if o.idle != nil {
+		close(o.idle)
+		o.idle = nil
 	}
 }
 
@@ -120,28 +174,18 @@ func (o *outbox) admitLocked() {
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.next) > 0 {
-		batch := o.next
-		o.next, o.spare = o.spare, nil
+	for o.writing {
+		batch := o.takeLocked()
 		o.mu.Unlock()
 		_, err := o.dst.Write(batch)
 		if err != nil {
 			o.failed(err)
 		}
 		o.mu.Lock()
-		o.queued -= len(batch)
-		if cap(batch) <= keptQueue {
-			o.spare = batch[:0]
-		}
 		if err != nil {
-			o.next, o.queued = nil, 0
+			o.next, o.count, o.queued = nil, 0, len(batch)
 		}
-		o.admitLocked()
-	}
-	o.writing = false
-	if o.idle != nil {
-		close(o.idle)
-		o.idle = nil
+		o.wroteLocked(batch, len(batch))
 	}
 }
 

@@ -403,6 +403,101 @@ func TestSendCoalesces(t *testing.T) {
 	})
 }
 
+// taker is a gate that takes some of what it is offered.
+type taker struct {
+	gate
+	takes   int    // bytes of each offer, at most
+	offered func() // is called meanwhile; nil for nothing
+}
+
+func (t *taker) Offer(b []byte) int {
+	if t.offered != nil {
+		t.offered()
+	}
+	n := min(t.takes, len(b))
+	t.writes = append(t.writes, "offered "+string(b[:n]))
+	return n
+}
+
+func TestSendOffers(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		takes int
+		want  []string
+	}{
+		{"all", 100, []string{"offered first\n", "offered second\n", "offered third\n"}},
+		{"some", 2, []string{"offered fi", "rst\n", "second\nthird\n"}},
+		{"nothing", 0, []string{"offered ", "first\n", "second\nthird\n"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := &taker{gate: gate{pass: make(chan struct{})}, takes: test.takes}
+				o := &outbox{dst: to}
+				for _, m := range []string{"first", "second", "third"} {
+					if err := o.send(t.Context(), []byte(m)); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				close(to.pass)
+				synctest.Wait()
+				if diff := cmp.Diff(test.want, to.writes); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				if o.writing || o.queued != 0 {
+					t.Errorf("writing is %v and %d bytes are counted as queued, want an end", o.writing, o.queued)
+				}
+			})
+		})
+	}
+}
+
+// Messages that come together go out together, and one that comes alone is offered
+// again.
+func TestSendOffersWhatIsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 100}
+		o := &outbox{dst: to}
+		send := func(m string) {
+			if err := o.send(t.Context(), []byte(m)); err != nil {
+				t.Error(err)
+			}
+		}
+		to.offered = func() {
+			to.offered = nil
+			send("second")
+			send("third")
+		}
+		close(to.pass)
+		for _, m := range []string{"first", "fourth", "fifth"} {
+			send(m)
+			synctest.Wait()
+		}
+		want := []string{"offered first\n", "second\nthird\n", "fourth\n", "offered fifth\n"}
+		if diff := cmp.Diff(want, to.writes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// What is wrong with a writer is said by its Write.
+func TestSendOffersInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		to := &taker{gate: gate{pass: make(chan struct{}), err: broken}}
+		o := &outbox{dst: to}
+		o.failed = func(err error) { o.shut(err) }
+		close(to.pass)
+		if err := o.send(t.Context(), []byte("first")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := o.send(t.Context(), []byte("second")); err != broken {
+			t.Errorf("got error %v, want %v", err, broken)
+		}
+	})
+}
+
 // Who waits for room is served in order, and one that gives up lets those
 // behind it through.
 func TestSendQueueBound(t *testing.T) {

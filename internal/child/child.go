@@ -4,7 +4,6 @@ package child
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,16 +58,16 @@ type Process struct {
 	group       *group
 	stopTimeout time.Duration
 
-	stdin  *os.File
-	stdout *output
-	stderr *output
+	stdin  Input
+	stdout output
+	stderr output
 	tail   tail
 
 	exited chan struct{} // closed when the process was reaped and status is set
 	status string
 	done   chan struct{}
 
-	descent sync.Once     // starts descend
+	falling atomic.Bool   // descend has begun
 	hurry   chan struct{} // closed when no step of the descent may take time
 	rush    sync.Once     // closes hurry
 	stopped chan struct{} // closed when descend has ended
@@ -115,9 +115,9 @@ func Start(s Spec) (p *Process, err error) {
 		cmd:         cmd,
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
-		stdin:       inW,
-		stdout:      newOutput(outR),
-		stderr:      newOutput(errR),
+		stdin:       Input{file: inW},
+		stdout:      output{file: outR},
+		stderr:      output{file: errR},
 		exited:      make(chan struct{}),
 		done:        make(chan struct{}),
 		hurry:       make(chan struct{}),
@@ -130,14 +130,13 @@ func Start(s Spec) (p *Process, err error) {
 // Pid returns the number of the process, which is also that of its group.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Stdin returns the standard input of the process. Writing blocks while the
-// process does not read; a deadline or Close ends that.
-func (p *Process) Stdin() *os.File { return p.stdin }
+// Stdin returns the standard input of the process.
+func (p *Process) Stdin() *Input { return &p.stdin }
 
 // Stdout returns the standard output of the process. It ends with io.EOF when
 // every holder has closed it, and at the latest 200 ms after the process
 // exited; what the pipe held by then can still be read.
-func (p *Process) Stdout() io.Reader { return p.stdout }
+func (p *Process) Stdout() io.Reader { return &p.stdout }
 
 // Done is closed when the process has exited, which sets [Process.Status], and
 // the end of its standard error has been read.
@@ -165,26 +164,23 @@ func (p *Process) StderrTail() string { return p.tail.String() }
 // and then the same signals. On Windows there is no SIGTERM: the second step
 // terminates the job that all descendants belong to.
 //
-// When the context ends, Stop goes straight to SIGKILL. It returns when all has
-// ended, at the latest 5 s after SIGKILL, and later calls return the same: nil,
-// or that the process or a descendant survived, as one can that waits inside
-// the operating system.
-func (p *Process) Stop(ctx context.Context) error {
-	p.End()
+// [Process.Kill] goes straight to SIGKILL. Stop returns when all has ended, at the
+// latest 5 s after SIGKILL, and later calls return the same: nil, or that the
+// process or a descendant survived, as one can that waits inside the operating
+// system.
+func (p *Process) Stop() error {
 	var reading sync.WaitGroup
-	early := time.NewTimer(discardDelay)
-	defer early.Stop()
-	select {
-	case <-p.stopped:
-	case <-ctx.Done():
-	case <-early.C:
-		reading.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
+	reading.Add(1)
+	early := time.AfterFunc(discardDelay, func() {
+		defer reading.Done()
+		_, _ = io.Copy(io.Discard, &p.stdout)
+	})
+	if p.falling.CompareAndSwap(false, true) {
+		p.descend()
 	}
-	select {
-	case <-p.stopped:
-	case <-ctx.Done():
-		p.Kill()
-		<-p.stopped
+	<-p.stopped
+	if early.Stop() {
+		reading.Done()
 	}
 	if p.stopErr == nil {
 		<-p.done

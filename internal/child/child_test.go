@@ -3,7 +3,6 @@ package child
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -127,7 +126,7 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Stop(t.Context()); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 		if left := members(t, p.Pid()); len(left) > 0 {
@@ -168,7 +167,7 @@ func TestStopByClosingInput(t *testing.T) {
 		t.Errorf("status while running: got %q, want none", got)
 	}
 	within(t, patience, "Stop", func() {
-		if err := p.Stop(t.Context()); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -210,7 +209,7 @@ func TestStopSteps(t *testing.T) {
 			p := start(t, test.role, func(s *Spec) { s.StopTimeout = step })
 			readLine(t, p.Stdout())
 			began := time.Now()
-			if err := p.Stop(t.Context()); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(began); took < test.steps*step {
@@ -223,18 +222,52 @@ func TestStopSteps(t *testing.T) {
 	}
 }
 
-func TestStopAtOnceWhenContextEnded(t *testing.T) {
-	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
-	readLine(t, p.Stdout())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	within(t, patience, "Stop", func() {
-		if err := p.Stop(ctx); err != nil {
-			t.Error(err)
+func TestKill(t *testing.T) {
+	for name, kill := range map[string]func(*Process){
+		"before Stop": func(p *Process) { p.Kill() },
+		"during Stop": func(p *Process) { go p.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
+			readLine(t, p.Stdout())
+			kill(p)
+			within(t, patience, "Stop", func() {
+				if err := p.Stop(); err != nil {
+					t.Error(err)
+				}
+			})
+			if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
+				t.Errorf("got status %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What a full pipe does not take at once is not taken, and nobody waits for that.
+func TestOffer(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("pipes of Windows have no way to be written without waiting")
+	}
+	p := start(t, "echo")
+	in := p.Stdin()
+	if got, want := in.Offer([]byte("hello\n")), 6; got != want {
+		t.Fatalf("took %d bytes, want %d", got, want)
+	}
+	if got, want := readLine(t, p.Stdout()), "hello"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	within(t, patience, "Offer", func() {
+		block := make([]byte, 1<<20)
+		for range 1000 {
+			if n := in.Offer(block); n == 0 {
+				return
+			}
 		}
+		t.Error("a process that nobody reads took 1000 MiB")
 	})
-	if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
-		t.Errorf("got status %q, want %q", got, want)
+	in.Close()
+	if n := in.Offer([]byte("x")); n != 0 {
+		t.Errorf("a closed pipe took %d bytes, want none", n)
 	}
 }
 
@@ -243,7 +276,7 @@ func TestStopConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := p.Stop(t.Context()); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Error(err)
 			}
 			if p.Status() == "" {
@@ -262,7 +295,7 @@ func TestStopReadsOutput(t *testing.T) {
 	if _, err := io.ReadFull(p.Stdout(), buf); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(t.Context()); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := p.Status(), "exit status 5"; got != want {
@@ -279,14 +312,14 @@ func TestDescendantHoldsPipes(t *testing.T) {
 		if got, want := p.Status(), "exit status 7"; got != want {
 			t.Errorf("got status %q, want %q", got, want)
 		}
-		within(t, patience, "Stop", func() { _ = p.Stop(t.Context()) })
+		within(t, patience, "Stop", func() { _ = p.Stop() })
 		first, _, _ := strings.Cut(string(out), "\n")
 		expectDead(t, first)
 	})
 	t.Run("head stays", func(t *testing.T) {
 		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
 		pid := readLine(t, p.Stdout())
-		within(t, patience, "Stop", func() { _ = p.Stop(t.Context()) })
+		within(t, patience, "Stop", func() { _ = p.Stop() })
 		expectDead(t, pid)
 	})
 }
@@ -373,7 +406,7 @@ func TestStderrForwarded(t *testing.T) {
 	var w lockedBuffer
 	p := start(t, "stderr", func(s *Spec) { s.Stderr = &w })
 	<-p.Done()
-	if err := p.Stop(t.Context()); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(w.String()); got != 1<<20 {
@@ -395,7 +428,7 @@ func TestStderrWriterFails(t *testing.T) {
 		s.Stderr = writerFunc(func([]byte) (int, error) { calls++; return 0, io.ErrShortWrite })
 	})
 	<-p.Done()
-	if err := p.Stop(t.Context()); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 1 {
@@ -415,7 +448,7 @@ func TestStderrWriterStuck(t *testing.T) {
 	})
 	within(t, patience, "the end of the process", func() { <-p.exited })
 	within(t, patience, "Stop", func() {
-		if err := p.Stop(t.Context()); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -467,7 +500,7 @@ func TestStartErrors(t *testing.T) {
 			}
 			p, err := Start(test.spec)
 			if err == nil {
-				_ = p.Stop(t.Context())
+				_ = p.Stop()
 				t.Fatal("the program started")
 			}
 			if !strings.Contains(err.Error(), test.want) {

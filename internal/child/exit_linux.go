@@ -53,10 +53,10 @@ func newExitWatch(p *os.Process, output *os.File) (w *exitWatch, err error) {
 	return w, nil
 }
 
-// control adds or deletes the file whose number access gives.
+// control has the file watched whose number access gives, until it is told of once.
 func (w *exitWatch) control(op int, event int32, access func(func(fd uintptr)) error) (err error) {
 	denied := access(func(fd uintptr) {
-		err = unix.EpollCtl(w.epoll, op, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN, Fd: event})
+		err = unix.EpollCtl(w.epoll, op, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: event})
 	})
 	return cmp.Or(denied, err)
 }
@@ -73,14 +73,15 @@ func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
 			return ended, err
 		case event.Events&unix.EPOLLIN == 0 || !read():
 			ended = true
-			if err := w.control(unix.EPOLL_CTL_DEL, hasOutput, w.output.Control); err != nil {
+		default:
+			if err := w.control(unix.EPOLL_CTL_MOD, hasOutput, w.output.Control); err != nil {
 				return ended, err
 			}
 		}
 	}
 }
 
-// next waits for something to happen, or tells again of what lasts.
+// next waits for something to happen.
 func (w *exitWatch) next() (event unix.EpollEvent, err error) {
 	conn, err := w.file.SyscallConn()
 	if err != nil {

@@ -15,13 +15,7 @@ const maxAfterlife = 1 << 20
 // output is the end of a pipe that the process writes to.
 type output struct {
 	file *os.File
-	left atomic.Int64
-}
-
-func newOutput(f *os.File) *output {
-	o := &output{file: f}
-	o.left.Store(maxAfterlife)
-	return o
+	late atomic.Int64 // bytes that were read when its time was over
 }
 
 // expire starts the time in which reading must come to its end, though a
@@ -34,11 +28,11 @@ func (o *output) expire() {
 // Read ends with io.EOF, also when the time is over and the pipe is empty.
 func (o *output) Read(b []byte) (int, error) {
 	n, err := o.file.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && o.left.Load() > 0 {
+	if errors.Is(err, os.ErrDeadlineExceeded) && o.late.Load() < maxAfterlife {
 		// A file past its deadline does not look into the pipe.
 		_ = o.file.SetReadDeadline(time.Now().Add(time.Millisecond))
 		n, err = o.file.Read(b)
-		o.left.Add(-int64(n))
+		o.late.Add(int64(n))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 		err = io.EOF

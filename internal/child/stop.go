@@ -11,7 +11,9 @@ const groupPoll = 10 * time.Millisecond
 // End begins what [Process.Stop] does, without waiting for it and without
 // throwing away output. It happens by itself when the process exits.
 func (p *Process) End() {
-	p.descent.Do(func() { go p.descend() })
+	if p.falling.CompareAndSwap(false, true) {
+		go p.descend()
+	}
 }
 
 // descend takes the process down, step by step.

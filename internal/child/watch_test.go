@@ -66,7 +66,7 @@ func TestManyExitAtOnce(t *testing.T) {
 			if got, want := p.StderrTail(), "hello"; got != want {
 				t.Errorf("got stderr %q, want %q", got, want)
 			}
-			if err := p.Stop(t.Context()); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestStderrClosedEarly(t *testing.T) {
 	if got := p.Status(); got != "" {
 		t.Errorf("status while running: got %q, want none", got)
 	}
-	if err := p.Stop(t.Context()); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := p.Status(), "exit status 4"; got != want {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -95,7 +96,9 @@ func AppendRequest(b []byte, id int64, method string) []byte {
 
 // AppendNotification appends a notification. params is a JSON object or nil.
 func AppendNotification(b []byte, method string, params []byte) []byte {
-	b = AppendString(append(b, `{"jsonrpc":"2.0","method":`...), method)
+	const start = `{"jsonrpc":"2.0","method":`
+	b = slices.Grow(b, len(start)+len(`"",,"params":}`)+len(method)+len(params))
+	b = AppendString(append(b, start...), method)
 	if len(params) > 0 {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)
