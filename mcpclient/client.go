@@ -133,7 +133,7 @@ func (c *Client) open(ctx context.Context) error {
 func (c *Client) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
 	if err := c.dial(ctx); err != nil {
-		return err
+		return doubtful(err)
 	}
 	if err := c.negotiate(ctx); err != nil {
 		return err

@@ -112,12 +112,20 @@ func (l *link) hooked() bool {
 	return true
 }
 
-// doubted adds to the error of a handshake that something answers at the URL, but
-// in no words of the protocol, or that it has nothing there, if that is so: a web
-// site or another API.
+// doubted adds to the error of a handshake over HTTP that there may be no server.
 func (l *link) doubted(err error) error {
+	if l.exchange == nil {
+		return err
+	}
+	return doubtful(err)
+}
+
+// doubtful adds to an error that something answers at the URL, but in no words of
+// the protocol, or that it has nothing there, if that is so: a web site or another
+// API.
+func doubtful(err error) error {
 	status, refused := errors.AsType[*HTTPError](err)
-	if l.exchange == nil || !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) {
+	if !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)

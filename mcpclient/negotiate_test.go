@@ -77,6 +77,14 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	})
 }
 
+// transportsTo are the ways to a server over HTTP.
+func transportsTo(server *memhttp.Server) []mcpclient.Transport {
+	return []mcpclient.Transport{
+		&mcpclient.HTTP{URL: server.URL(), Client: server.Client()},
+		&mcpclient.SSE{URL: server.URL(), Client: server.Client()},
+	}
+}
+
 // A server that has nothing at the path, or not for such requests, is doubted, and
 // one that is busy or wants a token is not.
 func TestNothingAtTheURL(t *testing.T) {
@@ -86,9 +94,11 @@ func TestNothingAtTheURL(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 					defer server.Close()
-					_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-					if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
-						t.Errorf("got %v, want the hint %d times", err, want)
+					for _, transport := range transportsTo(server) {
+						_, err := mcpclient.Connect(t.Context(), transport, &opts)
+						if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
+							t.Errorf("%T: got %v, want the hint %d times", transport, err, want)
+						}
 					}
 				})
 			})
@@ -253,9 +263,11 @@ func TestNotAnMCPServer(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, message{}) }))
 					defer server.Close()
-					_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-					if !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
-						t.Errorf("Connect: got %v, want ErrInvalidResult and once %q", err, hint)
+					for _, transport := range transportsTo(server) {
+						_, err := mcpclient.Connect(t.Context(), transport, &opts)
+						if !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
+							t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
+						}
 					}
 
 					server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })

@@ -136,3 +136,48 @@ func tellProgress(fn func(Progress), params json.RawMessage) {
 		fn(p)
 	}
 }
+
+// follower hears the progress of a tool call after that has become a task: its token
+// "remains valid throughout the task's lifetime" (2025-11-25 tasks).
+type follower struct {
+	jsonrpc.Call // that waits for the end of the task
+	calls        jsonrpc.Calls
+
+	link  *link // whose followers it is among; nil before the call is sent
+	token int64
+}
+
+func (c *Client) newFollower() *follower {
+	f := new(follower)
+	_ = f.calls.Start(&f.Call, c.terms().maxNotifications) // nobody closes them
+	return f
+}
+
+// enter has f hear of the call with this id, and of none that was sent before.
+func (f *follower) enter(l *link, id int64) {
+	f.leave()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.followers == nil {
+		l.followers = map[int64]*follower{}
+	}
+	l.followers[id] = f
+	f.link, f.token = l, id
+}
+
+func (f *follower) leave() {
+	if f.link == nil {
+		return
+	}
+	f.link.mu.Lock()
+	defer f.link.mu.Unlock()
+	delete(f.link.followers, f.token)
+}
+
+// follower is the one that hears of a call which has its response, nil when there is
+// none.
+func (l *link) follower(token int64) *follower {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.followers[token]
+}

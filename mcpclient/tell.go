@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -78,11 +79,7 @@ func (c *Client) sendTold() {
 // sendOne sends a message within its time, unless the client ends before that.
 func (c *Client) sendOne(m *told) error {
 	life := c.life()
-	parent := life
-	if m.caller != nil {
-		parent = context.WithoutCancel(m.caller)
-	}
-	ctx, cancel := context.WithTimeout(parent, tellTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.caller, life)), tellTimeout)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	if m.header != nil {

@@ -54,9 +54,9 @@ type HTTP struct {
 	// Unauthorized, when set, is told of a response 401 or 403 and reports
 	// whether to make the request again, which happens once: after it has changed
 	// the token, for example. It may block; other requests go on meanwhile. It
-	// calls the Client with ctx, if at all. While Connect runs there is none to
-	// call: a hook that changes the token by [Client.SetBearerToken] reports false
-	// then. A token that the first request may need anew is put in by RoundTripper.
+	// calls the Client with ctx, if at all. While Connect runs there is none yet:
+	// [Client.SetBearerToken] of a nil Client is an error. A token that the first
+	// request may need anew is put in by RoundTripper.
 	// The hook is not asked about the request that ends a session.
 	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }

@@ -134,6 +134,9 @@ func (b *bearer) scrub(text string) string {
 // where ctx ended while it waited for another to begin; then set the token once more.
 // Where ctx ended later, the new session is still being begun, and calls wait for it.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
+	if c == nil { // as it is for a hook while Connect runs
+		return errors.New("set bearer token: no client before Connect has returned: the first token belongs into the Header of the transport")
+	}
 	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return errors.New("set bearer token: want the token without the word Bearer before it")
 	}

@@ -104,6 +104,30 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 	})
 }
 
+// A hook that is asked while Connect runs has no client to set the token of.
+func TestBearerTokenBeforeClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+		defer server.Close()
+		var client *mcpclient.Client
+		var hookErr error
+		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL:    server.URL(),
+			Client: server.Client(),
+			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+				hookErr = client.SetBearerToken(ctx, "token")
+				return hookErr == nil
+			},
+		}, nil)
+		if status := wantError[*mcpclient.HTTPError](t, err); status.Status != http.StatusUnauthorized {
+			t.Errorf("got %v, want status 401", err)
+		}
+		if hookErr == nil || !strings.Contains(hookErr.Error(), "no client") {
+			t.Errorf("in the hook: got %v, want an error about the client", hookErr)
+		}
+	})
+}
+
 // The end of a session is told with the credentials that it had. The hook is not
 // asked where they are refused: it would answer with those of another session.
 func TestEndOfSessionUnauthorized(t *testing.T) {

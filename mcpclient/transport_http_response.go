@@ -97,7 +97,7 @@ func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
 }
 
 func (c *httpConn) tooLarge() error {
-	return fmt.Errorf("%w: the body of the response is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, c.max)
+	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", ErrMessageTooLarge, c.max)
 }
 
 const (

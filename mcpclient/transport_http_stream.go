@@ -151,7 +151,7 @@ func fitsHeader(id string) bool {
 func eventError(err error) error {
 	var large *sse.TooLargeError
 	if errors.As(err, &large) {
-		return fmt.Errorf("%w: an event is over %d bytes (HTTP.MaxMessage)", ErrMessageTooLarge, large.Limit)
+		return fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", ErrMessageTooLarge, large.Limit)
 	}
 	return fmt.Errorf("the event stream broke: %w", err)
 }

@@ -159,7 +159,7 @@ func (c *sseConn) Recv() ([]byte, error) {
 		var large *sse.TooLargeError
 		switch {
 		case errors.As(err, &large):
-			return nil, &MessageError{Err: fmt.Errorf("%w: an event is over %d bytes (SSE.MaxMessage)", ErrMessageTooLarge, large.Limit)}
+			return nil, &MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which SSE.MaxMessage can raise", ErrMessageTooLarge, large.Limit)}
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		case err != nil:

@@ -327,6 +327,6 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 func (l *lineReader) tooLong(line []byte) error {
 	return &MessageError{
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
-		Err:    fmt.Errorf("%w: more than %d bytes, which MaxMessage of the transport can raise", ErrMessageTooLarge, l.max),
+		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", ErrMessageTooLarge, l.max),
 	}
 }
