@@ -21,11 +21,12 @@ type request struct {
 	call   int64   // the call that it belongs to, CallInfo.ID; 0 until that is known
 	delays *delays // by a server that asks for nothing but time; nil before the first
 
-	task    bool // the result may be a task, or it is about one
-	stays   bool // no notice tells that nobody waits for it any more
-	lasting bool // the result may be one that was kept
-	byHand  bool // the caller answers input rounds
-	visited bool // it is made once more, after a person visited URLs
+	about   *Task // that the request is about; nil for none
+	task    bool  // the result may be a task, or it is about one
+	stays   bool  // no notice tells that nobody waits for it any more
+	lasting bool  // the result may be one that was kept
+	byHand  bool  // the caller answers input rounds
+	visited bool  // it is made once more, after a person visited URLs
 
 	heard func() // called when the response says something, over HTTP
 

@@ -31,6 +31,7 @@ type Client struct {
 	toolHeaders lazily[toolHeaders]
 	session     session
 	restarts    *restarts // nil without Options.Restart
+	bearer      bearer    // of all connections over HTTP
 
 	serving slots // of server requests that are being answered
 	unasked lazily[unasked]

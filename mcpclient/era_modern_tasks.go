@@ -108,7 +108,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
 			ErrInvalidResult, len(input), c.terms().maxServerRequests)
 	}
-	answers, err := c.gather(ctx, input, CallInfo{ID: t.call, Method: "tools/call", Name: t.tool})
+	answers, err := c.gather(ctx, input, t.info())
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -28,7 +27,7 @@ func ExampleClient_RegisterTools() {
 func ExampleClient_SetBearerToken() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
-		if r.Header.Get("Authorization") != "Bearer fresh" && !strings.Contains(string(raw), "server/discover") {
+		if r.Header.Get("Authorization") != "Bearer fresh" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -39,14 +38,13 @@ func ExampleClient_SetBearerToken() {
 	}))
 	defer server.Close()
 
-	var client *mcpclient.Client
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
 		URL: server.URL,
 		After: func(_ context.Context, x mcpclient.HTTPExchange) {
 			fmt.Println(x.Method, x.Status)
 		},
-		Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
-			return client.SetBearerToken(ctx, "fresh") == nil
+		Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+			return x.Client.SetBearerToken(ctx, "fresh") == nil
 		},
 	}, nil)
 	if err != nil {
@@ -57,8 +55,8 @@ func ExampleClient_SetBearerToken() {
 		fmt.Println(err)
 	}
 	// Output:
+	// server/discover 401
 	// server/discover 200
-	// tools/list 401
 	// tools/list 200
 }
 

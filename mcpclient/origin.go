@@ -28,11 +28,19 @@ type CallInfo struct {
 	// task that a call became, or that [Client.ResumeTask] took up.
 	ID int64
 
-	Method string // "tools/call"
+	Method string // "tools/call", also where the call has become a task
 	Name   string // of the tool or prompt, or the URI of the resource
 }
 
-func (r *request) info() CallInfo { return CallInfo{ID: r.call, Method: r.method, Name: r.target} }
+func (r *request) info() CallInfo {
+	if r.about != nil {
+		return r.about.info()
+	}
+	return CallInfo{ID: r.call, Method: r.method, Name: r.target}
+}
+
+// info is that of the call that became the task: who shows it does not show the id.
+func (t *Task) info() CallInfo { return CallInfo{ID: t.call, Method: "tools/call", Name: t.tool} }
 
 type originKey struct{}
 

@@ -66,6 +66,32 @@ func TestOriginOnSharedConnection(t *testing.T) {
 	})
 }
 
+// What a task asks is asked in the call of its tool.
+func TestOriginOfTask(t *testing.T) {
+	seen := make(chan asking, 1)
+	o := watches(legacy(), seen)
+	o.AllowUndeclared = true
+	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		task := c.ResumeTask("secret-id", "slow")
+		waited := make(chan error)
+		go func() {
+			_, err := task.Wait(t.Context())
+			waited <- err
+		}()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"completed","ttl":null,"createdAt":"","lastUpdatedAt":""}}`, p.next().ID)
+		result := p.next()
+		p.ask(`1`)
+		if a := <-seen; a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "slow" {
+			t.Errorf("got %+v in %s, want the call of the tool", a.origin.Call, result.Method)
+		}
+		p.next()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, result.ID)
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // echoAll answers those of the messages that are calls.
 func (p *peer) echoAll(all ...message) {
 	for _, m := range all {

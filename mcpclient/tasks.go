@@ -100,7 +100,7 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 }
 
 // ResumeTask takes up a task by its id, which may come from another process.
-// tool is for errors only. Nothing is sent. Without an id there is no task: its
+// tool is for errors and [CallInfo] only. Nothing is sent. Without an id there is no task: its
 // methods fail.
 func (c *Client) ResumeTask(id, tool string) *Task {
 	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
@@ -251,7 +251,7 @@ func (t *Task) request(method string) *request {
 	if err != nil {
 		params = nil // a map of strings always marshals
 	}
-	return &request{method: method, target: t.id, params: params, call: t.call, task: true}
+	return &request{method: method, target: t.id, params: params, call: t.call, about: t, task: true}
 }
 
 func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {

@@ -53,11 +53,10 @@ type HTTP struct {
 
 	// Unauthorized, when set, is told of a response 401 or 403 and reports
 	// whether to make the request again, which happens once: after it has changed
-	// the token, for example. It may block; other requests go on meanwhile. It
-	// calls the Client with ctx, if at all. While Connect runs there is none yet:
-	// [Client.SetBearerToken] of a nil Client is an error. A token that the first
-	// request may need anew is put in by RoundTripper.
-	// The hook is not asked about the request that ends a session.
+	// the token, by [Client.SetBearerToken] of x.Client, for example. It may block;
+	// other requests go on meanwhile. It calls the Client with ctx, if at all, and
+	// while Connect runs with nothing but a token. The hook is not asked about the
+	// request that ends a session.
 	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
@@ -78,7 +77,10 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		bearer:  bearerOf(ctx),
 	}
 	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
-		c.hooks = &hooks{t.Before, t.After, t.Unauthorized}
+		c.hooks = &hooks{t.Before, t.After, t.Unauthorized, nil}
+		if d := dialingOf(ctx); d != nil {
+			c.hooks.client = d.client
+		}
 	}
 	var client http.Client
 	if t.Client != nil {
@@ -169,7 +171,7 @@ type httpConn struct {
 	plain     bool              // the client adds no more to its transport than redirects
 	accept    accept
 
-	bearer    *bearer                     // which the connections of a client have in common
+	bearer    *bearer                     // of the client, if one has dialed
 	session   atomic.Pointer[httpSession] // nil for none
 	retiring  lazily[crew]                // ends sessions that another one has replaced
 	exchanges exchanges

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 )
 
-// bearer is a token that can be changed while the connection is in use.
+// bearer is a token that can be changed while it is in use.
 type bearer struct{ now atomic.Pointer[tokens] } // nil before the first
 
-// tokens are those of a connection so far.
+// tokens are those so far.
 type tokens struct {
 	token  string   // "" for none any more
 	header []string // the value of Authorization; nil for none
@@ -76,29 +76,10 @@ func (c *httpConn) fixedAuthorization() *[]string {
 	return new([]string)
 }
 
-// bearerKey marks the context of a dial with the [*bearer] of the connection that
-// is replaced.
-type bearerKey struct{}
-
-// carried is a context to dial with, so that the next connection has the token
-// of this one, also where that changes while it is dialed.
-func (l *link) carried(ctx context.Context) context.Context {
-	if l == nil {
-		return ctx
-	}
-	switch conn := l.conn.(type) {
-	case *httpConn:
-		return context.WithValue(ctx, bearerKey{}, conn.bearer)
-	case *sseConn:
-		return context.WithValue(ctx, bearerKey{}, conn.stream.bearer)
-	}
-	return ctx
-}
-
-// bearerOf is the one that the context of a dial carries, or a new one.
+// bearerOf is that of the client which dials with this context, or a new one.
 func bearerOf(ctx context.Context) *bearer {
-	if b, ok := ctx.Value(bearerKey{}).(*bearer); ok {
-		return b
+	if d := dialingOf(ctx); d != nil {
+		return &d.client.bearer
 	}
 	return new(bearer)
 }
@@ -134,24 +115,22 @@ func (b *bearer) scrub(text string) string {
 // where ctx ended while it waited for another to begin; then set the token once more.
 // Where ctx ended later, the new session is still being begun, and calls wait for it.
 func (c *Client) SetBearerToken(ctx context.Context, token string) error {
-	if c == nil { // as it is for a hook while Connect runs
-		return errors.New("set bearer token: no client before Connect has returned: the first token belongs into the Header of the transport")
-	}
 	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return errors.New("set bearer token: want the token without the word Bearer before it")
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("set bearer token: it has a character that no token has: a space, a line break or one beyond ASCII")
 	}
-	if conn, ok := c.link.Load().conn.(*sseConn); ok {
-		conn.stream.bearer.set(token)
+	if c.bearer.set(token) != token {
+		c.cache.get().clear() // what was kept may be for the eyes of the other token only
 	}
-	conn, ok := c.link.Load().conn.(*httpConn)
-	if !ok {
+	l := c.link.Load()
+	if l == nil { // a hook of the first connection calls
 		return nil
 	}
-	if conn.bearer.set(token) != token {
-		c.cache.get().clear() // what was kept may be for the eyes of the other token only
+	conn, ok := l.conn.(*httpConn)
+	if !ok {
+		return nil
 	}
 	if r, ok := ctx.Value(renewing{&c.session}).(*renewal); ok { // a session is just being begun
 		r.token.Store(&token)

@@ -104,27 +104,48 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 	})
 }
 
-// A hook that is asked while Connect runs has no client to set the token of.
-func TestBearerTokenBeforeClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+// A hook that is asked while Connect runs sets the token of the client to be, also
+// where the first request is part of the dial.
+func TestBearerTokenWhileConnecting(t *testing.T) {
+	var hooked []*mcpclient.Client
+	hook := func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+		hooked = append(hooked, x.Client)
+		return x.Client.SetBearerToken(ctx, "fresh") == nil
+	}
+	connect := func(t *testing.T, served http.Handler, transport func(url string, client *http.Client) mcpclient.Transport, opts *mcpclient.Options) {
+		hooked = nil
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer fresh" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			served.ServeHTTP(w, r)
+		}))
 		defer server.Close()
-		var client *mcpclient.Client
-		var hookErr error
-		client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
-			URL:    server.URL(),
-			Client: server.Client(),
-			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
-				hookErr = client.SetBearerToken(ctx, "token")
-				return hookErr == nil
-			},
-		}, nil)
-		if status := wantError[*mcpclient.HTTPError](t, err); status.Status != http.StatusUnauthorized {
-			t.Errorf("got %v, want status 401", err)
+		c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client()), opts)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if hookErr == nil || !strings.Contains(hookErr.Error(), "no client") {
-			t.Errorf("in the hook: got %v, want an error about the client", hookErr)
+		defer func() { _ = c.Close() }()
+		if len(hooked) != 1 || hooked[0] != c {
+			t.Errorf("the hook was given %v, want once the client, %p", hooked, c)
 		}
+	}
+	t.Run("HTTP", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			connect(t, &forgetful{streams: make(chan struct{})}, func(url string, client *http.Client) mcpclient.Transport {
+				return &mcpclient.HTTP{URL: url, Client: client, Unauthorized: hook}
+			}, nil)
+		})
+	})
+	t.Run("SSE", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newOldServer(t)
+			go s.shake()
+			connect(t, s, func(url string, client *http.Client) mcpclient.Transport {
+				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Unauthorized: hook}
+			}, &mcpclient.Options{Revision: mcpclient.Revision20241105})
+		})
 	})
 }
 

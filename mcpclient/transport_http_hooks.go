@@ -13,6 +13,10 @@ import (
 // response. Their functions run on the goroutine of the request, several at the
 // same time.
 type HTTPExchange struct {
+	// Client is whose exchange it is: the one that Connect returns, or is going to.
+	// It is nil on a connection that was dialed without one.
+	Client *Client
+
 	HTTPMethod string // POST, GET or DELETE
 	Method     string // of the JSON-RPC request or notification, "" for others
 
@@ -25,6 +29,8 @@ type HTTPExchange struct {
 type hooks struct {
 	before, after func(context.Context, HTTPExchange)
 	unauthorized  func(context.Context, HTTPExchange) bool
+
+	client *Client
 }
 
 // watched is a request that hooks see.
@@ -36,7 +42,7 @@ type watched struct {
 }
 
 func (h *hooks) watch(method string, m *outgoing) *watched {
-	w := &watched{hooks: h, message: m, seen: HTTPExchange{HTTPMethod: method}}
+	w := &watched{hooks: h, message: m, seen: HTTPExchange{Client: h.client, HTTPMethod: method}}
 	if parsed, err := jsonrpc.Parse(m.body); err == nil {
 		w.seen.Method = parsed.Method
 	}

@@ -78,7 +78,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
-		err = c.open(resp)
+		err = c.open(ctx, resp)
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
@@ -102,7 +102,7 @@ type sseConn struct {
 }
 
 // open reads the beginning of the stream up to the endpoint.
-func (c *sseConn) open(resp *http.Response) error {
+func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 	shown := c.stream.shown()
 	switch media := mediaType(resp); {
 	case resp.StatusCode/100 != 2:
@@ -121,13 +121,13 @@ func (c *sseConn) open(resp *http.Response) error {
 		case event.Type != "endpoint":
 			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", ErrInvalidResult, shown, cut(event.Type))
 		}
-		return c.endpoint(resp.Request.URL, strings.TrimSpace(string(event.Data)))
+		return c.endpoint(ctx, resp.Request.URL, strings.TrimSpace(string(event.Data)))
 	}
 }
 
 // endpoint takes the URL to post to, which may be relative to that of the stream.
 // Another origin would be told what was meant for this one.
-func (c *sseConn) endpoint(base *url.URL, raw string) error {
+func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
 		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", ErrInvalidResult, c.stream.shown(), maxEndpoint)
@@ -139,11 +139,12 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
 	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
-	conn, err := posts.Dial(context.WithValue(context.Background(), bearerKey{}, c.stream.bearer))
+	conn, err := posts.Dial(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
 	}
 	c.posts = conn.(*httpConn)
+	c.posts.bearer = c.stream.bearer
 	return nil
 }
 

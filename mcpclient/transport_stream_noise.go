@@ -40,20 +40,15 @@ func (e *noiseError) Error() string {
 
 func (e *noiseError) Unwrap() error { return e.error }
 
-// noiseKey marks the context of a dial with a func(line string) that is told of the
-// lines which the connection skips.
-type noiseKey struct{}
-
-// hearing is a context to dial with, so that the client warns of noise, also of what
-// a transport of the host's reads while it dials.
-func (l *link) hearing(ctx context.Context, c *Client) context.Context {
-	return context.WithValue(ctx, noiseKey{}, func(line string) {
-		l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", l.scrub(line))
-	})
+// heardBy is who is told of the lines which a connection skips that is dialed with
+// this context, so that the client warns of them: nil for nobody.
+func heardBy(ctx context.Context) (skipped func(line string)) {
+	if d := dialingOf(ctx); d != nil {
+		return d.skipped
+	}
+	return nil
 }
 
-// heardBy is who the context of a dial names, nil for nobody.
-func heardBy(ctx context.Context) func(line string) {
-	skipped, _ := ctx.Value(noiseKey{}).(func(string))
-	return skipped
+func (d *dialing) skipped(line string) {
+	d.link.tolerated(d.client, "skipped a line that is no JSON-RPC message", "text", d.link.scrub(line))
 }
