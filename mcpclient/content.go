@@ -84,13 +84,6 @@ func (*ToolUseContent) isContent()    {}
 func (*ToolResultContent) isContent() {}
 func (*UnknownContent) isContent()    {}
 
-// Annotations say for whom a block is and how much it matters.
-type Annotations struct {
-	Audience     []string `json:"audience,omitempty"` // "user", "assistant"
-	Priority     *float64 `json:"priority,omitempty"` // 0 to 1
-	LastModified string   `json:"lastModified,omitempty"`
-}
-
 // ResourceContents is what a resource holds: Text, or Blob when the resource
 // is binary.
 type ResourceContents struct {

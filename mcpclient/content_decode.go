@@ -236,25 +236,6 @@ func (r *ResourceContents) decode(d *jsonrpc.Decoder) {
 	}
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (a *Annotations) UnmarshalJSON(data []byte) error {
-	*a = Annotations{}
-	if emptyList(data) {
-		return nil
-	}
-	type members Annotations
-	return json.Unmarshal(data, (*members)(a))
-}
-
-func decodeAnnotations(raw []byte) (*Annotations, bool) {
-	if raw == nil {
-		return nil, true
-	}
-	var a *Annotations
-	err := json.Unmarshal(raw, &a)
-	return a, err == nil
-}
-
 // unmarshalMember decodes a member that is not worth decoding by hand.
 func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
 	raw := d.Raw()

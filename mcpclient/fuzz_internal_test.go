@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // addResults seeds f with the results in all transcripts.
@@ -63,6 +65,7 @@ func FuzzDecodeResult(f *testing.F) {
 	addResults(f)
 	f.Add([]byte(`{"tools":[{"name":"a"}],"tools":[{"name":"b"}],"contents":[],"contents":[{"uri":"a"}],"messages":[],"messages":[]}`))
 	f.Add([]byte(`{"content":{"type":"text","text":"\ud83d"},"isError":null,"structuredContent":1e400,"_meta":{}}`))
+	f.Add([]byte(`{"resources":[{"uri":"a","size":"12"},{"uri":"b","size":1.2e1,"annotations":{"audience":"user","priority":"0.5"}}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if !json.Valid(raw) {
 			return
@@ -84,6 +87,11 @@ func FuzzDecodeResult(f *testing.F) {
 		resources := &paged[Resource]{key: "resources"}
 		err = decodeResult(raw, resources)
 		check("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
+		for _, r := range resources.Items {
+			if once, again := encodedTwice(r); err == nil && !bytes.Equal(once, again) {
+				t.Errorf("resource: got %s the second time, want %s", again, once)
+			}
+		}
 		var called CallToolResult
 		err = decodeResult(raw, &called)
 		blocks := len(array(want["content"]))
@@ -111,6 +119,16 @@ func FuzzDecodeResult(f *testing.F) {
 			}
 		}
 	})
+}
+
+// encodedTwice is the text of a resource, and of what is read of that.
+func encodedTwice(r *Resource) (once, again []byte) {
+	var read Resource
+	once, err := jsonrpc.Marshal(r)
+	if err == nil && json.Unmarshal(once, &read) == nil {
+		again, _ = jsonrpc.Marshal(read)
+	}
+	return once, again
 }
 
 func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMessage) bool) bool {

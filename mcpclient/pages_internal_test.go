@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -83,6 +84,78 @@ func TestItemsInOtherForms(t *testing.T) {
 	}
 	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
 		if err := decodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &paged[Resource]{key: "resources"}); err == nil {
+			t.Errorf("%s: got no error", wrong)
+		}
+	}
+}
+
+// A size of a resource and its annotations are read in every form whose meaning is
+// plain, and cost neither the item nor the list where it is not.
+func TestHintsInOtherForms(t *testing.T) {
+	audience := func(all ...string) *Annotations { return &Annotations{Audience: all} }
+	priority := func(p float64) *Annotations { return &Annotations{Priority: &p} }
+	for member, want := range map[string]Resource{
+		`"size":12`:                   {Size: new(int64(12))},
+		`"size":12.0`:                 {Size: new(int64(12))},
+		`"size":1e3`:                  {Size: new(int64(1000))},
+		`"size":1.5E1`:                {Size: new(int64(15))},
+		`"size":"12"`:                 {Size: new(int64(12))},
+		`"size":"12.0"`:               {Size: new(int64(12))},
+		`"size":9223372036854775807`:  {Size: new(int64(math.MaxInt64))},
+		`"size":9007199254740993.0`:   {Size: new(int64(1<<53 + 1))},
+		`"size":9223372036854775808`:  {},
+		`"size":1e400`:                {},
+		`"size":1e999999999`:          {},
+		`"size":12.5`:                 {},
+		`"size":"12 KB"`:              {},
+		`"size":"0x10"`:               {},
+		`"size":""`:                   {},
+		`"size":null`:                 {},
+		`"size":true`:                 {},
+		`"size":[12]`:                 {},
+		`"size":{"bytes":12}`:         {},
+		`"size":12,"size":"big"`:      {},
+		`"annotations":null`:          {},
+		`"annotations":{}`:            {Annotations: audience()},
+		`"audience":["user","other"]`: {Annotations: audience("user", "other")},
+		`"audience":"user"`:           {Annotations: audience("user")},
+		`"audience":""`:               {Annotations: audience()},
+		`"audience":null`:             {Annotations: audience()},
+		`"audience":5`:                {Annotations: audience()},
+		`"audience":["user",5]`:       {Annotations: audience()},
+		`"audience":{"user":true}`:    {Annotations: audience()},
+		`"priority":0.5`:              {Annotations: priority(0.5)},
+		`"priority":"0.5"`:            {Annotations: priority(0.5)},
+		`"priority":"1"`:              {Annotations: priority(1)},
+		`"priority":"high"`:           {Annotations: audience()},
+		`"priority":"NaN"`:            {Annotations: audience()},
+		`"priority":1e400`:            {Annotations: audience()},
+		`"priority":null`:             {Annotations: audience()},
+		`"priority":true`:             {Annotations: audience()},
+	} {
+		t.Run(member, func(t *testing.T) {
+			if want.Annotations != nil && !strings.HasPrefix(member, `"annotations"`) {
+				member = `"annotations":{` + member + `}`
+			}
+			resources := paged[Resource]{key: "resources"}
+			if err := decodeResult([]byte(`{"resources":[{"uri":"a",`+member+`},{"uri":"b","name":"n"}]}`), &resources); err != nil {
+				t.Fatal(err)
+			}
+			want.URI = "a"
+			if diff := cmp.Diff([]*Resource{&want, {URI: "b", Name: "n"}}, resources.Items); diff != "" {
+				t.Errorf("resources, got +, want -:\n%s", diff)
+			}
+			templates := paged[ResourceTemplate]{key: "resourceTemplates"}
+			if err := decodeResult([]byte(`{"resourceTemplates":[{"uriTemplate":"a",`+member+`}]}`), &templates); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&ResourceTemplate{URITemplate: "a", Annotations: want.Annotations}, templates.Items[0]); diff != "" {
+				t.Errorf("templates, got +, want -:\n%s", diff)
+			}
+		})
+	}
+	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`, `"uri":"a","annotations":{"lastModified":5}`} {
+		if err := decodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &paged[Resource]{key: "resources"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}

@@ -18,10 +18,26 @@ type Resource struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"`
+	Size        *int64          `json:"size,omitempty"` // in bytes; nil where the server gives none, or none that is a whole number
 	Icons       []Icon          `json:"icons,omitempty"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. Size may be in any notation, and in a
+// string: languages that have one kind of number write 12.0 for 12.
+func (r *Resource) UnmarshalJSON(data []byte) error {
+	type resource Resource
+	*r = Resource{}
+	read := struct {
+		*resource
+		Size json.RawMessage `json:"size"`
+	}{resource: (*resource)(r)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	r.Size = wholeOf(read.Size)
+	return nil
 }
 
 // ResourceTemplate is a family of resources whose URIs follow an RFC 6570
