@@ -434,6 +434,52 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 	})
 }
 
+// Wherever in the answers about a task the server repeats a secret, the error of the
+// call is without it.
+func TestWithTaskHidesSecrets(t *testing.T) {
+	const (
+		echo    = "who is secret-key?"
+		working = `{"resultType":"task","taskId":"k","status":"working","task":{"taskId":"k","status":"working"}}`
+		failed  = `{"taskId":"k","status":"failed","error":{"code":-32000,"message":"` + echo + `"}}`
+		done    = `{"taskId":"k","status":"completed","result":{"content":"` + echo + `"},"content":"` + echo + `"}`
+		status  = `{"resultType":"task","taskId":"k","status":"` + echo + `","task":{"taskId":"k","status":"` + echo + `"}}`
+		refusal = `"error":{"code":-32000,"message":"` + echo + `"}`
+	)
+	for name, answers := range map[string]map[string]string{ // by methods
+		"status of the call":     {"tools/call": `"result":` + status},
+		"result of the call":     {"tools/call": `"result":{"content":"` + echo + `"}`},
+		"status":                 {"tasks/get": `"result":` + status},
+		"refusal":                {"tasks/get": refusal},
+		"failed task":            {"tasks/get": `"result":` + failed, "tasks/result": refusal},
+		"result of another form": {"tasks/get": `"result":` + done, "tasks/result": `"result":` + done},
+	} {
+		for era, opts := range eras() {
+			t.Run(name+", "+era, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+						answer, ok := answers[m.Method]
+						if !ok {
+							answer = `"result":` + working
+						}
+						_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
+					})
+					opts.AllowUndeclared = true
+					h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
+					c, err := mcpclient.Connect(t.Context(), h, &opts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = c.Close() }()
+					_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+					if err == nil || strings.Contains(err.Error(), "secret-key") || !strings.Contains(err.Error(), "who is [secret]?") {
+						t.Errorf("got %v, want what the server says without the secret", err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // Who calls a tool that is nothing but a task, by a call like any other, is told what
 // to do.
 func TestTaskDemanded(t *testing.T) {
