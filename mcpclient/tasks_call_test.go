@@ -489,18 +489,20 @@ func TestTaskDemanded(t *testing.T) {
 	undeclared.Capabilities = json.RawMessage(`{}`)
 	for name, tt := range map[string]struct {
 		opts       mcpclient.Options
+		code       int
 		data, want string
 	}{
-		"option":      {declared, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTool)"},
-		"declaration": {undeclared, demand, "as a task only: Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
-		"server":      {modern(), demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
-		"legacy":      {legacy(), demand, "as a task only: the server does not offer tasks)"},
-		"another":     {declared, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
+		"option":      {declared, mcpclient.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTool)"},
+		"declaration": {undeclared, mcpclient.CodeMissingCapability, demand, "as a task only: Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
+		"server":      {modern(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
+		"legacy":      {legacy(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
+		"another":     {declared, mcpclient.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
+		"other code":  {declared, -32000, demand, "server error -32000: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go func() {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32021,"message":"no","data":%s}}`, p.next().ID, tt.data)
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, tt.code, tt.data)
 				}()
 				_, err := c.CallTool(t.Context(), "slow", nil)
 				if wantError[*mcpclient.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
