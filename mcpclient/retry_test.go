@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -125,6 +127,35 @@ func TestRetries(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A request that is sent again in a new session has all its retries left there.
+func TestRetriesInNextSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sessions := &forgetful{streams: make(chan struct{})}
+		busy := true
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			if busy && r.Header.Get("Mcp-Session-Id") == "s-2" && messageOf(t, raw).Method == "tools/list" {
+				busy = false
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(raw))
+			sessions.ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		o := legacy()
+		o.MaxRetries = 1
+		c, err := connectBy(t, server.URL(), server.Client(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions.forget()
+		if _, err := collect(c.Tools(t.Context()), toolName); err != nil || busy {
+			t.Errorf("got %v, busy %t, want the list after one refusal in the next session", err, busy)
+		}
+	})
 }
 
 // A stream that a server refuses for now is asked for when the server wants that,
