@@ -36,9 +36,9 @@ type request struct {
 	header    fields    // that repeat arguments of a tool call
 	corrected bool      // header was made anew after the server had refused it
 	reborn    bool      // it was sent again in a new session
-	session   int32     // that its cursor is of, counted from 1; 0 without a cursor
+	session   *place    // that its cursor is of; nil without a cursor, and for that of a page that was kept
 
-	sentIn *atomic.Int32 // gets the session that it was last sent in; nil where nobody asks
+	sentIn *atomic.Pointer[place] // gets the session of its response; nil where nobody asks
 }
 
 // inFlight is a request that awaits its response, and the value of its call.

@@ -55,6 +55,7 @@ type exchanger interface {
 	// inSession reports whether there are any.
 	inSession() bool
 	sessionID() string
+	joined() *httpSession // by the next request; nil for none
 
 	// lose takes the session for one that has ended, and returns it.
 	lose() *httpSession

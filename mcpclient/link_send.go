@@ -41,6 +41,9 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 	case response.Error != nil:
 		return nil, rpcError(response.Error, l.scrub)
 	}
+	if r.sentIn != nil {
+		r.sentIn.Store(call.Value.(*inFlight).place(l))
+	}
 	return response.Result, nil
 }
 
@@ -93,6 +96,10 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		m.body = e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m.header = e.header(m.room[:0], r)
 		m.opensSession, m.heard, m.exchange.first = r.method == "initialize", r.heard, !c.ready.Load()
+		if r.session != nil && r.session.session != nil {
+			m.bound = true
+			m.session.Store(r.session.session)
+		}
 		return l.converse(ctx, c, call, m, o)
 	}
 	body := bodies.Get().(*[]byte)

@@ -33,7 +33,7 @@ const maxCursor = 64 << 10
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
-		var session atomic.Int32             // that the cursor is of
+		var session atomic.Pointer[place]    // that the cursor is of
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
 			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
@@ -67,8 +67,8 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 
 // page is [onePage] with an error that says what was asked.
 func page[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
-	var session atomic.Int32
-	session.Store(c.session.number())
+	var session atomic.Pointer[place]
+	session.Store(c.link.Load().place())
 	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
@@ -82,7 +82,7 @@ func page[T any](ctx context.Context, c *Client, method, key string, cursor *str
 // the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Int32, opts []CallOption) (*Page[T], error) {
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Pointer[place], opts []CallOption) (*Page[T], error) {
 	r := &request{method: method, lasting: true, sentIn: session}
 	if cursor != nil {
 		r.session = session.Load()

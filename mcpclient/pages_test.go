@@ -247,3 +247,88 @@ func TestCursorOfNextSession(t *testing.T) {
 		}
 	})
 }
+
+// A session that begins while a page is being asked for takes nothing from the list: a
+// first page that came in the new one has its cursor there, and a cursor of the old one
+// is not sent in another.
+func TestCursorWhileSessionBegins(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused string // with 401, once: a part of the request
+		in      string // the session of both pages
+	}{
+		"before the first page": {`"method":"tools/list"`, "s-2"},
+		"before the next page":  {`"cursor":"c"`, "s-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &tokenServer{}
+				refused := false
+				var in []string // which session pages were sent
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					raw, _ := io.ReadAll(r.Body)
+					switch m := messageOf(t, raw); {
+					case !refused && strings.Contains(string(raw), test.refused):
+						refused = true
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					case m.Method == "tools/list":
+						in = append(in, r.Header.Get("Mcp-Session-Id"))
+						if strings.Contains(string(raw), "cursor") {
+							_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
+							return
+						}
+					}
+					r.Body = io.NopCloser(bytes.NewReader(raw))
+					s.ServeHTTP(w, r)
+				}))
+				defer server.Close()
+				o := legacy()
+				var c *mcpclient.Client
+				h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
+					return c.SetBearerToken(ctx, "other") == nil
+				}}
+				c, err := mcpclient.Connect(t.Context(), h, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				names, err := collect(c.Tools(t.Context()), toolName)
+				if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+					t.Errorf("got %q, %v, want both pages", names, err)
+				}
+				if want := []string{test.in, test.in}; !slices.Equal(in, want) || c.SessionID() != "s-2" {
+					t.Errorf("got pages in the sessions %q, and %s at the end, want %q and s-2", in, c.SessionID(), want)
+				}
+			})
+		})
+	}
+}
+
+// A cursor of a session that the server has forgotten is not sent while the next one
+// begins, by what runs in that.
+func TestCursorOfForgottenSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(s)
+		defer server.Close()
+		var c *mcpclient.Client
+		var got error
+		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(ctx context.Context, x mcpclient.HTTPExchange) {
+			if x.Method == "initialize" && c != nil {
+				_, got = c.ToolsPage(ctx, new("c"))
+			}
+		}}
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), h, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		s.forget()
+		s.seen()
+		if err := c.Ping(t.Context()); err != nil || !errors.Is(got, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, and %v of the page, want a lost session", err, got)
+		}
+		wantSeen(t, s, "ping s-1 2025-11-25", "initialize", "notifications/initialized s-2 2025-11-25", "ping s-2 2025-11-25")
+	})
+}

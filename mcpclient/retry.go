@@ -23,13 +23,11 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 		if err := c.session.settle(ctx); err != nil {
 			return nil, err
 		}
-		if r.sentIn != nil {
-			r.sentIn.Store(c.session.number())
+		l := c.link.Load()
+		if r.session != nil && !c.isModern() && *r.session != *l.place() {
+			return nil, errLostCursor
 		}
-		if c.lostCursor(r) {
-			return nil, fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
-		}
-		raw, err := c.link.Load().roundTrip(ctx, c, r, o)
+		raw, err := l.roundTrip(ctx, c, r, o)
 		if err == nil {
 			return raw, nil
 		}

@@ -25,12 +25,11 @@ const (
 type session struct {
 	renewal atomic.Pointer[renewal] // under way, or nil; changed with mu held
 
-	mu       sync.Mutex
-	begun    time.Time
-	renewals int32
-	level    LogLevel           // that the server was told
-	heeding  bool               // somebody wants to know what the server says unasked
-	unheard  context.CancelFunc // ends the reading of the standalone stream
+	mu      sync.Mutex
+	begun   time.Time
+	level   LogLevel           // that the server was told
+	heeding bool               // somebody wants to know what the server says unasked
+	unheard context.CancelFunc // ends the reading of the standalone stream
 }
 
 // renewal is the beginning of a new session or of a new connection, which many
@@ -95,7 +94,6 @@ func (c *Client) begun(r *renewal) bool {
 	}
 	s.renewal.Store(nil)
 	s.begun = time.Now()
-	s.renewals++
 	return true
 }
 
@@ -208,19 +206,32 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	return true, nil
 }
 
-// number counts the sessions and connections so far, the one in use included.
-func (s *session) number() int32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.renewals + 1
+// place is where a request goes: a connection, and over HTTP a session on that.
+type place struct {
+	link    *link
+	session *httpSession // nil for none
 }
 
-// lostCursor reports whether a request has a cursor that its server has forgotten:
+// place is where the next request goes.
+func (l *link) place() *place {
+	if l.exchange == nil {
+		return &place{link: l}
+	}
+	return &place{l, l.exchange.joined()}
+}
+
+// place is where the request went.
+func (f *inFlight) place(l *link) *place {
+	if f.sent == nil {
+		return &place{link: l}
+	}
+	return &place{l, f.sent.session.Load()}
+}
+
+// errLostCursor is the error of a request whose cursor its server has forgotten:
 // "clients MUST NOT persist cursors across sessions". Where there are no sessions
 // they outlive the connection.
-func (c *Client) lostCursor(r *request) bool {
-	return r.session != 0 && !c.isModern() && r.session != c.session.number()
-}
+var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 
 // tell remembers the log level that the server was told.
 func (s *session) tell(level LogLevel) {

@@ -192,6 +192,9 @@ func (c *httpConn) carry(caller context.Context, m *outgoing) *exchange {
 
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
+	if m.bound && !m.session.Load().join() {
+		return errLostCursor // nothing else is bound here
+	}
 	m.exchange.asks = true
 	x := c.carry(ctx, m)
 	defer x.end()

@@ -99,6 +99,9 @@ func (c *httpConn) sessionID() string {
 	return ""
 }
 
+// joined implements [exchanger].
+func (c *httpConn) joined() *httpSession { return c.session.Load() }
+
 // lose implements [exchanger].
 func (c *httpConn) lose() *httpSession {
 	s := c.session.Load()
