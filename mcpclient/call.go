@@ -202,9 +202,18 @@ func encodeParams(v any) ([]byte, error) {
 	case string(raw) == "null":
 		return nil, nil
 	case raw[0] != '{':
-		return nil, fmt.Errorf("want a JSON object, got %s", quote(raw))
+		return nil, notObject(v, raw)
 	}
 	return raw, nil
+}
+
+// notObject is the error of what has to be a JSON object and is encoded as another
+// value.
+func notObject(v any, encoded []byte) error {
+	if _, ok := v.([]byte); ok {
+		return errors.New("want a JSON object, got a []byte, which JSON has as base64: make it a json.RawMessage")
+	}
+	return fmt.Errorf("want a JSON object, got %s", quote(encoded))
 }
 
 // customRequest makes a request of params that may hold members which the era
@@ -272,7 +281,7 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	case len(value) == 0 || string(value) == "null":
 		b = b[:end]
 	case value[0] != '{':
-		return nil, fmt.Errorf("arguments: want a JSON object, got %s", quote(value))
+		return nil, fmt.Errorf("arguments: %w", notObject(args, value))
 	}
 	return append(b, '}'), nil
 }

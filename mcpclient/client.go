@@ -82,7 +82,8 @@ func (l *lazily[T]) get() *T {
 }
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
-// it for use. The context bounds the connecting only. Connect returns within half
+// it for use. The context bounds the connecting only, and so does
+// [Options.ConnectTimeout] where it has no deadline. Connect returns within half
 // a second of its end: a process that was started in vain and does not end by
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
@@ -104,6 +105,8 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	if ctx.Done() != nil {
 		c.ctx = context.WithoutCancel(ctx)
 	}
+	ctx, cancel := c.connecting(ctx)
+	defer cancel()
 	if err := c.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = c.link.Load().instead(err)
@@ -116,6 +119,21 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		c.start(&c.own, c.keepAlive)
 	}
 	return c, nil
+}
+
+// connecting bounds the context of a Connect that has no bound.
+func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := c.terms().connectTimeout
+	if limit == 0 {
+		limit = 10 * time.Minute
+		if _, ok := c.transport.(*Command); ok {
+			limit = time.Minute
+		}
+	}
+	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v (Options.ConnectTimeout)", limit))
 }
 
 // open does all that precedes the first call.
@@ -134,7 +152,10 @@ func (c *Client) open(ctx context.Context) error {
 func (c *Client) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
 	if err := c.dial(ctx); err != nil {
-		return doubtful(err)
+		if _, ok := c.transport.(*SSE); ok { // whose dial is a request
+			err = doubtful(err)
+		}
+		return err
 	}
 	if err := c.negotiate(ctx); err != nil {
 		return err

@@ -176,6 +176,7 @@
 //	what an error quotes                    1 KiB
 //	sign of life from an idle server        none       Options.KeepAlive
 //	answer to server/discover               5 s        Options.ProbeTimeout
+//	Connect without a deadline              1 min over stdio, 10 min over HTTP, Options.ConnectTimeout
 //	opening of a standalone stream          500 ms     then Connect goes on without it
 //	forms of Accept after status 406        4
 //	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it

@@ -118,9 +118,10 @@ type HTTPError struct {
 	Body       string        // the first KiB
 	RetryAfter time.Duration // zero when the server named none
 
-	raw     []byte    // the body, up to 64 KiB
-	rpc     *RPCError // in the body, or nil
-	session string    // that the server no longer knows, or ""
+	raw      []byte    // the body, up to 64 KiB
+	rpc      *RPCError // in the body, or nil
+	session  string    // that the server no longer knows, or ""
+	declined bool      // the request had credentials
 }
 
 // Unwrap returns the JSON-RPC error that the response carried, if any.
@@ -142,7 +143,11 @@ func (e *HTTPError) Error() string {
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
-		b.WriteString(" (the server wants authorization: set a token in its header, or see package oauth)")
+		if e.declined {
+			b.WriteString(" (the server does not take the credentials that were sent: renew them by Client.SetBearerToken, which HTTP.Unauthorized can do, or see package oauth)")
+		} else {
+			b.WriteString(" (the server wants authorization: set a token in the Header of its transport, as in \"Bearer TOKEN\", or see package oauth)")
+		}
 	case http.StatusRequestHeaderFieldsTooLarge:
 		b.WriteString(" (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)")
 	}

@@ -141,7 +141,8 @@ func (l *link) doubted(err error) error {
 // API.
 func doubtful(err error) error {
 	status, refused := errors.AsType[*HTTPError](err)
-	if !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) {
+	rpc, answered := errors.AsType[*RPCError](err)
+	if !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) && !(answered && rpc.Code == 0) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)

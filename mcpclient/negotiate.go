@@ -38,7 +38,11 @@ func (c *Client) negotiate(ctx context.Context) error {
 	case isLegacy(c.terms().revision):
 		return c.adoptLegacy(ctx, c.current())
 	case c.terms().revision != "":
-		return c.adopt(ctx, c.current())
+		err := c.adopt(ctx, c.current())
+		if rpc, ok := errors.AsType[*RPCError](err); ok && rpc.Code == CodeMethodNotFound {
+			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Revision empty to speak what it speaks)", err)
+		}
+		return err
 	}
 	recipe := c.transport
 	err := c.recall(ctx)

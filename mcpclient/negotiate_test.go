@@ -85,6 +85,57 @@ func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	}
 }
 
+// A modern revision that is forced on another server is an error which says how to do
+// without.
+func TestForcedRevisionOfOlderServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, p.next().ID)
+		}
+		opts := modern()
+		_, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if !strings.Contains(fmt.Sprint(err), "leave Options.Revision empty") {
+			t.Errorf("got %v, want advice", err)
+		}
+	})
+}
+
+// Connect gives up a server that says nothing, also where its caller would not.
+func TestConnectTimeout(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit, deadline time.Duration // 0 for none
+		want            time.Duration
+		text            string
+	}{
+		"default":  {0, 0, 10 * time.Minute, "(Options.ConnectTimeout)"},
+		"option":   {time.Second, 0, time.Second, "no connection within 1s (Options.ConnectTimeout)"},
+		"deadline": {time.Second, time.Hour, time.Hour, "context deadline exceeded"},
+		"none":     {-1, time.Hour, time.Hour, "context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport := newFrail(t)
+				transport.greet = func(*peer) {}
+				ctx := t.Context()
+				if tt.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+					defer cancel()
+				}
+				start := time.Now()
+				_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{ConnectTimeout: tt.limit})
+				if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
+					t.Errorf("gave up after %v, want %v", took, tt.want)
+				}
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("got %v, want the deadline and %q", err, tt.text)
+				}
+			})
+		})
+	}
+}
+
 // A server that has nothing at the path, or not for such requests, is doubted, and
 // one that is busy or wants a token is not.
 func TestNothingAtTheURL(t *testing.T) {
@@ -250,6 +301,7 @@ func TestNotAnMCPServer(t *testing.T) {
 		"object with an id": body(asJSON, `{"id":7,"name":"x"}`),
 		"error":             body(asJSON, `{"error":"method not allowed"}`),
 		"result":            body(asJSON, `{"result":{"status":"ok"}}`),
+		"error object":      body(asJSON, `{"error":{"message":"no such route"}}`),
 		"text":              body(asJSON, `"ok"`),
 		"list":              body(asJSON, `[{"id":1,"name":"x"}]`),
 		"empty list":        body(asJSON, `[]`),
@@ -265,7 +317,8 @@ func TestNotAnMCPServer(t *testing.T) {
 					defer server.Close()
 					for _, transport := range transportsTo(server) {
 						_, err := mcpclient.Connect(t.Context(), transport, &opts)
-						if !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
+						_, refused := errors.AsType[*mcpclient.RPCError](err)
+						if !refused && !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
 							t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
 						}
 					}

@@ -113,6 +113,11 @@ type Options struct {
 	// server counts as legacy. Default 5 s.
 	ProbeTimeout time.Duration
 
+	// ConnectTimeout bounds Connect where its context has no deadline. Default 1 min
+	// over the input and output of a process, 10 min elsewhere, where a person may
+	// have to log in first; negative: none.
+	ConnectTimeout time.Duration
+
 	// CloseTimeout bounds what Close does politely: telling the rest and ending the
 	// session, waiting for hooks of the transport, waiting for handlers. Transports
 	// add their own bound. Default 5 s.

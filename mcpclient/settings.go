@@ -29,6 +29,7 @@ type terms struct {
 	elicitationWait  time.Duration
 	callTimeout      time.Duration
 	probeTimeout     time.Duration
+	connectTimeout   time.Duration // 0 for the default, negative for none
 	closeTimeout     time.Duration
 	keepAlive        time.Duration // 0 for none
 
@@ -125,6 +126,7 @@ func (o *Options) terms() terms {
 		elicitationWait:   cmp.Or(o.ElicitationWait, defaultDoneWait),
 		callTimeout:       o.CallTimeout,
 		probeTimeout:      positive(o.ProbeTimeout, 5*time.Second),
+		connectTimeout:    o.ConnectTimeout,
 		closeTimeout:      positive(o.CloseTimeout, 5*time.Second),
 		maxRetries:        cmp.Or(o.MaxRetries, 3),
 		maxServerRequests: positive(o.MaxServerRequests, 16),

@@ -61,9 +61,13 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 }
 
 // advised adds to the error of a call that its server takes as a task only how to make
-// it one: "MissingRequiredClientCapability" (code -32021) that names the extension.
+// it one: "MissingRequiredClientCapability" (code -32021) that names the extension, or
+// in revision 2025-11-25 "Method not found", which the server may say of other things.
 func (c *Client) advised(r *request, err error) error {
 	rpc, ok := errors.AsType[*RPCError](err)
+	if tasks := c.server.Load().Capabilities.Tasks; ok && rpc.Code == CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil {
+		return fmt.Errorf("%w (a tool that has to be a task is called WithTask or by StartTool)", err)
+	}
 	if !ok || rpc.Code != CodeMissingCapability {
 		return err
 	}

@@ -482,6 +482,43 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 
 // Who calls a tool that is nothing but a task, by a call like any other, is told what
 // to do.
+// In revision 2025-11-25 a server that wants a task knows no other way to say so than
+// that the method is not found.
+func TestTaskRequired(t *testing.T) {
+	for tasks, want := range map[string]bool{`{"requests":{"tools":{"call":{}}}}`: true, `{}`: false, `null`: false} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := newFrail(t)
+			transport.greet = func(p *peer) {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":%s},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID, tasks)
+				p.next()
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, p.next().ID)
+			}
+			opts := legacy()
+			c, err := mcpclient.Connect(t.Context(), transport, &opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			_, err = c.CallTool(t.Context(), "slow", nil)
+			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcpclient.RPCError](t, err).Code != mcpclient.CodeMethodNotFound || got != want {
+				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
+			}
+		})
+	}
+}
+
+// What is said of another tool would hold the result to a schema that is not its own.
+func TestOptionOfAnotherTool(t *testing.T) {
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow)} {
+			if _, err := c.CallTool(t.Context(), "quick", nil, opt); err == nil || !strings.Contains(err.Error(), name+` is given another tool, "slow"`) {
+				t.Errorf("%s: got %v, want an error that names both", name, err)
+			}
+		}
+		p.quiet()
+	})
+}
+
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	declared, undeclared := modern(), modern()

@@ -301,6 +301,9 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 // callTool makes a tool call and checks what comes of it.
 func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)
+	if err := o.about(r.target); err != nil {
+		return nil, err
+	}
 	check, err := c.outputCheck(o.described)
 	if err != nil {
 		return nil, err
@@ -321,6 +324,18 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		}
 	}
 	return result, nil
+}
+
+// about refuses what is said of another tool than the one that is called.
+func (o *callOptions) about(tool string) error {
+	isAnother := func(given *Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
+	switch {
+	case isAnother(o.task):
+		return fmt.Errorf("WithTask is given another tool, %q", cut(o.task.Name))
+	case isAnother(o.described):
+		return fmt.Errorf("WithOutputCheck is given another tool, %q", cut(o.described.Name))
+	}
+	return nil
 }
 
 // CallToolAs runs a tool and decodes its structured content, or its text when

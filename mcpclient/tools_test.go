@@ -72,6 +72,9 @@ func TestBadArguments(t *testing.T) {
 				t.Errorf("%v: got %v", args, err)
 			}
 		}
+		if _, err := c.CallTool(ctx, "add", []byte(`{"a":1}`)); err == nil || !strings.Contains(err.Error(), "json.RawMessage") {
+			t.Errorf("bytes: got %v, want an error that names json.RawMessage", err)
+		}
 		ping(t, ctx, c)
 	}}})
 }

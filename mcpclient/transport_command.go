@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,9 @@ type Command struct {
 func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
+	}
+	if i := slices.IndexFunc(t.Env, func(entry string) bool { return strings.Index(entry, "=") < 1 }); i >= 0 {
+		return nil, fmt.Errorf("start %q: Env[%d]: want KEY=value", t.Path, i)
 	}
 	p, err := child.Start(child.Spec{
 		Path:        t.Path,

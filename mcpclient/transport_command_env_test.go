@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,16 @@ func TestHarmless(t *testing.T) {
 	} {
 		if got := isHarmless(test.system, test.name, test.value); got != test.want {
 			t.Errorf("%s on %s: got %t, want %t", test.name, test.system, got, test.want)
+		}
+	}
+}
+
+// What is no variable is not quoted: it may be a secret that lacks its name.
+func TestCommandWithoutVariable(t *testing.T) {
+	for _, entry := range []string{"secret", "=secret", ""} {
+		_, err := (&Command{Path: os.Args[0], Env: []string{"A=b", entry}}).Dial(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "Env[1]: want KEY=value") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: got %v, want an error about its form", entry, err)
 		}
 	}
 }

@@ -149,6 +149,23 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	})
 }
 
+// Who has sent a token is told that it was refused, and how another is set.
+func TestUnauthorizedSaysWhatToDo(t *testing.T) {
+	for want, header := range map[string]http.Header{
+		"in the Header of its transport": nil,
+		"by Client.SetBearerToken":       {"Authorization": {"Bearer expired"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+			defer server.Close()
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, nil)
+			if wantError[*mcpclient.HTTPError](t, err); !strings.Contains(err.Error(), want) {
+				t.Errorf("with the header %v: got %v, want %q", header, err, want)
+			}
+		})
+	}
+}
+
 // The end of a session is told with the credentials that it had. The hook is not
 // asked where they are refused: it would answer with those of another session.
 func TestEndOfSessionUnauthorized(t *testing.T) {

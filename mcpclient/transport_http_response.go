@@ -134,6 +134,7 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 	}
 	return &HTTPError{
 		session:    lost,
+		declined:   resp.Request.Header.Get("Authorization") != "",
 		Method:     resp.Request.Method,
 		URL:        c.shown(),
 		Status:     resp.StatusCode,
