@@ -90,9 +90,11 @@ func FuzzErrorBody(f *testing.F) {
 	})
 }
 
-// Amending changes the fields it names and nothing else.
+// Amending gives valid UTF-8, and of a body that is valid UTF-8 it changes the
+// fields it names and nothing else.
 func FuzzAmend(f *testing.F) {
 	f.Add(`{"model":"m","messages":[{"role":"user"},{"role":"tool","content":"<a>"}],"n":1.50}`)
+	f.Add("{\"\":[{\"\":\"\xf5\"}]}")
 	f.Fuzz(func(t *testing.T, body string) {
 		var before map[string]json.RawMessage
 		if json.Unmarshal([]byte(body), &before) != nil || before == nil {
@@ -104,12 +106,18 @@ func FuzzAmend(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !utf8.Valid(out) {
+			t.Errorf("got %q, want valid UTF-8", out)
+		}
 		var after map[string]json.RawMessage
 		if err := json.Unmarshal(out, &after); err != nil {
 			t.Fatal(err)
 		}
 		if string(after["temperature"]) != "0" {
 			t.Errorf("got temperature %s, want 0", after["temperature"])
+		}
+		if !utf8.ValidString(body) {
+			return
 		}
 		for key, value := range before {
 			var want bytes.Buffer
