@@ -44,6 +44,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 
 	"github.com/tmc/langchaingo/llms"
@@ -64,11 +65,15 @@ type Agent struct {
 	rules rules
 }
 
-// New returns an agent that gives the tools to the model. tools may be nil,
-// then the model has none; the agent does not close it.
+// New returns an agent that gives the tools to the model, which must not be nil,
+// nor a nil pointer. tools may be a nil pointer, then the model has none; the
+// agent does not close it.
 func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("new agent: model is nil")
+	}
+	if v := reflect.ValueOf(model); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("new agent: model is a nil %T: check the error of what was to make it", model)
 	}
 	opts, err := opts.withDefaults()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 )
 
 func TestAnswerWithoutTools(t *testing.T) {
@@ -291,6 +292,10 @@ func TestNewRefusesMistakes(t *testing.T) {
 	}
 	if _, err := agent.New(nil, nil, nil); err == nil {
 		t.Error("no error for a nil model")
+	}
+	const want = "new agent: model is a nil *openaimodel.Model: check the error of what was to make it"
+	if _, err := agent.New((*openaimodel.Model)(nil), nil, nil); err == nil || err.Error() != want {
+		t.Errorf("nil pointer: error %v, want %q", err, want)
 	}
 }
 
