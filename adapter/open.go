@@ -2,15 +2,28 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
+
+// failTogether is how long the other servers have to fail as well, once one did.
+const failTogether = 2 * time.Second
+
+// errOthersFailed is why a start ends that would have gone on.
+var errOthersFailed = errors.New("another server failed")
 
 // Open connects to all servers at the same time, lists their tools and makes one
 // toolset of them. The context bounds the opening only.
 //
 // The order of tools is stable: servers as given, tools as their server lists
-// them. When Open fails, what it had opened is closed again.
+// them.
+//
+// When a server fails, so does Open, unless [Options.Start] is [StartAvailable],
+// which goes on without it. The error names every server that fails within two
+// seconds of the first; the others are not waited for. When Open fails, what it
+// had opened is closed again.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
 	if err := checkServers(servers); err != nil {
 		return nil, fmt.Errorf("open toolset: %w", err)
@@ -47,36 +60,41 @@ func checkServers(servers []Server) error {
 	return nil
 }
 
-// connect opens every server. With StartAll the first failure ends the others.
+// connect opens every server. With StartAll the first failure ends the others,
+// once they had the time to fail as well.
 func (t *Toolset) connect(ctx context.Context, servers []Server) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	starting, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var (
-		wg    sync.WaitGroup
-		once  sync.Once
-		first error
+		wg   sync.WaitGroup
+		once sync.Once
 	)
+	failed := make([]error, len(servers))
 	t.servers = make([]*server, len(servers))
 	for i := range servers {
 		s := t.newServer(&servers[i])
 		t.servers[i] = s
 		wg.Go(func() {
-			if s.err = t.start(ctx, s); s.err == nil {
-				return
+			s.err = t.start(starting, s)
+			switch {
+			case s.err == nil:
+			case t.opts.Start != StartAll:
+				t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+			case context.Cause(starting) != errOthersFailed:
+				failed[i] = s.err
+				once.Do(func() { time.AfterFunc(failTogether, func() { end(errOthersFailed) }) })
 			}
-			if t.opts.Start == StartAll {
-				once.Do(func() { first = s.err })
-				cancel()
-				return
-			}
-			t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 		})
 	}
 	wg.Wait()
-	if first == nil && ctx.Err() != nil {
+	err := errors.Join(failed...)
+	switch {
+	case err == nil:
 		return ctx.Err()
+	case ctx.Err() != nil:
+		return err
 	}
-	return first
+	return fmt.Errorf("%w (Options.Start: StartAvailable goes on without servers that fail)", err)
 }
 
 // start opens a server that is not in the catalog yet.

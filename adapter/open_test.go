@@ -93,14 +93,65 @@ func TestParametersKeepTheSchema(t *testing.T) {
 	}
 }
 
-func TestOpenFailureEndsTheOthers(t *testing.T) {
-	_, err := Open(t.Context(), []Server{
-		{Name: "slow", Transport: transportFunc(silent)}, // would take 30 s
-		{Name: "bad", Transport: transportFunc(unreachable)},
-	}, nil)
-	if !errors.Is(err, errNoDial) || !strings.Contains(err.Error(), `open toolset: server "bad": `) {
-		t.Errorf("got %v, want the failure of bad", err)
+// after fails when the time has passed, or the context ended.
+func after(d time.Duration, failure error) transportFunc {
+	return func(ctx context.Context) (mcpclient.Conn, error) {
+		select {
+		case <-time.After(d):
+			return nil, failure
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
+}
+
+const howToGoOn = " (Options.Start: StartAvailable goes on without servers that fail)"
+
+func TestOpenFailureEndsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := Open(t.Context(), []Server{
+			{Name: "slow", Transport: transportFunc(silent)}, // would take 30 s
+			{Name: "bad", Transport: after(time.Second, errNoDial)},
+			{Name: "late", Transport: after(time.Second+failTogether+1, errors.New("too late"))},
+		}, nil)
+		if !errors.Is(err, errNoDial) || err.Error() != `open toolset: server "bad": connect: nobody there`+howToGoOn {
+			t.Errorf("got %v, want the failure of bad alone", err)
+		}
+		if got := time.Since(start); got != time.Second+failTogether {
+			t.Errorf("got it after %v, want %v after the first failure", got, failTogether)
+		}
+	})
+}
+
+// Open names all servers that fail, in their order, and waits for nothing else.
+func TestOpenNamesEveryFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, refused := time.Now(), errors.New("refused")
+		_, err := Open(t.Context(), []Server{
+			{Name: "bad1", Transport: after(failTogether-1, errNoDial)},
+			{Name: "bad2", Transport: after(0, refused)},
+		}, nil)
+		const want = "open toolset: server \"bad1\": connect: nobody there\nserver \"bad2\": connect: refused" + howToGoOn
+		if !errors.Is(err, errNoDial) || !errors.Is(err, refused) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if got := time.Since(start); got != failTogether-1 {
+			t.Errorf("got it after %v, want it with the last failure, after %v", got, failTogether-1)
+		}
+	})
+}
+
+// Nothing is to be done about servers when it was the caller who gave up.
+func TestOpenIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), howToGoOn) {
+			t.Errorf("got %v, want the end of the context at slow, and no advice", err)
+		}
+	})
 }
 
 func TestOpenFailureClosesTheOthers(t *testing.T) {

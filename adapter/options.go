@@ -95,7 +95,8 @@ type Options struct {
 type StartPolicy int
 
 const (
-	// StartAll makes Open fail when one server fails.
+	// StartAll makes Open fail when one server fails. The error names all that
+	// fail at about the same time, see [Open].
 	StartAll StartPolicy = iota
 
 	// StartAvailable leaves failing servers out; [Toolset.Servers] has the
