@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -35,23 +36,35 @@ import (
 )
 
 func main() {
-	log.SetFlags(0)
-	if len(os.Args) != 3 || os.Getenv("OPENAI_MODEL") == "" {
-		log.Fatal("usage: agent MCP.JSON QUESTION, with the model in OPENAI_MODEL, and its key in OPENAI_API_KEY")
-	}
+	checkUsage()
 	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY"))
 	if url := os.Getenv("OPENAI_BASE_URL"); url != "" {
 		host.BaseURL = url
 	}
 	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
 	answer, err := ask(context.Background(), os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
+	if answer != "" {
+		fmt.Println(answer)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(answer)
 }
 
-// ask puts one question to a model that has the servers of the file.
+func checkUsage() {
+	log.SetFlags(0)
+	switch {
+	case len(os.Args) != 3:
+		log.Fatal("usage: agent MCP.JSON QUESTION")
+	case os.Getenv("OPENAI_MODEL") == "":
+		log.Fatal("OPENAI_MODEL is not set: it names the model")
+	case os.Getenv("OPENAI_API_KEY") == "" && os.Getenv("OPENAI_BASE_URL") == "":
+		log.Fatal("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another host")
+	}
+}
+
+// ask puts one question to a model that has the servers of the file. The answer
+// comes with [errNobody] when the person was not there for a question.
 func ask(ctx context.Context, file string, host openai.ClientConfig, model string, you *person, question string) (string, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
@@ -93,28 +106,51 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 		return "", err
 	}
 	result, err := assistant.Run(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
+	if err == nil && you.missed() {
+		err = errNobody
+	}
 	return result.Answer, err
 }
 
-// person is asked one thing at a time. The end of the input is a no.
+// errNobody is why something was denied or declined unasked.
+var errNobody = errors.New("nobody could be asked: standard input has ended")
+
+// person is asked one thing at a time. Where the input has ended, nobody is
+// there, and nothing is allowed or filled in.
 type person struct {
-	mu  sync.Mutex // guards the fields below
-	in  *bufio.Reader
-	out io.Writer
+	mu     sync.Mutex // guards the fields below
+	in     *bufio.Reader
+	out    io.Writer
+	absent bool // when a question was asked
+}
+
+func (p *person) missed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.absent
 }
 
 // askLocked asks, and returns the line that is typed. What servers and models
 // wrote is shown quoted, or as JSON, so that it cannot disguise itself.
-func (p *person) askLocked(format string, args ...any) string {
+func (p *person) askLocked(format string, args ...any) (string, error) {
 	fmt.Fprintf(p.out, format+" ", args...)
-	line, _ := p.in.ReadString('\n') // the end of the input says nothing
-	return strings.TrimSpace(line)
+	line, err := p.in.ReadString('\n')
+	if err != nil && line == "" {
+		p.absent = true
+		fmt.Fprintln(p.out)
+		return "", errNobody
+	}
+	return strings.TrimSpace(line), nil
 }
 
 func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.askLocked("Run %q on %s with %s? y/n:", a.Tool, a.Server, shownJSON(a.Arguments)) != "y" {
+	line, err := p.askLocked("Run %q on %s with %s? y/n:", a.Tool, a.Server, shownJSON(a.Arguments))
+	switch {
+	case err != nil:
+		return agent.Deny(err.Error()), nil
+	case line != "y":
 		return agent.Deny("the user said no"), nil
 	}
 	return agent.Allow(), nil
@@ -149,7 +185,8 @@ func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 			fmt.Fprintf(p.out, "%s asks the model: %q\n", source.Server, text(c))
 		}
 	}
-	if p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens) != "y" {
+	line, err := p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens)
+	if err != nil || line != "y" {
 		return mcpclient.ErrRejected
 	}
 	return nil
@@ -174,7 +211,7 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 	fmt.Fprintf(p.out, "%s asks: %q\n", q.Server, q.Params.Message)
 	content := map[string]any{}
 	for _, field := range fields {
-		value, err := field.Parse(p.askLocked("  %s:", label(field)))
+		value, err := p.fieldLocked(field)
 		if err != nil {
 			fmt.Fprintf(p.out, "declined: %v\n", err)
 			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
@@ -184,6 +221,14 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 		}
 	}
 	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+}
+
+func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
+	line, err := p.askLocked("  %s:", label(f))
+	if err != nil {
+		return nil, err
+	}
+	return f.Parse(line)
 }
 
 // label words a field: its title, its options, and what an empty line takes.

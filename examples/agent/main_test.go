@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,17 +18,27 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
-const serverArg = "serve-as-demo"
+const (
+	serverArg       = "serve-as-demo"
+	programVariable = "MCPCHAIN_AGENT_PROGRAM"
+)
 
-// TestMain makes this program the server that the configuration names, too.
+// TestMain makes this program the agent, and the server that the configuration
+// names, too.
 func TestMain(m *testing.M) {
-	if !slices.Contains(os.Args, serverArg) {
+	switch {
+	case slices.Contains(os.Args, serverArg):
+		_ = demoserver.Run(context.Background()) // ends with the input
+	case os.Getenv(programVariable) != "":
+		main()
+	default:
 		os.Exit(m.Run())
 	}
-	_ = demoserver.Run(context.Background()) // ends with the input
 }
 
-func TestAgent(t *testing.T) {
+// setUp starts the demo model, and writes a file with the demo server.
+func setUp(t *testing.T) (program, file, baseURL string) {
+	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +51,7 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
+	file = filepath.Join(t.TempDir(), "mcp.json")
 	if err := os.WriteFile(file, servers, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -47,29 +59,38 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = model.Close() }()
+	t.Cleanup(func() { _ = model.Close() })
+	return program, file, model.BaseURL
+}
+
+func TestAgent(t *testing.T) {
+	_, file, baseURL := setUp(t)
 	host := openai.DefaultConfig("none")
-	host.BaseURL = model.BaseURL
+	host.BaseURL = baseURL
 
 	for name, tt := range map[string]struct {
 		question string
 		typed    string // what the person says
 		want     string
 		shown    string
+		err      error
 	}{
-		"approval":    {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on demo with {"a":17,"b":25}? y/n: `},
-		"denial":      {"What is 17 plus 25?", "", "the user said no", `Run "add"`},
-		"sampling":    {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "demo asks the model: \"Go is small. It is fun.\"\n"},
-		"refusal":     {"Summarize: Go is small. It is fun.", "y\nn\n", "the user refused", "Let it, for at most 200 tokens? y/n: "},
-		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `},
-		"bad form":    {"Book a table", "y\ntomorrow\n", "No table was booked", "declined: field \"date\""},
+		"approval":    {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on demo with {"a":17,"b":25}? y/n: `, nil},
+		"denial":      {"What is 17 plus 25?", "n", "the user said no", `Run "add"`, nil},
+		"nobody":      {"What is 17 plus 25?", "", "nobody could be asked", `Run "add"`, errNobody},
+		"sampling":    {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "demo asks the model: \"Go is small. It is fun.\"\n", nil},
+		"refusal":     {"Summarize: Go is small. It is fun.", "y\nn\n", "the user refused", "Let it, for at most 200 tokens? y/n: ", nil},
+		"not lent":    {"Summarize: Go is small. It is fun.", "y\n", "the user refused", "Let it, for at most 200 tokens? y/n: ", errNobody},
+		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `, nil},
+		"bad form":    {"Book a table", "y\ntomorrow\n", "No table was booked", "declined: field \"date\"", nil},
+		"half a form": {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", "declined: nobody could be asked", errNobody},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
 			you := &person{in: bufio.NewReader(strings.NewReader(tt.typed)), out: &shown}
 			got, err := ask(t.Context(), file, host, demomodel.Name, you, tt.question)
-			if err != nil || !strings.Contains(got, tt.want) {
-				t.Errorf("got %q, %v; want %q in it", got, err, tt.want)
+			if err != tt.err || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, %v; want %q in it and %v", got, err, tt.want, tt.err)
 			}
 			const left = `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`
 			if got := shown.String(); !strings.HasPrefix(got, `left out: server "typo": `) || !strings.Contains(got, left) {
@@ -79,6 +100,45 @@ func TestAgent(t *testing.T) {
 				t.Errorf("the person saw %q, want %q in it", &shown, tt.shown)
 			}
 		})
+	}
+}
+
+// A program that nobody is there for answers, and fails.
+func TestNobodyThere(t *testing.T) {
+	program, file, baseURL := setUp(t)
+	cmd := exec.CommandContext(t.Context(), program, file, "What is 17 plus 25?")
+	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL="+demomodel.Name, "OPENAI_BASE_URL="+baseURL)
+	var shown strings.Builder
+	cmd.Stderr = &shown
+	out, err := cmd.Output()
+	if failure, ok := errors.AsType[*exec.ExitError](err); !ok || failure.ExitCode() != 1 {
+		t.Errorf("got %v, want the exit status 1", err)
+	}
+	if !strings.Contains(string(out), "was not approved: nobody could be asked") || !strings.HasSuffix(shown.String(), "\n"+errNobody.Error()+"\n") {
+		t.Errorf("got %q and %q, want the answer, and why it is no better", out, &shown)
+	}
+}
+
+// Without what it needs, the program says what that is.
+func TestUsage(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args, env []string
+		want      string
+	}{
+		{[]string{"mcp.json"}, nil, "usage: agent MCP.JSON QUESTION\n"},
+		{[]string{"mcp.json", "x"}, nil, "OPENAI_MODEL is not set: it names the model\n"},
+		{[]string{"mcp.json", "x"}, []string{"OPENAI_MODEL=m"}, "neither OPENAI_API_KEY nor OPENAI_BASE_URL is set: the model needs a key, or another host\n"},
+	} {
+		cmd := exec.CommandContext(t.Context(), program, tt.args...)
+		cmd.Env = append(tt.env, programVariable+"=1")
+		out, err := cmd.CombinedOutput()
+		if err == nil || string(out) != tt.want {
+			t.Errorf("%v %v: got %v and %q, want %q", tt.args, tt.env, err, out, tt.want)
+		}
 	}
 }
 
