@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -94,7 +95,7 @@ func (wrongSession) close() error                                 { return nil }
 func TestBenchPrints(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"-run", "^pipe/small/legacy", "-clients", "floor-json,ours", "-samples", "1", "-time", "1ms", "-ballast", "0"}
-	if err := bench(t.Context(), args, &out); err != nil {
+	if err := bench(t.Context(), args, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"pipe/small/legacy ", "\n  floor-json ", "\n  ours ", "\nsummary ", "\ntargets\n", " allocations "} {
@@ -104,7 +105,7 @@ func TestBenchPrints(t *testing.T) {
 	}
 
 	out.Reset()
-	if err := bench(t.Context(), append(args, "-json"), &out); err != nil {
+	if err := bench(t.Context(), append(args, "-json"), &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	d := json.NewDecoder(&out)
@@ -119,10 +120,30 @@ func TestBenchPrints(t *testing.T) {
 	}
 }
 
+// TestBenchSaysHowLong: a run of everything says beforehand how long it takes,
+// not among the results.
+func TestBenchSaysHowLong(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for args, want := range map[string]string{
+		"-json":           "bench: this takes about 10 minutes; -quick is a first look, in under a minute\n",
+		"-quick":          "",
+		"-run pipe/small": "",
+	} {
+		var out, notes bytes.Buffer
+		if err := bench(ctx, append(strings.Fields(args), "-ballast", "0"), &out, &notes); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want the end of the context", args, err)
+		}
+		if out.Len() > 0 || notes.String() != want {
+			t.Errorf("%s: got %q and the notes %q, want nothing and %q", args, &out, &notes, want)
+		}
+	}
+}
+
 // TestCheckNeedsTargets: a check that held nothing against a target fails.
 func TestCheckNeedsTargets(t *testing.T) {
 	args := []string{"-check", "-run", "^pipe/small/legacy", "-clients", "floor-json", "-samples", "1", "-time", "1ms", "-ballast", "0"}
-	if err := bench(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), "no target") {
+	if err := bench(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "no target") {
 		t.Errorf("got %v, want an error that no target applies", err)
 	}
 }
@@ -133,7 +154,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: got no error", args)
 		}
 	}
-	if err := bench(t.Context(), []string{"-run", "^nothing$", "-ballast", "0"}, io.Discard); err == nil {
+	if err := bench(t.Context(), []string{"-run", "^nothing$", "-ballast", "0"}, io.Discard, io.Discard); err == nil {
 		t.Error("a -run without a cell: got no error")
 	}
 }

@@ -23,7 +23,7 @@ func main() {
 	child(os.Args)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	err := bench(ctx, os.Args[1:], os.Stdout)
+	err := bench(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
 	}
@@ -42,6 +42,7 @@ type settings struct {
 	ballast  int // in MiB
 	json     bool
 	check    bool
+	full     bool   // nothing was said that makes it shorter or longer
 	cpu      string // files of profiles
 	memory   string
 }
@@ -68,6 +69,12 @@ func parse(args []string) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
+	s.full = true
+	flags.Visit(func(f *flag.Flag) {
+		if slices.Contains([]string{"quick", "samples", "time", "run", "clients"}, f.Name) {
+			s.full = false
+		}
+	})
 	s.most = longest * s.samples
 	if *quick {
 		s.samples, s.most, s.length, s.sessions = 3, 3, 20*time.Millisecond, 20
@@ -90,11 +97,14 @@ func named(list string) (found []client, err error) {
 	return found, nil
 }
 
-// bench is the program.
-func bench(ctx context.Context, args []string, out io.Writer) (err error) {
+// bench is the program. Results go to out, and what else there is to say to notes.
+func bench(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	s, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if s.full {
+		fmt.Fprintln(notes, "bench: this takes about 10 minutes; -quick is a first look, in under a minute")
 	}
 	ballast := make([]byte, s.ballast<<20)
 	defer runtime.KeepAlive(ballast)
