@@ -33,8 +33,8 @@ type outbox struct {
 	spare   []byte        // an empty buffer for the time when next is being written
 	queued  int           // bytes in next, and those being written
 	waiting []*waiter     // for room, first come first served
-	writing bool          // the writing goroutine exists
-	idle    chan struct{} // closed when it ends; nil when nobody waits for that
+	writing bool          // a sender writes, or the writing goroutine exists
+	idle    chan struct{} // closed when that ends; nil when nobody waits for it
 }
 
 // offerer is a writer that can take some of b, of which it returns the length,
@@ -104,6 +104,8 @@ func (o *outbox) fitsLocked(message []byte) bool {
 	return o.queued == 0 || o.queued+len(message) < maxQueued
 }
 
+// appendLocked queues a message, and writes it, not locked meanwhile, unless something
+// is being written.
 func (o *outbox) appendLocked(message []byte) {
 	o.next = append(slices.Grow(o.next, len(message)+1), message...)
 	o.next = append(o.next, '\n')
@@ -129,8 +131,8 @@ func (o *outbox) offerLocked(to offerer) (all bool) {
 	o.mu.Unlock()
 	n := to.Offer(batch)
 	o.mu.Lock()
-	if rest := batch[n:]; len(rest) > 0 {
-		o.next = append(rest, o.next...)
+	if n < len(batch) { // a slice of it would hide how large the buffer is
+		o.next = append(batch[:copy(batch, batch[n:])], o.next...)
 	}
 	o.wroteLocked(batch, n)
 	return !o.writing
@@ -162,6 +164,7 @@ func (o *outbox) wroteLocked(batch []byte, n int) {
 	}
 }
 
+// admitLocked does not write: while anything waits, something is being written.
 func (o *outbox) admitLocked() {
 	for len(o.waiting) > 0 && o.fitsLocked(o.waiting[0].message) {
 		o.appendLocked(o.waiting[0].message)

@@ -444,6 +444,9 @@ func TestSendOffers(t *testing.T) {
 				if diff := cmp.Diff(test.want, to.writes); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
+				if all := test.takes > len("second"); all && o.run != nil {
+					t.Error("there was a writing goroutine, want none")
+				}
 				if o.writing || o.queued != 0 {
 					t.Errorf("writing is %v and %d bytes are counted as queued, want an end", o.writing, o.queued)
 				}
@@ -476,6 +479,106 @@ func TestSendOffersWhatIsAlone(t *testing.T) {
 		want := []string{"offered first\n", "second\nthird\n", "fourth\n", "offered fifth\n"}
 		if diff := cmp.Diff(want, to.writes); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// What comes while a message is offered follows what was left of that.
+func TestSendBehindOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 2}
+		o := &outbox{dst: to}
+		to.offered = func() {
+			if err := o.send(t.Context(), []byte("second")); err != nil {
+				t.Error(err)
+			}
+		}
+		close(to.pass)
+		if err := o.send(t.Context(), []byte("first")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := []string{"offered fi", "rst\nsecond\n"}
+		if diff := cmp.Diff(want, to.writes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+// The buffer of a large message is not kept, also when Offer took most of it.
+func TestSendOffersMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 5 * keptQueue}
+		close(to.pass)
+		o := &outbox{dst: to}
+		if err := o.send(t.Context(), make([]byte, 5*keptQueue)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(to.writes) != 2 || to.writes[1] != "\n" {
+			t.Fatalf("got %d writes, want two, the second of the newline", len(to.writes))
+		}
+		if o.next != nil || o.spare != nil {
+			t.Errorf("buffers of %d and %d bytes are kept, want none: they are parts of a larger one", cap(o.next), cap(o.spare))
+		}
+	})
+}
+
+// What comes while a large message is written has a buffer of its own.
+func TestSendBuffersApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		o := &outbox{dst: g}
+		large := strings.Repeat("l", 2*keptQueue)
+		for i, m := range []string{"first", large, "second", "third"} {
+			if err := o.send(t.Context(), []byte(m)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if i != 1 {
+				g.pass <- struct{}{}
+				synctest.Wait()
+			}
+		}
+		close(g.pass)
+		synctest.Wait()
+		if got, want := strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n"; got != want {
+			t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(0, len(got)-20):], len(want))
+		}
+	})
+}
+
+// The wait for the end of writing ends with it, each time.
+func TestSendWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{pass: make(chan struct{})}
+		o := &outbox{dst: g}
+		for range 2 {
+			began := time.Now()
+			_ = o.send(t.Context(), []byte("{}"))
+			time.AfterFunc(time.Second, func() { g.pass <- struct{}{} })
+			o.wait(time.Minute)
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("waited %v, want %v", took, time.Second)
+			}
+		}
+	})
+}
+
+// Nothing is written after an error.
+func TestSendNothingAfterError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pass, calls := make(chan struct{}), 0
+		o := &outbox{dst: writerFunc(func([]byte) (int, error) { <-pass; calls++; return 0, io.ErrShortWrite })}
+		o.failed = func(err error) { o.shut(err) }
+		for range 3 {
+			_ = o.send(t.Context(), []byte("{}"))
+			synctest.Wait()
+		}
+		close(pass)
+		synctest.Wait()
+		if calls != 1 || o.queued != 0 || o.next != nil {
+			t.Errorf("got %d calls, %d bytes counted as queued and %q, want one call and nothing queued", calls, o.queued, o.next)
 		}
 	})
 }
