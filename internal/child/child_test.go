@@ -243,6 +243,13 @@ func TestKill(t *testing.T) {
 	}
 }
 
+func TestKillWithoutStop(t *testing.T) {
+	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
+	readLine(t, p.Stdout())
+	p.Kill()
+	within(t, patience, "the end of the process", func() { <-p.Done() })
+}
+
 // What a full pipe does not take at once is not taken, and nobody waits for that.
 func TestOffer(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -88,3 +88,13 @@ func TestStderrClosedEarly(t *testing.T) {
 		t.Errorf("got status %q, want %q", got, want)
 	}
 }
+
+// A process that writes more to its stderr than a pipe holds is not held up, though
+// nobody wants that.
+func TestStderrUnwanted(t *testing.T) {
+	p := start(t, "stderr")
+	within(t, patience, "the end of the process", func() { <-p.Done() })
+	if got, want := p.StderrTail(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
+		t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
+	}
+}

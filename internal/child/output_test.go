@@ -1,0 +1,35 @@
+package child
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// Reading ends though a descendant of the process writes on.
+func TestOutputAfterlife(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no deadlines there")
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for block := make([]byte, 64<<10); err == nil; {
+			_, err = w.Write(block)
+		}
+	}()
+	o := &output{file: r}
+	o.expire()
+	within(t, patience, "reading", func() { _, _ = io.Copy(io.Discard, o) })
+	if got := o.late.Load(); got < maxAfterlife {
+		t.Errorf("read %d bytes when its time was over, want %d at least", got, maxAfterlife)
+	}
+	r.Close()
+	<-ended
+	w.Close()
+}
