@@ -272,6 +272,11 @@ func TestOffer(t *testing.T) {
 		}
 		t.Error("a process that nobody reads took 1000 MiB")
 	})
+	p = start(t, "echo")
+	in = p.Stdin()
+	if got, want := in.Offer([]byte("hello\n")), 6; got != want {
+		t.Fatalf("took %d bytes, want %d", got, want)
+	}
 	in.Close()
 	if n := in.Offer([]byte("x")); n != 0 {
 		t.Errorf("a closed pipe took %d bytes, want none", n)
