@@ -182,10 +182,11 @@ func (l *link) notify(ctx context.Context, c *Client, method string, params []by
 // post sends a message that has no response, in a session that it belongs to, nil
 // for the one that there is. The error is errSessionOver when it came too late.
 func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession) error {
-	if l.exchange == nil {
-		return l.conn.Send(ctx, body)
+	var header fields
+	if l.exchange != nil {
+		header = c.current().header(nil, nil)
 	}
-	return l.postWith(ctx, body, c.current().header(nil, nil), s)
+	return l.postWith(ctx, body, header, s)
 }
 
 // postWith is post for a message that has a header of its own.

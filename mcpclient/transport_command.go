@@ -105,6 +105,9 @@ func (s started) cause(op string, _ error) error {
 	return &ProcessError{Command: s.path, Status: cmp.Or(s.process.Status(), closed), Stderr: s.stderr()}
 }
 
+// offer implements [offerer].
+func (s started) offer(b []byte) (n int) { return s.process.Stdin().Offer(b) }
+
 func (s started) halt() { s.process.End() }
 
 func (s started) hangUp() error { return s.process.Stop() }

@@ -50,16 +50,16 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 
 	over := supplied{t.Reader, t.Writer}
 	if !closeEndsRead(t.Reader) {
-		over.Reader = newPump(t.Reader)
+		over.reader = newPump(t.Reader)
 	}
-	return newStream(ctx, over, over.Reader, over.Writer, t.MaxMessage), nil
+	return newStream(ctx, over, over.reader, over.writer, t.MaxMessage), nil
 }
 
 // supplied is what a stream of an [IO] runs over. A Read that blocks returns when
 // its reader is closed.
 type supplied struct {
-	io.Reader
-	io.Writer
+	reader io.Reader
+	writer io.Writer
 }
 
 func (s supplied) cause(op string, err error) error {
@@ -69,10 +69,10 @@ func (s supplied) cause(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-func (s supplied) halt() { _ = closeIfCloser(s.Reader) }
+func (s supplied) halt() { _ = closeIfCloser(s.reader) }
 
 func (s supplied) hangUp() error {
-	return errors.Join(closeIfCloser(s.Writer), closeIfCloser(s.Reader))
+	return errors.Join(closeIfCloser(s.writer), closeIfCloser(s.reader))
 }
 
 func (s supplied) kill() {}

@@ -52,6 +52,7 @@ type carrier interface {
 func newStream(ctx context.Context, over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
 	s.lines.src, s.lines.max, s.lines.skipped = r, cmp.Or(max(maxMessage, 0), defaultMaxMessage), heardBy(ctx)
+	s.out.offers, _ = over.(offerer)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
 		s.halt()

@@ -18,10 +18,11 @@ const (
 
 // outbox writes messages one after the other to a writer that may block, on a
 // goroutine that exists while there is something to write. Messages that come
-// meanwhile go out in one Write. While they come one by one, a writer that is an
-// offerer gets them on the goroutine of their sender.
+// meanwhile go out in one Write. While they come one by one, an offerer gets them on
+// the goroutine of their sender.
 type outbox struct {
 	dst    io.Writer
+	offers offerer     // dst in other words, nil where it has none
 	failed func(error) // called when dst failed; it calls shut
 
 	run     func() // flush, once it was needed
@@ -37,10 +38,10 @@ type outbox struct {
 	idle    chan struct{} // closed when that ends; nil when nobody waits for it
 }
 
-// offerer is a writer that can take some of b, of which it returns the length,
-// without waiting. It says in Write what is wrong.
+// offerer takes some of b, of which it returns the length, without waiting. What is
+// wrong is said elsewhere, by a Write of the same.
 type offerer interface {
-	Offer(b []byte) (n int)
+	offer(b []byte) (n int)
 }
 
 // waiter is a message for which there was no room.
@@ -115,7 +116,7 @@ func (o *outbox) appendLocked(message []byte) {
 		return
 	}
 	o.writing = true
-	if to, ok := o.dst.(offerer); ok && !o.busy && o.offerLocked(to) {
+	if o.offers != nil && !o.busy && o.offerLocked() {
 		return
 	}
 	if o.run == nil {
@@ -126,10 +127,10 @@ func (o *outbox) appendLocked(message []byte) {
 
 // offerLocked writes without waiting, and reports whether nothing is left to be
 // written. It is not locked meanwhile.
-func (o *outbox) offerLocked(to offerer) (all bool) {
+func (o *outbox) offerLocked() (all bool) {
 	batch := o.takeLocked()
 	o.mu.Unlock()
-	n := to.Offer(batch)
+	n := o.offers.offer(batch)
 	o.mu.Lock()
 	if n < len(batch) { // a slice of it would hide how large the buffer is
 		o.next = append(batch[:copy(batch, batch[n:])], o.next...)

@@ -410,7 +410,7 @@ type taker struct {
 	offered func() // is called meanwhile; nil for nothing
 }
 
-func (t *taker) Offer(b []byte) int {
+func (t *taker) offer(b []byte) int {
 	if t.offered != nil {
 		t.offered()
 	}
@@ -432,7 +432,7 @@ func TestSendOffers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				to := &taker{gate: gate{pass: make(chan struct{})}, takes: test.takes}
-				o := &outbox{dst: to}
+				o := &outbox{dst: to, offers: to}
 				for _, m := range []string{"first", "second", "third"} {
 					if err := o.send(t.Context(), []byte(m)); err != nil {
 						t.Fatal(err)
@@ -460,7 +460,7 @@ func TestSendOffers(t *testing.T) {
 func TestSendOffersWhatIsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 100}
-		o := &outbox{dst: to}
+		o := &outbox{dst: to, offers: to}
 		send := func(m string) {
 			if err := o.send(t.Context(), []byte(m)); err != nil {
 				t.Error(err)
@@ -487,7 +487,7 @@ func TestSendOffersWhatIsAlone(t *testing.T) {
 func TestSendBehindOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 2}
-		o := &outbox{dst: to}
+		o := &outbox{dst: to, offers: to}
 		to.offered = func() {
 			if err := o.send(t.Context(), []byte("second")); err != nil {
 				t.Error(err)
@@ -510,7 +510,7 @@ func TestSendOffersMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &taker{gate: gate{pass: make(chan struct{})}, takes: 5 * keptQueue}
 		close(to.pass)
-		o := &outbox{dst: to}
+		o := &outbox{dst: to, offers: to}
 		if err := o.send(t.Context(), make([]byte, 5*keptQueue)); err != nil {
 			t.Fatal(err)
 		}
@@ -588,7 +588,7 @@ func TestSendOffersInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		to := &taker{gate: gate{pass: make(chan struct{}), err: broken}}
-		o := &outbox{dst: to}
+		o := &outbox{dst: to, offers: to}
 		o.failed = func(err error) { o.shut(err) }
 		close(to.pass)
 		if err := o.send(t.Context(), []byte("first")); err != nil {

@@ -67,12 +67,12 @@ type Process struct {
 	status string
 	done   chan struct{}
 
-	falling atomic.Bool   // descend has begun
-	hurry   chan struct{} // closed when no step of the descent may take time
-	rush    sync.Once     // closes hurry
-	stopped chan struct{} // closed when descend has ended
-	stopErr error         // set before stopped is closed
-	wg      sync.WaitGroup
+	descends atomic.Bool   // descend has begun
+	hurry    chan struct{} // closed when no step of the descent may take time
+	rush     sync.Once     // closes hurry
+	stopped  chan struct{} // closed when descend has ended
+	stopErr  error         // set before stopped is closed
+	wg       sync.WaitGroup
 }
 
 // Start runs the program. Its error names the program, and says where it was
@@ -175,7 +175,7 @@ func (p *Process) Stop() error {
 		defer reading.Done()
 		_, _ = io.Copy(io.Discard, &p.stdout)
 	})
-	if p.falling.CompareAndSwap(false, true) {
+	if p.descends.CompareAndSwap(false, true) {
 		p.descend()
 	}
 	<-p.stopped
@@ -187,8 +187,8 @@ func (p *Process) Stop() error {
 	}
 	p.stdout.file.Close()
 	p.stderr.file.Close()
+	reading.Wait()
 	if p.stopErr == nil {
-		reading.Wait()
 		p.wg.Wait()
 	}
 	return p.stopErr

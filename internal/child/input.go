@@ -2,7 +2,8 @@ package child
 
 import "os"
 
-// Input is the standard input of a process.
+// Input is the standard input of a process. Only one of Write and Offer may run at a
+// time, once.
 type Input struct {
 	file *os.File
 	offering

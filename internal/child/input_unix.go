@@ -21,8 +21,7 @@ type offering struct {
 }
 
 // Offer writes what the pipe takes at once, without waiting, and returns how much
-// of b that was: none of it where something is wrong, which Write then says. Neither
-// may be called while the other runs.
+// of b that was: none of it where something is wrong, which Write then says.
 func (in *Input) Offer(b []byte) (n int) {
 	if in.pipe == nil && !in.prepare() {
 		return 0

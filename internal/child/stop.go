@@ -11,7 +11,7 @@ const groupPoll = 10 * time.Millisecond
 // End begins what [Process.Stop] does, without waiting for it and without
 // throwing away output. It happens by itself when the process exits.
 func (p *Process) End() {
-	if p.falling.CompareAndSwap(false, true) {
+	if p.descends.CompareAndSwap(false, true) {
 		go p.descend()
 	}
 }

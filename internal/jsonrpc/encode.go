@@ -97,7 +97,7 @@ func AppendRequest(b []byte, id int64, method string) []byte {
 // AppendNotification appends a notification. params is a JSON object or nil.
 func AppendNotification(b []byte, method string, params []byte) []byte {
 	const start = `{"jsonrpc":"2.0","method":`
-	b = slices.Grow(b, len(start)+len(`"",,"params":}`)+len(method)+len(params))
+	b = slices.Grow(b, len(start)+len(`"","params":}`)+len(method)+len(params))
 	b = AppendString(append(b, start...), method)
 	if len(params) > 0 {
 		b = append(b, `,"params":`...)
