@@ -52,7 +52,7 @@ func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 		Task *legacyTask `json:"task"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return TaskState{}, false, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return TaskState{}, false, fmt.Errorf("%w: %v", ErrInvalidResult, err)
 	}
 	if result.Task == nil {
 		return TaskState{}, false, nil
@@ -64,7 +64,7 @@ func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task legacyTask
 	if err := json.Unmarshal(raw, &task); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
 	}
 	state, err := task.state(task.TTL, task.Poll)
 	return polledTask{state: state}, err

@@ -49,7 +49,7 @@ func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task modernTask
 	if err := json.Unmarshal(raw, &task); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
 	}
 	state, err := task.state(task.TTL, task.Poll)
 	return polledTask{state, task.taskOutcome}, err

@@ -87,7 +87,7 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, c.quote(raw))
 	case isTask:
 		t.id, t.state = state.ID, state
 		return t, nil
@@ -148,7 +148,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	}
 	task, err := t.client.current().polled(raw)
 	if err != nil {
-		return polledTask{}, err
+		return polledTask{}, fmt.Errorf("%w: %s", err, t.client.quote(raw))
 	}
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
@@ -257,7 +257,7 @@ func (t *Task) request(method string) *request {
 func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {
 	result := &CallToolResult{tool: t.tool}
 	if err := decodeResult(raw, result); err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, t.client.quote(raw))
 	}
 	return result, nil
 }

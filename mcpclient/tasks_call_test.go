@@ -480,6 +480,31 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 	}
 }
 
+// A secret that stands where an error cuts what the server says is not there in part.
+func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
+	for _, form := range []string{`{"content":"%s"}`, `{"resultType":"task","taskId":"%s","task":7,"ttlMs":""}`} {
+		for era, opts := range eras() {
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+					result := fmt.Sprintf(form, strings.Repeat("x", 1024-strings.Index(form, "%")-len("secret"))+"secret-key")
+					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+				})
+				opts.AllowUndeclared = true
+				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
+				c, err := mcpclient.Connect(t.Context(), h, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+				if err == nil || !strings.Contains(err.Error(), "xxx") || strings.Contains(err.Error(), "xsecre") {
+					t.Errorf("%s, %s: got %v, want no part of the secret", era, form, err)
+				}
+			})
+		}
+	}
+}
+
 // Who calls a tool that is nothing but a task, by a call like any other, is told what
 // to do.
 // In revision 2025-11-25 a server that wants a task knows no other way to say so than

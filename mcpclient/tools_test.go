@@ -139,7 +139,7 @@ func TestCallToolAsText(t *testing.T) {
 				t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
 			}
 			_, err := mcpclient.CallToolAs[int](t.Context(), c, "a", nil)
-			if err == nil || !strings.Contains(err.Error(), "text into int: ") || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), "text (there is no structured content) into int: ") || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s into a number: got %v, want an error that shows it", text, err)
 			}
 		})

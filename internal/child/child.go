@@ -223,8 +223,16 @@ func startError(s Spec, err error) error {
 		at = filepath.Join(s.Dir, at)
 		err = fmt.Errorf("%w (a relative path starts from the working directory %q)", err, s.Dir)
 	}
-	if _, statErr := os.Stat(at); statErr == nil && errors.Is(err, fs.ErrNotExist) {
+	switch info, statErr := os.Stat(at); {
+	case statErr != nil && strings.ContainsAny(s.Path, "~$"):
+		err = fmt.Errorf("%w (~ and $ are for a shell to replace: write the path out)", err)
+	case statErr != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%w (it is a directory)", err)
+	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not)", err)
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("%w (the file is not one that may be run: see chmod +x)", err)
 	}
 	return fmt.Errorf("start %q: %w", s.Path, err)
 }

@@ -493,12 +493,20 @@ func TestStartErrors(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name string
 		spec Spec
 		want string
 		is   error
 	}{
+		{"home", Spec{Path: "~/server"}, "~ and $ are for a shell", fs.ErrNotExist},
+		{"variable", Spec{Path: "$NOWHERE/server"}, "~ and $ are for a shell", fs.ErrNotExist},
+		{"directory", Spec{Path: dir}, "it is a directory", nil},
+		{"not to be run", Spec{Path: text}, "see chmod +x", nil},
 		{"not in PATH", Spec{Path: "no-such-mcp-server"}, `start "no-such-mcp-server": executable file not found in`, exec.ErrNotFound},
 		{"no such file", Spec{Path: filepath.Join(dir, "gone")}, "gone", fs.ErrNotExist},
 		{"no directory", Spec{Path: os.Args[0], Dir: filepath.Join(dir, "nowhere")}, "working directory: ", fs.ErrNotExist},
@@ -507,8 +515,8 @@ func TestStartErrors(t *testing.T) {
 		{"empty", Spec{}, `start ""`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.name == "no interpreter" && runtime.GOOS == "windows" {
-				t.Skip("Windows knows no interpreter line")
+			if (test.name == "no interpreter" || test.name == "not to be run") && runtime.GOOS == "windows" {
+				t.Skip("Windows knows no interpreter line and no mode to run")
 			}
 			p, err := Start(test.spec)
 			if err == nil {
