@@ -301,7 +301,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 // callTool makes a tool call and checks what comes of it.
 func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	if err := o.about(r.target); err != nil {
+	if err := o.fits(r.target); err != nil {
 		return nil, err
 	}
 	check, err := c.outputCheck(o.described)
@@ -326,8 +326,8 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	return result, nil
 }
 
-// about refuses what is said of another tool than the one that is called.
-func (o *callOptions) about(tool string) error {
+// fits refuses what is said of another tool than the one that is called.
+func (o *callOptions) fits(tool string) error {
 	isAnother := func(given *Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
 	case isAnother(o.task):

@@ -77,7 +77,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		bearer:  bearerOf(ctx),
 	}
 	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
-		c.hooks = &hooks{t.Before, t.After, t.Unauthorized, nil}
+		c.hooks = &hooks{before: t.Before, after: t.After, unauthorized: t.Unauthorized}
 		if d := dialingOf(ctx); d != nil {
 			c.hooks.client = d.client
 		}
