@@ -231,8 +231,10 @@ func startError(s Spec, err error) error {
 		err = fmt.Errorf("%w (it is a directory)", err)
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not)", err)
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && info.Mode()&0o111 == 0:
 		err = fmt.Errorf("%w (the file is not one that may be run: see chmod +x)", err)
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("%w (the file itself may be run: look at what its first line names, its disk and the working directory)", err)
 	}
 	return fmt.Errorf("start %q: %w", s.Path, err)
 }

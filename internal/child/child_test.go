@@ -497,6 +497,10 @@ func TestStartErrors(t *testing.T) {
 	if err := os.WriteFile(text, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	barred := filepath.Join(dir, "barred")
+	if err := os.WriteFile(barred, []byte("#!"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name string
 		spec Spec
@@ -507,6 +511,7 @@ func TestStartErrors(t *testing.T) {
 		{"variable", Spec{Path: "$NOWHERE/server"}, "~ and $ are for a shell", fs.ErrNotExist},
 		{"directory", Spec{Path: dir}, "it is a directory", nil},
 		{"not to be run", Spec{Path: text}, "see chmod +x", nil},
+		{"interpreter not to be run", Spec{Path: barred}, "what its first line names", fs.ErrPermission},
 		{"not in PATH", Spec{Path: "no-such-mcp-server"}, `start "no-such-mcp-server": executable file not found in`, exec.ErrNotFound},
 		{"no such file", Spec{Path: filepath.Join(dir, "gone")}, "gone", fs.ErrNotExist},
 		{"no directory", Spec{Path: os.Args[0], Dir: filepath.Join(dir, "nowhere")}, "working directory: ", fs.ErrNotExist},
@@ -515,7 +520,7 @@ func TestStartErrors(t *testing.T) {
 		{"empty", Spec{}, `start ""`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if (test.name == "no interpreter" || test.name == "not to be run") && runtime.GOOS == "windows" {
+			if (strings.Contains(test.name, "interpreter") || test.name == "not to be run") && runtime.GOOS == "windows" {
 				t.Skip("Windows knows no interpreter line and no mode to run")
 			}
 			p, err := Start(test.spec)
