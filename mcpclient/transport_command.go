@@ -68,7 +68,7 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(t.Env, func(entry string) bool { return strings.Index(entry, "=") < 1 }); i >= 0 {
+	if i := slices.IndexFunc(t.Env, nameless); i >= 0 {
 		return nil, fmt.Errorf("start %q: Env[%d]: want KEY=value", t.Path, i)
 	}
 	p, err := child.Start(child.Spec{
@@ -87,6 +87,12 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	}
 
 	return newStream(ctx, started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
+}
+
+// nameless reports an entry that is no KEY=value. A name may begin with "=", as those
+// do by which Windows has the directory of each drive in os.Environ.
+func nameless(entry string) bool {
+	return entry == "" || !strings.Contains(entry[1:], "=")
 }
 
 // started is what a stream of a [Command] runs over.

@@ -1,6 +1,8 @@
 package mcpclient
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -49,6 +51,10 @@ func TestCommandWithoutVariable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "Env[1]: want KEY=value") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: got %v, want an error about its form", entry, err)
 		}
+	}
+	_, err := (&Command{Path: "./no-such-server", Env: []string{`=C:=C:\a`, "A="}}).Dial(t.Context())
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want the environment of a process on Windows taken", err)
 	}
 }
 
