@@ -104,6 +104,7 @@ func TestHintsInOtherForms(t *testing.T) {
 		`"size":9223372036854775807`:  {Size: new(int64(math.MaxInt64))},
 		`"size":9007199254740993.0`:   {Size: new(int64(1<<53 + 1))},
 		`"size":9223372036854775808`:  {},
+		`"size":-1`:                   {},
 		`"size":1e400`:                {},
 		`"size":1e999999999`:          {},
 		`"size":12.5`:                 {},

@@ -18,7 +18,7 @@ type Resource struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"` // in bytes; nil where the server gives none, or none that is a whole number
+	Size        *int64          `json:"size,omitempty"` // in bytes; nil where the server gives none, or none that is a whole number from 0
 	Icons       []Icon          `json:"icons,omitempty"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
@@ -36,7 +36,9 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err
 	}
-	r.Size = wholeOf(read.Size)
+	if size := wholeOf(read.Size); size != nil && *size >= 0 {
+		r.Size = size
+	}
 	return nil
 }
 
