@@ -171,7 +171,12 @@ func (c *Client) Server() Server { return c.knownServer() }
 
 // Transport is the recipe of the connection in use: that of Connect, or the [SSE]
 // that a [HTTP] fell back to.
-func (c *Client) Transport() Transport { return c.link.Load().transport }
+func (c *Client) Transport() Transport {
+	if l := c.link.Load(); l != nil {
+		return l.transport
+	}
+	return c.transport // a hook of the first connection asks
+}
 
 // Ping asks the server for a sign of life: ping in the legacy era,
 // server/discover in the modern one, which has no ping.

@@ -109,8 +109,8 @@ type ResourceCapability struct {
 // Streamable HTTP in the legacy era, when the server gave one, and changes when
 // a new session begins. Treat it as a secret.
 func (c *Client) SessionID() string {
-	if x := c.link.Load().exchange; x != nil {
-		return x.sessionID()
+	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
+		return l.exchange.sessionID()
 	}
 	return ""
 }

@@ -149,6 +149,33 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	})
 }
 
+// A hook may look at its client while that has no connection yet, as in the dial of
+// HTTP+SSE, whose posts have the same client.
+func TestHooksSeeClientWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newOldServer(t)
+		go s.shake()
+		server := memhttp.New(s)
+		defer server.Close()
+		seen := map[string]*mcpclient.Client{}
+		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		transport.Before = func(_ context.Context, x mcpclient.HTTPExchange) {
+			seen[x.HTTPMethod] = x.Client
+			if x.Client.SessionID() != "" || x.Client.Transport() != transport || x.Client.Server().Revision != "" {
+				t.Errorf("%s: the client has a session, another transport or a server", x.HTTPMethod)
+			}
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20241105})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if seen["GET"] != c || seen["POST"] != c {
+			t.Errorf("the hook was given %v, want the client, %p", seen, c)
+		}
+	})
+}
+
 // Who has sent a token is told that it was refused, and how another is set.
 func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	for want, header := range map[string]http.Header{

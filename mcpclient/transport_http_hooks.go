@@ -14,7 +14,8 @@ import (
 // same time.
 type HTTPExchange struct {
 	// Client is whose exchange it is: the one that Connect returns, or is going to.
-	// It is nil on a connection that was dialed without one.
+	// It is nil on a connection that was dialed without one. Until Connect has
+	// returned it is for SetBearerToken, Server, SessionID and Transport only.
 	Client *Client
 
 	HTTPMethod string // POST, GET or DELETE
