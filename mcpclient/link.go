@@ -107,6 +107,7 @@ func (c *Client) dial(ctx context.Context) error {
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", c.transport)
 	}
+	c.adoptBearer(conn)
 	l.conn = conn
 	l.exchange, _ = conn.(exchanger)
 	c.link.Store(l)

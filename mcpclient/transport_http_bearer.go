@@ -84,6 +84,17 @@ func bearerOf(ctx context.Context) *bearer {
 	return new(bearer)
 }
 
+// adoptBearer gives a new connection the token of the client, also where a transport of
+// the host's has dialed it with another context than that of its own dial.
+func (c *Client) adoptBearer(conn Conn) {
+	switch conn := conn.(type) {
+	case *httpConn:
+		conn.bearer = &c.bearer
+	case *sseConn:
+		conn.stream.bearer, conn.posts.bearer = &c.bearer, &c.bearer
+	}
+}
+
 // scrub takes the tokens out of text that the server sent.
 func (b *bearer) scrub(text string) string {
 	now := b.now.Load()

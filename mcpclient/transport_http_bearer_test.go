@@ -176,6 +176,38 @@ func TestHooksSeeClientWhileConnecting(t *testing.T) {
 	})
 }
 
+// The token of the client is that of its connection, also where the host's transport
+// dials with a context of its own.
+func TestBearerTokenOfForeignDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last atomic.Value
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			last.Store(r.Header.Get("Authorization"))
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), dialer(func(context.Context) (mcpclient.Conn, error) {
+			return (&mcpclient.HTTP{URL: server.URL(), Client: server.Client()}).Dial(context.Background())
+		}), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := errors.Join(c.SetBearerToken(t.Context(), "token"), c.Ping(t.Context())); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := last.Load(); got != "Bearer token" {
+			t.Errorf("the server got %q, want the token", got)
+		}
+	})
+}
+
 // Who has sent a token is told that it was refused, and how another is set.
 func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	for want, header := range map[string]http.Header{
