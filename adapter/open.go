@@ -68,6 +68,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	var (
 		wg   sync.WaitGroup
 		once sync.Once
+		late *time.Timer // nil before the first failure
 	)
 	failed := make([]error, len(servers))
 	t.servers = make([]*server, len(servers))
@@ -82,11 +83,14 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 				t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 			case context.Cause(starting) != errOthersFailed:
 				failed[i] = s.err
-				once.Do(func() { time.AfterFunc(failTogether, func() { end(errOthersFailed) }) })
+				once.Do(func() { late = time.AfterFunc(failTogether, func() { end(errOthersFailed) }) })
 			}
 		})
 	}
 	wg.Wait()
+	if late != nil {
+		late.Stop()
+	}
 	err := errors.Join(failed...)
 	switch {
 	case err == nil:

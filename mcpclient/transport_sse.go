@@ -144,7 +144,6 @@ func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error
 		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
 	}
 	c.posts = conn.(*httpConn)
-	c.posts.bearer = c.stream.bearer
 	return nil
 }
 
