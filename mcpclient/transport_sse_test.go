@@ -99,7 +99,11 @@ func (s *oldServer) shake() {
 func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) mcpclient.Transport, f func(t *testing.T, c *mcpclient.Client)) {
 	server := memhttp.New(s)
 	defer server.Close()
-	go s.shake()
+	shaken := make(chan struct{})
+	go func() {
+		defer close(shaken)
+		s.shake()
+	}()
 	o := samples(mcpclient.Options{}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 		return tea(), nil
 	})
@@ -113,6 +117,7 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+	<-shaken // what comes from now on is the test's
 	f(t, c)
 }
 
