@@ -410,10 +410,7 @@ func TestEventIDIsBounded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		server, opts := httpServer(t, h), legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, opts)
 		defer func() { _ = c.Close() }()
 		_, _ = c.CallTool(t.Context(), "a", nil)
 		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
@@ -483,10 +480,7 @@ func TestWaitsForStream(t *testing.T) {
 			}
 			stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
 		}), modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, opts)
 		defer func() { _ = c.Close() }()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(10 * time.Minute)
@@ -603,10 +597,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		o := modern()
 		o.AllowUndeclared = true
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {
 			t.Errorf("got %d tools, %v", len(names), err)

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,13 +124,11 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // connecting bounds the context of a Connect that has no bound.
 func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := c.terms().connectTimeout
-	if limit == 0 {
-		limit = 10 * time.Minute
-		if _, ok := c.transport.(*Command); ok {
-			limit = time.Minute
-		}
+	limit := 10 * time.Minute
+	if _, ok := c.transport.(*Command); ok {
+		limit = time.Minute
 	}
+	limit = cmp.Or(c.terms().connectTimeout, limit)
 	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
 		return ctx, func() {}
 	}

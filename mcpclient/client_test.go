@@ -443,10 +443,7 @@ func TestConcurrentUse(t *testing.T) {
 					_, _ = w.Write([]byte(answerTo(m)))
 				})
 				o := asks(opts)
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				useConcurrently(t, c)
 			})

@@ -77,11 +77,7 @@ func TestCloseEndsPauses(t *testing.T) {
 				w.Header().Set("Retry-After", "20")
 				w.WriteHeader(http.StatusServiceUnavailable)
 			})
-			o := modern()
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectTo(t, s, modern())
 			endsAtOnce(t, c, func() error {
 				_, err := collect(c.Tools(t.Context()), toolName)
 				return err

@@ -203,10 +203,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			k := newCloser(t)
 			o := modern()
 			o.OnInvalidTool = func(*mcpclient.Tool, error) { k.callback() }
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectTo(t, s, o)
 			k.client.Store(c)
 			_, _ = collect(c.Tools(t.Context()), toolName)
 			k.ended(c, false)

@@ -24,10 +24,7 @@ func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetf
 		defer server.Close()
 		o := legacy()
 		o.AllowUndeclared = true
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
 		f(t, c, s)
 	})

@@ -113,10 +113,7 @@ func TestErrorsSayItOnce(t *testing.T) {
 			o.AllowUndeclared = true
 			synctest.Test(t, func(t *testing.T) {
 				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				once(t, c)
 			})

@@ -22,11 +22,7 @@ func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
-		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, modern())
 		defer func() { _ = c.Close() }()
 		f(t, c)
 	})

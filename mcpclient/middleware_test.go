@@ -346,10 +346,7 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 		})
 		o := modern()
 		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		d.read()
 		for range 2 {

@@ -339,10 +339,7 @@ func TestNotAnMCPServer(t *testing.T) {
 					}
 
 					server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
-					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := connectTo(t, server, opts)
 					defer func() { _ = c.Close() }()
 					if _, err := c.CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
 						t.Errorf("CallTool: got %v, want an error without %q", err, hint)

@@ -129,10 +129,7 @@ func TestOriginInResponse(t *testing.T) {
 					}
 				})
 				o := watches(opts, seen)
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				var calls sync.WaitGroup
 				for _, tool := range []string{"one", "two"} {
@@ -211,10 +208,7 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 			<-began
 			say(answerTo(m))
 		})
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, opts)
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()

@@ -159,11 +159,7 @@ func TestCursorsOfSessions(t *testing.T) {
 				s.ServeHTTP(w, r)
 			}))
 			defer server.Close()
-			o := legacy()
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectTo(t, server, legacy())
 			defer func() { _ = c.Close() }()
 			names, err := collect(c.Tools(t.Context()), toolName)
 			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
@@ -198,10 +194,7 @@ func TestCursorOfSessionBefore(t *testing.T) {
 				return raw, err
 			}
 		}}
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
 		s.seen()
 		names, err := collect(c.Tools(t.Context()), toolName)
@@ -234,11 +227,7 @@ func TestCursorOfNextSession(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, legacy())
 		defer func() { _ = c.Close() }()
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
@@ -283,9 +272,8 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				}))
 				defer server.Close()
 				o := legacy()
-				var c *mcpclient.Client
-				h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
-					return c.SetBearerToken(ctx, "other") == nil
+				h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+					return x.Client.SetBearerToken(ctx, "other") == nil
 				}}
 				c, err := mcpclient.Connect(t.Context(), h, &o)
 				if err != nil {

@@ -155,6 +155,17 @@ func tea() *mcpclient.CreateMessageResult {
 	return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}
 }
 
+// connectTo makes a client of a server over HTTP. It is the test's to close, before the
+// server is.
+func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // httpServer answers handshakes itself, and everything else by h, which gets the
 // message too.
 func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {

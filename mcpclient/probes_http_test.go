@@ -122,10 +122,7 @@ func TestStrangeResponses(t *testing.T) {
 							_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 						}
 					})
-					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := connectTo(t, s, opts)
 					defer func() { _ = c.Close() }()
 					start := time.Now()
 					res, err := c.CallTool(t.Context(), "strange", nil)
@@ -215,10 +212,7 @@ func TestBlackHole(t *testing.T) {
 					ended.Add(1)
 				}
 				s := httpServer(t, silent)
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, opts)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				start := time.Now()
@@ -280,10 +274,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 					stream(w)(answerTo(m))
 					<-r.Context().Done()
 				})
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, opts)
 				start := time.Now()
 				for range 50 {
 					callText(t, t.Context(), c, "a", "a")
@@ -398,10 +389,7 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 					time.Sleep(10 * time.Minute)
 					return tea(), nil
 				})
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				start := time.Now()
 				callText(t, t.Context(), c, "a", "a")

@@ -69,10 +69,7 @@ func TestNoStandaloneStream(t *testing.T) {
 			var log bytes.Buffer
 			opts := heeding(legacy())
 			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectTo(t, s, opts)
 			time.Sleep(time.Hour)
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()

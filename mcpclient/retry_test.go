@@ -99,10 +99,7 @@ func TestRetries(t *testing.T) {
 				s := httpServer(t, test.busy.serve)
 				o := modern()
 				o.MaxRetries = test.max
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				ctx := t.Context()
 				if test.deadline > 0 {
@@ -111,7 +108,7 @@ func TestRetries(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				_, err = c.Call(ctx, test.method, nil)
+				_, err := c.Call(ctx, test.method, nil)
 				if ok := err == nil; ok != test.ok {
 					t.Errorf("got %v", err)
 				}
@@ -274,15 +271,11 @@ func TestRetryGivenUp(t *testing.T) {
 			w.Header().Set("Retry-After", "20")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
-		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, modern())
 		defer func() { _ = c.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err = collect(c.Tools(ctx), toolName)
+		_, err := collect(c.Tools(ctx), toolName)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}

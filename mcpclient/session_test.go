@@ -111,10 +111,7 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forget
 		defer server.Close()
 		o := heeding(legacy())
 		o.LogLevel = mcpclient.LogWarning
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
 		s.seen()
 		f(t, c, s)
@@ -304,11 +301,7 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, server, legacy())
 		defer func() { _ = c.Close() }()
 		s.forget()
 		slow = true

@@ -59,10 +59,7 @@ func TestSilentSubscription(t *testing.T) {
 				defer server.Close()
 				o := modern()
 				o.SubscriptionIdle = test.idle
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, server, o)
 				defer func() { _ = c.Close() }()
 				s := subscribed(t, t.Context(), c, onTools)
 				first := <-opened
@@ -112,11 +109,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 					}
 				}))
 				defer s.Close()
-				o := legacy()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, legacy())
 				defer func() { _ = c.Close() }()
 				sub := subscribed(t, t.Context(), c, onTools)
 				synctest.Wait()

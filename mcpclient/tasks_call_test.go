@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -434,6 +435,20 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 	})
 }
 
+// taskWithSecret calls a tool as a task, with a header that is a secret, and returns
+// the error.
+func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options) error {
+	opts.AllowUndeclared = true
+	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
+	c, err := mcpclient.Connect(t.Context(), h, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+	return err
+}
+
 // Wherever in the answers about a task the server repeats a secret, the error of the
 // call is without it.
 func TestWithTaskHidesSecrets(t *testing.T) {
@@ -463,14 +478,7 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 						}
 						_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
 					})
-					opts.AllowUndeclared = true
-					h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
-					c, err := mcpclient.Connect(t.Context(), h, &opts)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer func() { _ = c.Close() }()
-					_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+					err := taskWithSecret(t, s, opts)
 					if err == nil || strings.Contains(err.Error(), "secret-key") || !strings.Contains(err.Error(), "who is [secret]?") {
 						t.Errorf("got %v, want what the server says without the secret", err)
 					}
@@ -489,14 +497,7 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 					result := fmt.Sprintf(form, strings.Repeat("x", 1024-strings.Index(form, "%")-len("secret"))+"secret-key")
 					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 				})
-				opts.AllowUndeclared = true
-				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
-				c, err := mcpclient.Connect(t.Context(), h, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = c.Close() }()
-				_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+				err := taskWithSecret(t, s, opts)
 				if err == nil || !strings.Contains(err.Error(), "xxx") || strings.Contains(err.Error(), "xsecre") {
 					t.Errorf("%s, %s: got %v, want no part of the secret", era, form, err)
 				}
@@ -505,8 +506,6 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 	}
 }
 
-// Who calls a tool that is nothing but a task, by a call like any other, is told what
-// to do.
 // In revision 2025-11-25 a server that wants a task knows no other way to say so than
 // that the method is not found.
 func TestTaskRequired(t *testing.T) {
@@ -544,6 +543,8 @@ func TestOptionOfAnotherTool(t *testing.T) {
 	})
 }
 
+// Who calls a tool that is nothing but a task, by a call like any other, is told what
+// to do.
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	declared, undeclared := modern(), modern()

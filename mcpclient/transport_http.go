@@ -54,9 +54,8 @@ type HTTP struct {
 	// Unauthorized, when set, is told of a response 401 or 403 and reports
 	// whether to make the request again, which happens once: after it has changed
 	// the token, by [Client.SetBearerToken] of x.Client, for example. It may block;
-	// other requests go on meanwhile. It calls the Client with ctx, if at all, and
-	// while Connect runs with nothing but a token. The hook is not asked about the
-	// request that ends a session.
+	// other requests go on meanwhile. It calls the Client with ctx, if at all. The
+	// hook is not asked about the request that ends a session.
 	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 

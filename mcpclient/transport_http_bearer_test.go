@@ -292,7 +292,6 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		}))
 		defer server.Close()
 		go first.shake()
-		var c *mcpclient.Client
 		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
 		asked := 0
 		transport.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
@@ -300,7 +299,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			if strings.Contains(x.Body, "old-token") {
 				t.Errorf("the hook was shown %q", x.Body)
 			}
-			return c.SetBearerToken(ctx, "new-token") == nil
+			return x.Client.SetBearerToken(ctx, "new-token") == nil
 		}
 		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
 			Revision: mcpclient.Revision20241105,
@@ -481,10 +480,11 @@ func TestTokenOfHookIsRefusedToo(t *testing.T) {
 		server := memhttp.New(s)
 		defer server.Close()
 		o := legacy()
-		var c *mcpclient.Client
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: server.URL(), Client: server.Client(),
-			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool { return c.SetBearerToken(ctx, "three") == nil },
+			Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+				return x.Client.SetBearerToken(ctx, "three") == nil
+			},
 		}, &o)
 		if err != nil {
 			t.Fatal(err)

@@ -116,10 +116,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 				})
 				o := legacy()
 				o.AllowUndeclared = true
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Hour)

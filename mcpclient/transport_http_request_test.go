@@ -154,10 +154,9 @@ func TestUnauthorizedHookInRenewal(t *testing.T) {
 		}))
 		defer server.Close()
 		o := legacy()
-		var c *mcpclient.Client
 		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer old"}}}
-		h.Unauthorized = func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
-			return c.SetBearerToken(ctx, "new") == nil
+		h.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+			return x.Client.SetBearerToken(ctx, "new") == nil
 		}
 		c, err := mcpclient.Connect(t.Context(), h, &o)
 		if err != nil {
@@ -185,10 +184,9 @@ func TestUnauthorizedHook(t *testing.T) {
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		o := modern()
-		var c *mcpclient.Client
 		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"User-Agent": {"host/1"}}}
-		h.Unauthorized = func(ctx context.Context, _ mcpclient.HTTPExchange) bool {
-			return c.SetBearerToken(ctx, "new") == nil
+		h.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+			return x.Client.SetBearerToken(ctx, "new") == nil
 		}
 		c, err := mcpclient.Connect(t.Context(), h, &o)
 		if err != nil {

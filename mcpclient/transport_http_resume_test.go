@@ -198,11 +198,7 @@ func TestHTTPInitializeResumed(t *testing.T) {
 			}
 		}))
 		defer s.Close()
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, legacy())
 		defer func() { _ = c.Close() }()
 		if diff := cmp.Diff([]string{"s-1 after 1"}, resumed); diff != "" {
 			t.Errorf("resumed streams, got +, want -:\n%s", diff)
@@ -253,11 +249,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 			}
 		}))
 		defer s.Close()
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, legacy())
 		defer func() { _ = c.Close() }()
 		var streaming sync.WaitGroup
 		for range calls {

@@ -206,11 +206,12 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		var c *mcpclient.Client
 		o := legacy()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: server.URL(), Client: server.Client(),
-			Unauthorized: func(ctx context.Context, _ mcpclient.HTTPExchange) bool { return c.SetBearerToken(ctx, "three") == nil },
+			Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+				return x.Client.SetBearerToken(ctx, "three") == nil
+			},
 		}, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -394,11 +395,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 					}
 				}))
 				defer server.Close()
-				o := legacy()
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := connectTo(t, server, legacy())
 				defer func() { _ = c.Close() }()
 				slow = true
 				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -59,10 +59,7 @@ func TestNameHeader(t *testing.T) {
 		})
 		o := modern()
 		o.AllowUndeclared = true
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
 		for method, want := range map[string][]string{
@@ -101,11 +98,7 @@ func TestVersionHeader(t *testing.T) {
 				}
 			}))
 			defer s.Close()
-			o := legacy()
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := connectTo(t, s, legacy())
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
@@ -370,10 +363,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		defer close(standalone)
 		o := legacy()
 		o.OnNotification = func(*mcpclient.Notification) {} // so that Connect waits for the stream
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		var got []float64
 		callHere(t, c, func(p mcpclient.Progress, stack string) {
