@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -13,55 +14,40 @@ import (
 
 // Profile says for which provider the schemas of tools are written. Arguments
 // are validated by the schema as the server wrote it whatever the profile; what
-// a profile must write differently is turned back by [Tool.Arguments].
-type Profile int
+// a profile must write differently is turned back by [Tool.Arguments]. The zero
+// value is Plain.
+type Profile string
 
 const (
 	// Plain is the schema as the server wrote it. A root that has no type or no
 	// properties gets them, and null in their place or that of required is taken
 	// out, because several providers refuse it otherwise.
-	Plain Profile = iota
+	Plain Profile = "plain"
 
 	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
 	// of JSON Schema.
-	OpenAI
+	OpenAI = Profile(rewrite.OpenAI)
 
 	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that
 	// arguments fit. A schema that cannot be written in their subset without
 	// loss is written as for OpenAI, and its tool is not marked strict.
-	OpenAIStrict
+	OpenAIStrict = Profile(rewrite.OpenAIStrict)
 
 	// Anthropic takes almost all of JSON Schema 2020-12.
-	Anthropic
+	Anthropic = Profile(rewrite.Anthropic)
 
 	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters
 	// are a map[string]any.
-	Gemini
+	Gemini = Profile(rewrite.Gemini)
 
 	// GoogleAI is for langchaingo's googleai and vertex providers, which hand on
 	// to Gemini a part of its subset. Parameters are a map[string]any.
-	GoogleAI
-
-	profileCount
+	GoogleAI = Profile(rewrite.GoogleAI)
 )
-
-var profileNames = [profileCount]string{"plain", "openai", "openai-strict", "anthropic", "gemini", "googleai"}
-
-// String is the name of the profile, as in "openai-strict".
-func (p Profile) String() string {
-	if p < 0 || p >= profileCount {
-		return fmt.Sprintf("Profile(%d)", int(p))
-	}
-	return profileNames[p]
-}
 
 // Profiles lists all profiles.
 func Profiles() []Profile {
-	out := make([]Profile, profileCount)
-	for i := range out {
-		out[i] = Profile(i)
-	}
-	return out
+	return []Profile{Plain, OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI}
 }
 
 // Effect says what a [SchemaChange] does to the arguments that a model is held
@@ -111,10 +97,11 @@ type definitions struct {
 // map[string]any, which is shared and must not be changed. DefinitionsFor
 // panics when there is no such profile.
 func (t *Toolset) DefinitionsFor(p Profile) ([]llms.Tool, []SchemaChange) {
-	if p < 0 || p >= profileCount {
-		panic("adapter: there is no " + p.String())
+	define, ok := t.catalog.Load().profiles[cmp.Or(p, Plain)]
+	if !ok {
+		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}
-	built := t.catalog.Load().profiles[p]()
+	built := define()
 	out := make([]llms.Tool, len(built.tools))
 	functions := make([]llms.FunctionDefinition, len(built.tools))
 	for i, tool := range built.tools {
@@ -153,17 +140,11 @@ func (d *definitions) complete(tool *Tool, p Profile) {
 	}
 }
 
-// targets are the dialects of profiles.
-var targets = [profileCount]rewrite.Target{
-	OpenAI: rewrite.OpenAI, OpenAIStrict: rewrite.OpenAIStrict, Anthropic: rewrite.Anthropic,
-	Gemini: rewrite.Gemini, GoogleAI: rewrite.GoogleAI,
-}
-
 // rewrite puts a tool's schema into the dialect of a profile. A schema that need
 // not be changed stays byte for byte.
 func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) {
 	root := tool.root()
-	r := rewrite.For(targets[p], root)
+	r := rewrite.For(rewrite.Target(p), root)
 	for _, c := range r.Changes {
 		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
 	}

@@ -11,7 +11,7 @@ import (
 
 // The subsets of JSON Schema that providers document, as checks. Each returns
 // what is wrong, nil when nothing is.
-var subsets = [profileCount]func(root map[string]any, strict bool) error{
+var subsets = map[Profile]func(root map[string]any, strict bool) error{
 	Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
 	OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
 	OpenAIStrict: checkStrict,

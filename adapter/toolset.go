@@ -51,17 +51,20 @@ type catalog struct {
 	tools    []*Tool
 	byName   map[string]*Tool
 	folded   map[string]*Tool // by lower-case name: names are unique without case, too
-	profiles [profileCount]func() *definitions
+	profiles map[Profile]func() *definitions
 }
 
 func newCatalog(all []*Tool) *catalog {
-	c := &catalog{tools: all, byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all))}
+	c := &catalog{
+		tools: all, byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
+		profiles: map[Profile]func() *definitions{},
+	}
 	for _, tool := range all {
 		c.byName[tool.name] = tool
 		c.folded[strings.ToLower(tool.name)] = tool
 	}
-	for p := range c.profiles {
-		c.profiles[p] = sync.OnceValue(func() *definitions { return define(all, Profile(p)) })
+	for _, p := range Profiles() {
+		c.profiles[p] = sync.OnceValue(func() *definitions { return define(all, p) })
 	}
 	return c
 }

@@ -155,7 +155,7 @@ func TestUnheldIsDocumented(t *testing.T) {
 		}
 		var profiles []string
 		for _, p := range u.profiles {
-			profiles = append(profiles, p.String())
+			profiles = append(profiles, string(p))
 		}
 		line := fmt.Sprintf("| %s | %s | %s |\n", name, strings.Join(profiles, ", "), u.why)
 		if !strings.Contains(string(guide), line) {

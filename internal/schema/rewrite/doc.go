@@ -15,28 +15,28 @@ import (
 )
 
 // Target is a dialect of JSON Schema.
-type Target int
+type Target string
 
 const (
 	// OpenAI takes JSON Schema, but wants an object without alternatives at the
 	// root, and items for every array.
-	OpenAI Target = iota
+	OpenAI Target = "openai"
 
 	// OpenAIStrict is the subset of structured outputs: every property
 	// required, no others allowed, and few keywords.
-	OpenAIStrict
+	OpenAIStrict Target = "openai-strict"
 
 	// Anthropic takes JSON Schema 2020-12, but wants an object without
 	// alternatives at the root, and plain names of properties.
-	Anthropic
+	Anthropic Target = "anthropic"
 
 	// Gemini takes a subset of OpenAPI 3.0: one type for each schema, no
 	// references, enumerations of strings.
-	Gemini
+	Gemini Target = "gemini"
 
 	// GoogleAI is what langchaingo's googleai and vertex providers hand on to
 	// Gemini: types, descriptions, properties, items and required.
-	GoogleAI
+	GoogleAI Target = "googleai"
 )
 
 // Effect says what a change does to the set of arguments that the schema allows.

@@ -78,10 +78,10 @@ func TestMergingIsBounded(t *testing.T) {
 			root := For(target, in).Root
 			runtime.ReadMemStats(&after)
 			if got, most := after.TotalAlloc-before.TotalAlloc, tt.work*uint64(len(tt.schema)); got > most {
-				t.Errorf("%s: target %d: got %d bytes allocated, want at most %d", name, target, got, most)
+				t.Errorf("%s: target %s: got %d bytes allocated, want at most %d", name, target, got, most)
 			}
 			if raw, err := json.Marshal(root); err != nil || len(raw) > 20*len(tt.schema) {
-				t.Errorf("%s: target %d: got %d bytes, %v", name, target, len(raw), err)
+				t.Errorf("%s: target %s: got %d bytes, %v", name, target, len(raw), err)
 			}
 		}
 	}

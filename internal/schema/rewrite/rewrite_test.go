@@ -109,13 +109,13 @@ func TestForIsBounded(t *testing.T) {
 		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
 	}
 	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
-	for target := OpenAI; target <= GoogleAI; target++ {
+	for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
 		raw, err := json.Marshal(For(target, in).Root)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(raw) > 4<<20 {
-			t.Errorf("target %d: got %d bytes", target, len(raw))
+			t.Errorf("target %s: got %d bytes", target, len(raw))
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestForOfHostileSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for target := OpenAI; target <= GoogleAI; target++ {
+		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
 				raw, err := json.Marshal(For(target, s.Root().(map[string]any)).Root)
 				if err != nil {
