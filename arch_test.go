@@ -30,7 +30,7 @@ var layers = []struct {
 	{"internal/uritemplate", nil},
 	{"internal/pattern", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/pattern", "github.com/kaptinlin/jsonschema"}},
-	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
+	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/uritemplate", "internal/pattern"}},

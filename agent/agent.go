@@ -83,8 +83,15 @@ func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
+	if rules.profile, err = opts.profile(model, rules.profile); err != nil {
+		return nil, fmt.Errorf("new agent: %w", err)
+	}
 	return &Agent{model: model, tools: tools, opts: opts, rules: rules}, nil
 }
+
+// Profile is the provider for which the tools that the model gets are written:
+// what [adapter.Toolset.DefinitionsFor] returns for it is what the model gets.
+func (a *Agent) Profile() adapter.Profile { return a.rules.profile }
 
 // Result is the outcome of a run.
 type Result struct {

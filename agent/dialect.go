@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
 )
 
 // Dialect is the form that a provider of langchaingo needs the history in. The
@@ -46,6 +49,8 @@ type rules struct {
 	schemaMaps      bool // the parameters of a tool are a map[string]any
 	humanAfterTools bool // a human message may follow tool messages
 	toolsAtEnd      bool // tools stay when the model has to answer without them
+
+	profile adapter.Profile // for which the schemas of tools are written
 }
 
 func (d Dialect) rules(model llms.Model) (rules, error) {
@@ -58,15 +63,33 @@ func (d Dialect) rules(model llms.Model) (rules, error) {
 	}
 	switch d {
 	case DialectOpenAI:
-		return rules{humanAfterTools: true, toolsAtEnd: true}, nil
+		return rules{humanAfterTools: true, toolsAtEnd: true, profile: adapter.OpenAI}, nil
 	case DialectAnthropic:
-		return rules{singleParts: true, humanAfterTools: true, toolsAtEnd: true}, nil
+		return rules{singleParts: true, humanAfterTools: true, toolsAtEnd: true, profile: adapter.Anthropic}, nil
 	case DialectGoogle:
-		return rules{mergedResults: true, schemaMaps: true, humanAfterTools: true, toolsAtEnd: true}, nil
+		return rules{mergedResults: true, schemaMaps: true, humanAfterTools: true, toolsAtEnd: true, profile: adapter.GoogleAI}, nil
 	case DialectMistral:
-		return rules{}, nil
+		return rules{profile: adapter.OpenAI}, nil
 	}
 	return rules{}, fmt.Errorf("options: dialect %q is unknown; use one of the Dialect constants", d)
+}
+
+// profile tells for which provider the schemas of tools are written: as the
+// options say, or else the model, or else its dialect.
+func (o *Options) profile(model llms.Model, dialect adapter.Profile) (adapter.Profile, error) {
+	p := o.Profile
+	if m, ok := model.(interface {
+		ToolProfile(...llms.CallOption) string
+	}); ok && p == "" {
+		p = adapter.Profile(m.ToolProfile(o.CallOptions...))
+	}
+	if p == "" {
+		p = dialect
+	}
+	if all := adapter.Profiles(); !slices.Contains(all, p) {
+		return "", fmt.Errorf("options: there is no profile %q; use one of %v", p, all)
+	}
+	return p, nil
 }
 
 // detect tells the dialect of the models of a package.

@@ -20,7 +20,7 @@ func (r *run) ask(final bool) (*reply, error) {
 	a := r.agent
 	var tools []llms.Tool
 	if a.tools != nil {
-		tools = a.tools.Definitions()
+		tools, _ = a.tools.DefinitionsFor(a.rules.profile)
 	}
 	messages := withSystem(a.opts.System, r.history)
 	if final && a.rules.humanAfterTools {

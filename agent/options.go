@@ -7,6 +7,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -61,6 +62,16 @@ type Options struct {
 	// Dialect is the form of history that the model's provider needs. Default:
 	// by the type of the model, see [Dialect].
 	Dialect Dialect
+
+	// Profile is the provider for which the schemas of tools are written. Default:
+	// what the model names by a method
+	//
+	//	ToolProfile(options ...llms.CallOption) string
+	//
+	// as that of package openaimodel does by its host, and else by its dialect:
+	// [adapter.Anthropic] and [adapter.GoogleAI] for those, [adapter.OpenAI] for
+	// the others.
+	Profile adapter.Profile
 
 	// Media says whether the model takes a part of a tool's result that is not
 	// text, by its MIME type; accepted parts follow the tool messages in a human

@@ -9,6 +9,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,3 +185,15 @@ func response(r *chat.Reply) *llms.ContentResponse {
 // parallel calls stay apart and the streaming function gets text only. Package
 // agent asks for it.
 func (m *Model) StreamsToolCalls() bool { return true }
+
+// ToolProfile names the profile of package adapter for which tools are to be
+// described to the model that these options ask for: that of its host, or that of
+// its vendor, as its name tells, at a host for models of many. Package agent asks
+// for it.
+func (m *Model) ToolProfile(options ...llms.CallOption) string {
+	o := llms.CallOptions{Model: m.model}
+	for _, option := range options {
+		option(&o)
+	}
+	return string(m.chat.Schemas(cmp.Or(o.Model, m.model)))
+}

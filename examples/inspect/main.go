@@ -4,7 +4,11 @@
 //	inspect mcp.json
 //	inspect -profile gemini mcp.json
 //	inspect -profile all mcp.json
+//	inspect -base-url https://api.openai.com/v1 mcp.json
 //	inspect -json mcp.json
+//
+// With -base-url it is what package agent sends to an OpenAI-compatible endpoint,
+// whose host or -model decides on the profile.
 //
 // A server that is written wrong in the file is reported with its line and key,
 // and does not keep the others from being looked at.
@@ -16,6 +20,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +31,10 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/sashabaranov/go-openai"
+
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -90,7 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
-	profile := ""
+	var profile, baseURL, model string
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -99,6 +107,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	flags.BoolVar(&o.json, "json", false, "write the report as JSON, with all definitions")
 	flags.StringVar(&profile, "profile", "", "show what is sent to one provider, or to all: "+fmt.Sprint(adapter.Profiles()))
+	flags.StringVar(&baseURL, "base-url", "", "show what an agent sends to the OpenAI-compatible endpoint at this `URL`")
+	flags.StringVar(&model, "model", "", "`name` of the model there, which matters where models are of many vendors")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for a server")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -107,8 +117,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, errors.New("want one file, such as mcp.json, after the flags, which -help lists")
 	}
 	o.file = flags.Arg(0)
+	if err := endpoint(&profile, baseURL, model); err != nil {
+		return nil, err
+	}
 	for _, p := range adapter.Profiles() {
-		if profile == "" || profile == "all" || profile == p.String() {
+		if profile == "" || profile == "all" || profile == string(p) {
 			o.profiles = append(o.profiles, p)
 		}
 	}
@@ -117,4 +130,24 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.detailed = profile != ""
 	return o, nil
+}
+
+// endpoint finds the profile that an agent has for an endpoint, when one is given.
+func endpoint(profile *string, baseURL, model string) error {
+	switch {
+	case baseURL == "" && model == "":
+		return nil
+	case baseURL == "":
+		return errors.New("-model wants the -base-url of its endpoint")
+	case *profile != "":
+		return errors.New("-base-url decides on the profile: give no -profile beside it")
+	}
+	cfg := openai.DefaultConfig("")
+	cfg.BaseURL = baseURL
+	m, err := openaimodel.New(cfg, cmp.Or(model, "any"), nil)
+	if err != nil {
+		return fmt.Errorf("-base-url: %w", err)
+	}
+	*profile = m.ToolProfile()
+	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,11 +141,28 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// What is shown for an endpoint is what an agent sends there.
+func TestEndpoint(t *testing.T) {
+	for _, tt := range []struct {
+		flags []string
+		want  adapter.Profile
+	}{
+		{[]string{"-base-url", "https://api.openai.com/v1"}, adapter.OpenAI},
+		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.Gemini},
+		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.Anthropic},
+	} {
+		o, err := parse(append(tt.flags, "mcp.json"), io.Discard)
+		if err != nil || !slices.Equal(o.profiles, []adapter.Profile{tt.want}) || !o.detailed {
+			t.Errorf("%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
+		}
+	}
+}
+
 // Every provider's definitions can be read without JSON.
 func TestAllProfiles(t *testing.T) {
 	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
 	for _, p := range adapter.Profiles() {
-		_, rest, ok := strings.Cut(out, "    "+p.String()+": ")
+		_, rest, ok := strings.Cut(out, "    "+string(p)+": ")
 		if section, _, _ := strings.Cut(rest, "\n    }"); !ok || !strings.Contains(section, `"properties": {`) {
 			t.Errorf("%s: got %s\nwant what it is sent", p, out)
 		}
@@ -198,17 +217,20 @@ func TestStatus(t *testing.T) {
 		status int
 		stderr string
 	}{
-		"fine":            {servers(demo), nil, statusFine, ""},
-		"no servers":      {servers(), nil, statusFine, ""},
-		"not reached":     {servers(gone), nil, statusMissing, ""},
-		"skipped":         {servers(odd), nil, statusSkipped, ""},
-		"wrong server":    {servers(demo, typo), nil, statusMissing, ""},
-		"wrong, disabled": {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
-		"bad file":        {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
-		"unknown flag":    {servers(), []string{"-x"}, statusUsage, "usage: inspect"},
-		"unknown profile": {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
-		"two files":       {servers(), []string{"other.json"}, statusUsage, "want one file"},
-		"help":            {servers(), []string{"-help"}, statusFine, "usage: inspect"},
+		"fine":              {servers(demo), nil, statusFine, ""},
+		"no servers":        {servers(), nil, statusFine, ""},
+		"not reached":       {servers(gone), nil, statusMissing, ""},
+		"skipped":           {servers(odd), nil, statusSkipped, ""},
+		"wrong server":      {servers(demo, typo), nil, statusMissing, ""},
+		"wrong, disabled":   {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
+		"bad file":          {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
+		"unknown flag":      {servers(), []string{"-x"}, statusUsage, "usage: inspect"},
+		"unknown profile":   {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
+		"endpoint, profile": {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
+		"model alone":       {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
+		"bad endpoint":      {servers(), []string{"-base-url", "x"}, statusUsage, "not an http URL"},
+		"two files":         {servers(), []string{"other.json"}, statusUsage, "want one file"},
+		"help":              {servers(), []string{"-help"}, statusFine, "usage: inspect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, stderr := inspectFile(t, tt.file, tt.flags...)

@@ -203,7 +203,7 @@ func profileOf(p adapter.Profile, d llms.Tool) (*profileReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &profileReport{Profile: p.String(), Strict: d.Function.Strict, Bytes: len(raw), Parameters: d.Function.Parameters}, nil
+	return &profileReport{Profile: string(p), Strict: d.Function.Strict, Bytes: len(raw), Parameters: d.Function.Parameters}, nil
 }
 
 // status is the exit status.

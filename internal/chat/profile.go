@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // Profile is how a host departs from OpenAI's API. The zero value, except for
@@ -32,8 +35,10 @@ type Profile struct {
 	EchoReasoning bool         // replayed tool calls need their reasoning_content
 	EchoExtra     bool         // replayed tool calls need their extra_content
 
-	MaxStop     int  // stop sequences that the host takes; 4 when 0, none when negative
-	StreamUsage bool // stream_options.include_usage gives the usage of a stream
+	Schemas     rewrite.Target // dialect of the parameters of tools; that of OpenAI when empty
+	AnyVendor   bool           // the model decides on that dialect
+	MaxStop     int            // stop sequences that the host takes; 4 when 0, none when negative
+	StreamUsage bool           // stream_options.include_usage gives the usage of a stream
 }
 
 // requiredWord is how a host is told that a tool call is required.
@@ -68,7 +73,7 @@ const completionTokens = "max_completion_tokens"
 // profiles are the known hosts. The first is the one of unknown hosts.
 func profiles() []Profile {
 	return []Profile{
-		{Name: "compatible", Required: requiredNative, StreamUsage: true},
+		{Name: "compatible", AnyVendor: true, Required: requiredNative, StreamUsage: true},
 		{Name: "openai", TokenField: completionTokens, OpenAIModels: true, Developer: true,
 			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true},
 		{Name: "azure", TokenField: completionTokens, OpenAIModels: true, Developer: true,
@@ -78,11 +83,11 @@ func profiles() []Profile {
 		{Name: "vllm", Required: requiredNative, NamedChoice: true, StreamUsage: true},
 		{Name: "llamacpp", Required: requiredNative, Parallel: true, StreamUsage: true},
 		{Name: "lmstudio", Required: requiredNative, StreamUsage: true},
-		{Name: "openrouter", OpenAIModels: true, Required: requiredNative, NamedChoice: true,
+		{Name: "openrouter", OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, EchoExtra: true, StreamUsage: true},
 		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true},
 		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true},
-		{Name: "gemini", Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true},
+		{Name: "gemini", Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true},
 		// Mistral: with "none" the text is garbled; usage comes unasked.
 		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, BridgeTools: true, SeedField: "random_seed"},
@@ -169,4 +174,19 @@ func (p *Profile) stops(all []string) []string {
 		limit = 4
 	}
 	return all[:max(0, min(limit, len(all)))]
+}
+
+// Schemas is the dialect of JSON Schema that the parameters of tools are to be in
+// for a model of this host.
+func (c *Client) Schemas(model string) rewrite.Target { return c.profile.schemas(model) }
+
+func (p *Profile) schemas(model string) rewrite.Target {
+	model = strings.ToLower(model)
+	switch {
+	case p.AnyVendor && strings.Contains(model, "claude"):
+		return rewrite.Anthropic
+	case p.AnyVendor && strings.Contains(model, "gemini"):
+		return rewrite.Gemini
+	}
+	return cmp.Or(p.Schemas, rewrite.OpenAI)
 }

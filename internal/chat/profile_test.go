@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 func TestDetect(t *testing.T) {
@@ -43,6 +45,33 @@ func TestDetect(t *testing.T) {
 	azure := openai.DefaultAzureConfig(testKey, "https://proxy.example")
 	if got, err := detect(&azure); got != "azure" || err != nil {
 		t.Errorf("API type Azure: got %q, %v, want azure", got, err)
+	}
+}
+
+// The tools of other vendors' models are described as these vendors want it, where
+// a host has such models.
+func TestSchemas(t *testing.T) {
+	for _, tt := range []struct {
+		host, model string
+		want        rewrite.Target
+	}{
+		{"openai", "gpt-5", rewrite.OpenAI},
+		{"openai", "claude-like", rewrite.OpenAI},
+		{"ollama", "qwen3", rewrite.OpenAI},
+		{"gemini", "models/any", rewrite.Gemini},
+		{"openrouter", "openai/gpt-5", rewrite.OpenAI},
+		{"openrouter", "anthropic/claude-sonnet-4.5", rewrite.Anthropic},
+		{"openrouter", "google/Gemini-2.5-pro", rewrite.Gemini},
+		{"compatible", "claude-sonnet-4-5", rewrite.Anthropic},
+		{"compatible", "llama", rewrite.OpenAI},
+	} {
+		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Schemas(tt.model); got != tt.want {
+			t.Errorf("%s at %s: got %s, want %s", tt.model, tt.host, got, tt.want)
+		}
 	}
 }
 
