@@ -28,12 +28,13 @@ var (
 func isModern(revision string) bool { return slices.Contains(modernRevisions[:], revision) }
 func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:], revision) }
 
-// revisions lists all revisions that we speak, the newest first.
-func revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
+// Revisions lists the revisions that a client speaks, the newest first: what
+// [Options.Revision] may be.
+func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
 // versionFields say the revision in the header of a request.
 var versionFields = func() (all fields) {
-	for _, r := range revisions() {
+	for _, r := range Revisions() {
 		all = append(all, field{"Mcp-Protocol-Version", []string{r}})
 	}
 	return all

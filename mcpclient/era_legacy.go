@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -43,8 +44,8 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	if err := decodeResult(raw, &g); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, l.quote(raw))
 	}
-	if !isLegacy(g.revision) {
-		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: legacyRevisions[:], Server: []string{g.revision}})
+	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.revision) {
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.revision}})
 	}
 	g.server.Revision = g.revision
 	c.era.Store(settledLegacy[g.revision])

@@ -69,7 +69,7 @@ func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errIncomplete, c.quote(g.resultType))
 	}
 	if !slices.Contains(g.revisions, e.revision()) {
-		return nil, &RevisionError{Client: c.spoken(), Server: g.revisions}
+		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.revisions}
 	}
 	g.server.Revision = e.revision()
 	return g.server, nil

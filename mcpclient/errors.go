@@ -201,7 +201,7 @@ func (e *HTTPError) nothingThere() bool {
 
 // RevisionError says that client and server share no protocol revision.
 type RevisionError struct {
-	Client []string // one with Options.Revision
+	Client []string // only that of Options.Revision, if it is set
 	Server []string // empty when the server named none
 }
 

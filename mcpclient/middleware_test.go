@@ -576,6 +576,9 @@ func TestHTTPRoundTripper(t *testing.T) {
 				}
 				before := client.Transport
 				opts := heeding(legacy())
+				if name != "HTTP" {
+					opts.Revision = mcpclient.Revision20241105 // that of its server
+				}
 				c, err := mcpclient.Connect(t.Context(), transport, &opts)
 				if err != nil {
 					t.Fatal(err)

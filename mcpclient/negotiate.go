@@ -191,7 +191,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		if revision, ok := mutual(legacyRevisions[:], named); ok {
 			return revision, false, nil
 		}
-		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: revisions(), Server: named})
+		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
 	}
 	var rpc *RPCError
 	var status *HTTPError
@@ -218,12 +218,13 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 	return newest, true, nil
 }
 
-// spoken are the revisions that the client may speak.
-func (c *Client) spoken() []string {
+// spokenBy are the revisions that the client may speak: the one that is forced, or
+// else all of an era.
+func (c *Client) spokenBy(era []string) []string {
 	if forced := c.terms().revision; forced != "" {
 		return []string{forced}
 	}
-	return revisions()
+	return era
 }
 
 // mutual picks the first of ours that is among theirs.

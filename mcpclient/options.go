@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -25,9 +26,10 @@ type Options struct {
 	// this module.
 	Client Implementation
 
-	// Revision forces a protocol revision, and with it the era, instead of
-	// probing. Default: the newest one that both sides speak. Some servers speak
-	// 2026-07-28 with tools that still send their questions as requests, which
+	// Revision forces a protocol revision, one of [Revisions], and with it the era,
+	// instead of probing. A server that speaks only others is refused with a
+	// [*RevisionError]. Default: the newest one that both sides speak. Some servers
+	// speak 2026-07-28 with tools that still send their questions as requests, which
 	// fail there: [Revision20251125] lets those tools ask.
 	Revision string
 
@@ -167,7 +169,7 @@ type Options struct {
 func (o *Options) check() error {
 	var errs []error
 	if o.Revision != "" && !isLegacy(o.Revision) && !isModern(o.Revision) {
-		errs = append(errs, fmt.Errorf("Options.Revision %q: want one of %v", o.Revision, revisions()))
+		errs = append(errs, fmt.Errorf("Options.Revision %q: want one of %s", o.Revision, strings.Join(Revisions(), ", ")))
 	}
 	if o.LogLevel != "" && !o.LogLevel.known() {
 		errs = append(errs, fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel))

@@ -77,10 +77,9 @@ func TestNameHeader(t *testing.T) {
 	})
 }
 
-// Requests after initialize say the revision that was negotiated, where it has a
-// header for that.
+// Requests after initialize say the revision, where it has a header for that.
 func TestVersionHeader(t *testing.T) {
-	for negotiated, want := range map[string]string{
+	for revision, want := range map[string]string{
 		mcpclient.Revision20251125: "2025-11-25", mcpclient.Revision20250618: "2025-06-18",
 		mcpclient.Revision20250326: "", mcpclient.Revision20241105: "",
 	} {
@@ -92,18 +91,18 @@ func TestVersionHeader(t *testing.T) {
 				got = append(got, r.Header.Get("Mcp-Protocol-Version"))
 				if m.Method == "initialize" {
 					w.Header().Set("Mcp-Session-Id", "s-1")
-					_, _ = io.WriteString(jsonWriter(w), strings.Replace(handshakeAnswer(m), "2025-11-25", negotiated, 1))
+					_, _ = io.WriteString(jsonWriter(w), strings.Replace(handshakeAnswer(m), "2025-11-25", revision, 1))
 				} else if m.Method == "tools/call" {
 					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 				}
 			}))
 			defer s.Close()
-			c := connectTo(t, s, legacy())
+			c := connectTo(t, s, mcpclient.Options{Revision: revision})
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
 			if diff := cmp.Diff(all, got); diff != "" {
-				t.Errorf("%s: got +, want -:\n%s", negotiated, diff)
+				t.Errorf("%s: got +, want -:\n%s", revision, diff)
 			}
 		})
 	}
