@@ -209,6 +209,8 @@ func TestOpenChecksServers(t *testing.T) {
 		"there twice":                          {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
 		"set Transport or Client":              {{Name: "a"}},
 		"either Transport or Client, not both": {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
+		"Revision does not go with Client":     {{Name: "a", Revision: "2025-11-25", Client: new(mcpclient.Client)}},
+		`"2025": want one of 2026-07-28, 2025`: {{Name: "a", Revision: "2025", Transport: reach}},
 	} {
 		if _, err := Open(t.Context(), servers, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
@@ -217,6 +219,24 @@ func TestOpenChecksServers(t *testing.T) {
 	ts := open(t, nil)
 	if len(ts.Tools()) != 0 || len(ts.Definitions()) != 0 || len(ts.Servers()) != 0 {
 		t.Error("got something from no servers")
+	}
+}
+
+// Each server may have a revision of its own, which leaves the shared options alone.
+func TestServerRevision(t *testing.T) {
+	opts := &mcpclient.Options{Revision: mcpclient.Revision20250618}
+	ts := open(t, &Options{Client: opts},
+		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcpclient.Revision20251125},
+		Server{Name: "other", Transport: newPeer().transport(t)},
+		Server{Name: "own", Transport: newPeer().transport(t), Options: &mcpclient.Options{}})
+	want := []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20260728}
+	for i, s := range ts.Servers() {
+		if got := s.Client.Server().Revision; got != want[i] {
+			t.Errorf("%s: got revision %s, want %s", s.Name, got, want[i])
+		}
+	}
+	if opts.Revision != mcpclient.Revision20250618 {
+		t.Errorf("got %q in the caller's options, want them as they were", opts.Revision)
 	}
 }
 

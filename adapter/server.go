@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -26,6 +28,11 @@ type Server struct {
 
 	// Options are used to connect instead of [Options.Client].
 	Options *mcpclient.Options
+
+	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of
+	// the one in the options of the connection: as [mcpclient.Revision20251125] for a
+	// server whose tools ask by requests, which 2026-07-28 does not have.
+	Revision string
 
 	// Timeout bounds one call of a tool. Default: [Options.Timeout].
 	Timeout time.Duration
@@ -73,6 +80,10 @@ func checkServer(s *Server) error {
 		return fmt.Errorf("server %q: set Transport or Client", s.Name)
 	case s.Client != nil && s.Transport != nil:
 		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
+	case s.Client != nil && s.Revision != "":
+		return fmt.Errorf("server %q: Revision does not go with Client, which is connected already", s.Name)
+	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
+		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, cut(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}
 	return nil
 }
@@ -138,17 +149,23 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 	}()
 	s.client = s.recipe.Client
 	if s.client == nil {
-		opts := s.recipe.Options
-		if opts == nil {
-			opts = s.opts.Client
-		}
-		s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, withNotifications(withSources(opts, s.label), s.set.notify(s)))
-		if err != nil {
+		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connection()); err != nil {
 			return listing{}, err
 		}
 	}
 	s.set.listen(ctx, s)
 	return s.list(ctx)
+}
+
+// connection is how to connect to the server.
+func (s *server) connection() *mcpclient.Options {
+	opts := s.recipe.Options
+	if opts == nil {
+		opts = s.opts.Client
+	}
+	opts = withNotifications(withSources(opts, s.label), s.set.notify(s))
+	opts.Revision = cmp.Or(s.recipe.Revision, opts.Revision)
+	return opts
 }
 
 // listing is what came of asking a server for its tools.

@@ -73,7 +73,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	var servers []adapter.Server
 	for _, s := range cfg.Servers {
 		if !s.Disabled {
-			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
 		}
 	}
 

@@ -45,7 +45,7 @@ func listServers(o *options) (servers []adapter.Server, wrong []adapter.ServerSt
 		case s.Err != nil:
 			wrong = append(wrong, adapter.ServerStatus{Name: s.Name, Err: fmt.Errorf("server %q: %w", s.Name, s.Err)})
 		default:
-			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
 		}
 	}
 	return servers, wrong, nil

@@ -81,7 +81,7 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 		case s.Err != nil:
 			about.Error = s.Err.Error()
 		case !s.Disabled:
-			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport})
+			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
 		}
 	}
 	tools, err := adapter.Open(ctx, servers, &adapter.Options{

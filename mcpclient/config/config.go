@@ -23,7 +23,7 @@
 //		case s.Err != nil:
 //			log.Printf("left out server %s: %v", s.Name, s.Err)
 //		default:
-//			client, err := mcpclient.Connect(ctx, s.Transport, nil)
+//			client, err := mcpclient.Connect(ctx, s.Transport, &mcpclient.Options{Revision: s.Revision})
 //			…
 //		}
 //	}
@@ -51,6 +51,14 @@
 // ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
 // workspace is the directory of the file, or the one above it when the file is
 // in .vscode or .cursor.
+//
+// # Revision
+//
+// "revision" in a server is the protocol revision that the host speaks with it,
+// one of [mcpclient.Revisions]. The tools of some servers ask their questions by
+// requests, which 2026-07-28 does not have; with an earlier revision they work:
+//
+//	"older": {"command": "old-server", "revision": "2025-11-25"}
 //
 // # Limits
 //
@@ -98,6 +106,11 @@ type Server struct {
 	// a Client that signs in. It is nil for a disabled server. The Dial of one
 	// with an Err returns that.
 	Transport mcpclient.Transport
+
+	// Revision is the protocol revision to speak with the server, for
+	// mcpclient.Options or adapter.Server. "" is the newest that both sides
+	// speak.
+	Revision string
 
 	// Disabled servers are not to be used. Only their keys are checked.
 	Disabled bool

@@ -96,6 +96,15 @@ func TestShapes(t *testing.T) {
 			[]config.Server{{Name: "r", Transport: &mcpclient.Command{
 				Path: "abs3cret", Args: []string{"${TOKEN}", "$$", "$5", "d e", "project"}}}},
 		},
+		"revisions": {
+			`{"mcpServers": {"a": {"command": "a", "revision": "2025-11-25"}, "b": {"command": "b", "revision": "${REVISION:-}"},
+				"c": {"command": "c", "revision": "2031", "disabled": true}}}`,
+			[]config.Server{
+				{Name: "a", Transport: &mcpclient.Command{Path: "a"}, Revision: mcpclient.Revision20251125},
+				{Name: "b", Transport: &mcpclient.Command{Path: "b"}},
+				{Name: "c", Disabled: true},
+			},
+		},
 		"none": {`{"mcpServers": {}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +139,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, headers, type, url"
+	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, headers, revision, type, url"
 	want := []struct{ name, err string }{
 		{"input", "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}"},
 		{"login", "mcp.json:3: servers.login.oauth: not supported: authorization is set up by the program, on the Client of a mcpclient.HTTP"},

@@ -13,7 +13,7 @@ import (
 )
 
 // knownKeys are the keys of a server that mean something here.
-var knownKeys = []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "type", "url"}
+var knownKeys = []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "revision", "type", "url"}
 
 // foreignKeys are what the programs that share these files keep for
 // themselves. Without them a server is reached the same way.
@@ -111,6 +111,9 @@ func (d *decoder) server(key string, m member) Server {
 	server.Disabled = disabled
 	if err = cmp.Or(err, wrong); err == nil && !disabled {
 		server.Transport, err = s.transport()
+		if err == nil {
+			server.Revision, err = s.revision()
+		}
 		if err == nil && s.unsupported != nil {
 			err = s.unsupported
 		}
@@ -206,6 +209,16 @@ func (s *settings) transport() (mcpclient.Transport, error) {
 		return &mcpclient.SSE{URL: h.URL, Header: h.Header}, nil
 	}
 	return h, nil
+}
+
+// revision reads the protocol revision to speak, "" for the newest.
+func (s *settings) revision() (string, error) {
+	revision, err := s.string("revision")
+	if err != nil || revision == "" || s.unsupported != nil || slices.Contains(mcpclient.Revisions(), revision) {
+		return revision, err
+	}
+	return "", s.d.errorf(s.node["revision"].line, s.key+".revision",
+		"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 }
 
 func (s *settings) command() (mcpclient.Transport, error) {
