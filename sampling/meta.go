@@ -7,7 +7,8 @@ import (
 
 // extraKey is the key in a tool use's _meta of what the model's host said beside
 // the call and wants back with it. Servers "SHOULD preserve this field in tool
-// use blocks in message history"; the chat remembers it for those that do not.
+// use blocks in message history"; the server's memory has it for those that do
+// not.
 const extraKey = "io.github.mcpchain/host-extra"
 
 func withHostExtra(extra json.RawMessage) json.RawMessage {

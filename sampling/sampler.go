@@ -26,6 +26,7 @@ type Sampler struct {
 	options  Options
 	governor *governor
 	memory   memory
+	recall   recall
 	log      *slog.Logger
 }
 
@@ -192,6 +193,7 @@ func (s *Sampler) settle(r *run) error {
 // and if the limits allow.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
 	question := chatRequest(r.request, &s.options)
+	question.Memory = s.recall.of(r.who)
 	for again := true; ; again = false {
 		r.record.Completions++
 		reply, err := s.ask(ctx, r.request, question)

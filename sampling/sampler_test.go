@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,7 @@ func newHost(t testing.TB, h http.HandlerFunc) *host {
 		s.mu.Lock()
 		s.requests = append(s.requests, string(body))
 		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		h(w, r)
 	}))
 	t.Cleanup(s.Close)

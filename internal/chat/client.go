@@ -47,7 +47,7 @@ type Client struct {
 	config  openai.ClientConfig
 	http    openai.HTTPDoer
 	profile Profile
-	recall  *recall
+	memory  *Memory // of requests that bring none
 	extra   map[string]json.RawMessage
 
 	retries     int
@@ -81,7 +81,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		config: cfg, http: cfg.HTTPClient, profile: profile, recall: newRecall(), extra: maps.Clone(o.Extra),
+		config: cfg, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra),
 		retries:     max(0, defaulted(o.Retries, 2)),
 		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
 		timeout:     defaulted(max(0, o.Timeout), 10*time.Minute),
@@ -199,7 +199,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	if err != nil {
 		return nil, x.stream != nil, c.explain(ctx, context.Cause(bounded), x, err)
 	}
-	reply, err = c.settle(x, d, answer)
+	reply, err = d.settle(x, answer)
 	return reply, x.stream != nil, err
 }
 

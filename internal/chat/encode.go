@@ -17,11 +17,20 @@ type draft struct {
 	ids     map[string]bool // tool call ids of the conversation
 	stops   []string
 	must    bool // the reply is to call a tool
+
+	memory       *Memory // nil for a host that wants nothing back
+	conversation conversationHash
 }
 
 // encode words a request for the host.
 func (c *Client) encode(r *Request) (*draft, error) {
 	d := &draft{names: namesOf(r), ids: map[string]bool{}}
+	if c.profile.EchoReasoning || c.profile.EchoExtra {
+		d.conversation = newConversationHash()
+		if d.memory = r.Memory; d.memory == nil {
+			d.memory = c.memory
+		}
+	}
 	d.request.Model = r.Model
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {

@@ -292,37 +292,6 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// What Gemini and DeepSeek say beside a call goes back to them with it.
-func TestRecall(t *testing.T) {
-	const made = `{"choices":[{"message":{"reasoning_content":"Hm.","tool_calls":[` +
-		`{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},` +
-		`{"id":"b","function":{"name":"f","arguments":"{}"}}]}}]}`
-	ask := func(url string) string {
-		h := newHost(t, answering(made))
-		c := h.client(t, url, nil)
-		reply, err := c.Complete(t.Context(), hello())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{{Role: Assistant, ToolCalls: reply.ToolCalls}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got struct{ Messages []json.RawMessage }
-		if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
-			t.Fatal(err)
-		}
-		return string(got.Messages[0])
-	}
-	const plainB = `{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}`
-	equalJSON(t, ask(gemini), `{"role":"assistant","tool_calls":[
-		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"sig"}}},`+plainB+`]}`)
-	equalJSON(t, ask(deepseek), `{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":[
-		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
-	equalJSON(t, ask(openAI), `{"role":"assistant","tool_calls":[
-		{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`+plainB+`]}`)
-}
-
 // A caller that keeps what the host said beside a call does not depend on the
 // client's memory.
 func TestExtraOfTheCaller(t *testing.T) {
@@ -339,22 +308,5 @@ func TestExtraOfTheCaller(t *testing.T) {
 	equalJSON(t, carried(openAI, sig), plain)
 	for _, bad := range []string{`"text"`, `[1]`, `{`, `{"x":"` + strings.Repeat("x", maxRecalledSize) + `"}`} {
 		equalJSON(t, carried(gemini, bad), plain)
-	}
-}
-
-func TestRecallIsBounded(t *testing.T) {
-	r := newRecall()
-	for i := range 3 * maxRecalled {
-		r.put(strings.Repeat("x", i), recalled{reasoning: "y"})
-	}
-	if len(r.byID) != maxRecalled || len(r.order) != maxRecalled {
-		t.Errorf("got %d calls in a ring of %d, want %d", len(r.byID), len(r.order), maxRecalled)
-	}
-	if r.get(strings.Repeat("x", 3*maxRecalled-1)).reasoning != "y" || r.get("").reasoning != "" {
-		t.Error("the latest call is forgotten, or the first is not")
-	}
-	r.put("large", recalled{extra: make([]byte, maxRecalledSize+1)})
-	if r.get("large").extra != nil {
-		t.Error("what is too large was kept")
 	}
 }

@@ -17,16 +17,19 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	if d.must && c.profile.Required == requiredBySystem {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
-	e := &messageEncoder{draft: d, profile: &c.profile, recall: c.recall,
+	e := &messageEncoder{draft: d, profile: &c.profile,
 		ids: newIDs(c.profile.IDs), system: systemRole(&c.profile, r.Model, rule)}
 	d.request.Messages = []openai.ChatCompletionMessage{}
 	if len(system) > 0 {
 		e.add(openai.ChatCompletionMessage{Role: e.system, Content: strings.Join(system, "\n\n")})
 	}
+	leading := len(r.Messages) - len(rest)
+	d.follow(r.Messages[:leading])
 	for i := range rest {
 		if err := e.encode(&rest[i]); err != nil {
-			return fmt.Errorf("chat request: message %d: %w", len(r.Messages)-len(rest)+i, err)
+			return fmt.Errorf("chat request: message %d: %w", leading+i, err)
 		}
+		d.follow(rest[i : i+1])
 	}
 	if len(d.request.Messages) == 0 {
 		return errors.New("chat request: no messages")
@@ -49,7 +52,6 @@ func leadingSystem(messages []Message) (system []string, rest []Message) {
 type messageEncoder struct {
 	draft   *draft
 	profile *Profile
-	recall  *recall
 	ids     *ids
 	system  string // the role of instructions
 }
@@ -208,7 +210,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 			ID: e.ids.outgoing(call.ID), Type: openai.ToolTypeFunction,
 			Function: openai.FunctionCall{Name: e.draft.names.outgoing(call.Name), Arguments: objectText(call.Arguments)},
 		}
-		kept := e.recall.get(call.ID)
+		kept := e.draft.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra
 		}

@@ -1,21 +1,27 @@
 package chat
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"hash"
 	"sync"
 )
 
-// What a host says beside a tool call and wants back with it: Gemini its thought
-// signature, DeepSeek its reasoning. Neither MCP nor langchaingo has a place
-// for these, so the client keeps them by the id of the call.
+// recalled is what a host says beside a tool call and wants back with it: Gemini
+// its thought signature, DeepSeek its reasoning. Neither MCP nor langchaingo has
+// a place for these.
 type recalled struct {
 	extra     json.RawMessage
 	reasoning string
 }
 
+func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) }
+
 const (
-	maxRecalled     = 512      // calls; the oldest are forgotten
+	maxRecalled     = 512      // calls of a memory; the oldest are forgotten
 	maxRecalledSize = 64 << 10 // bytes for one call; larger ones are not kept
+	maxMemorySize   = 4 << 20  // bytes of a memory
 )
 
 // isExtra says whether JSON can be what a host says beside a call: an object of
@@ -24,36 +30,133 @@ func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
 }
 
-// recall remembers what belongs to the latest tool calls.
-type recall struct {
-	mu    sync.Mutex
-	byID  map[string]recalled
-	order []string // ids, a ring
-	next  int      // in order
+// Memory keeps what a host said beside the latest tool calls, to give it back
+// when a request replays them. It is found by the whole conversation up to the
+// call and by the call itself: ids alone repeat, as some hosts count them from 0
+// in each conversation, and a peer may invent them.
+//
+// A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
+type Memory struct {
+	mu     sync.Mutex
+	byCall map[callDigest]recalled
+	order  []callDigest // the oldest first
+	size   int          // bytes
 }
 
-func newRecall() *recall { return &recall{byID: map[string]recalled{}} }
+// NewMemory makes an empty memory.
+func NewMemory() *Memory { return &Memory{byCall: map[callDigest]recalled{}} }
 
-func (r *recall) get(id string) recalled {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.byID[id]
+func (m *Memory) get(d callDigest) recalled {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.byCall[d]
 }
 
-func (r *recall) put(id string, v recalled) {
-	if v.extra == nil && v.reasoning == "" || len(v.extra)+len(v.reasoning) > maxRecalledSize {
+func (m *Memory) put(d callDigest, v recalled) {
+	size := v.size()
+	if size == 0 || size > maxRecalledSize {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, known := r.byID[id]; !known {
-		if len(r.order) < maxRecalled {
-			r.order = append(r.order, id)
-		} else {
-			delete(r.byID, r.order[r.next])
-			r.order[r.next] = id
-			r.next = (r.next + 1) % maxRecalled
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, known := m.byCall[d]
+	if !known {
+		m.order = append(m.order, d)
+	}
+	m.byCall[d] = v
+	m.size += size - before.size()
+	for len(m.order) > maxRecalled || m.size > maxMemorySize {
+		oldest := m.byCall[m.order[0]]
+		m.size -= oldest.size()
+		delete(m.byCall, m.order[0])
+		m.order = m.order[1:]
+	}
+}
+
+// callDigest identifies a call by its conversation, its id, its tool and its
+// arguments.
+type callDigest [sha256.Size]byte
+
+// conversationHash digests a conversation, message after message. What the
+// memory gives back is not a part of it: a caller may carry that or not.
+type conversationHash struct{ sum hash.Hash }
+
+func newConversationHash() conversationHash { return conversationHash{sha256.New()} }
+
+// field adds bytes that cannot run into the next ones.
+func (h conversationHash) field(data []byte) {
+	var length [8]byte
+	binary.BigEndian.PutUint64(length[:], uint64(len(data)))
+	h.sum.Write(length[:])
+	h.sum.Write(data)
+}
+
+func (h conversationHash) text(s string) { h.field([]byte(s)) }
+
+func (h conversationHash) message(m *Message) {
+	h.text(string(m.Role))
+	h.text(m.ToolCallID)
+	h.text(joinText(m.Parts))
+	for _, p := range m.Parts {
+		switch {
+		case p.Image != nil:
+			h.text("image " + p.Image.MIMEType)
+			h.text(p.Image.URL)
+			h.field(p.Image.Data)
+		case p.Audio != nil:
+			h.text("audio " + p.Audio.Format)
+			h.field(p.Audio.Data)
 		}
 	}
-	r.byID[id] = v
+	h.text("calls")
+	for i := range m.ToolCalls {
+		h.call(&m.ToolCalls[i])
+	}
+}
+
+// call adds a call. Peers write the same arguments in other ways: with other
+// spaces, with the fields in another order, and as {} if they are no object.
+func (h conversationHash) call(c *ToolCall) {
+	h.text(c.ID)
+	h.text(c.Name)
+	var arguments map[string]any
+	canonical := []byte("{}")
+	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil && arguments != nil {
+		canonical, _ = json.Marshal(arguments) // what was decoded always marshals
+	}
+	h.field(canonical)
+}
+
+// callDigest is the digest of a call that follows the messages so far.
+func (h conversationHash) callDigest(c *ToolCall) callDigest {
+	one := sha256.New()
+	one.Write(h.sum.Sum(nil))
+	conversationHash{one}.call(c)
+	return callDigest(one.Sum(nil))
+}
+
+// follow adds messages to the conversation so far.
+func (d *draft) follow(messages []Message) {
+	if d.memory == nil {
+		return
+	}
+	for i := range messages {
+		d.conversation.message(&messages[i])
+	}
+}
+
+// recall returns what the host said beside a call that follows the conversation
+// so far.
+func (d *draft) recall(c *ToolCall) recalled {
+	if d.memory == nil {
+		return recalled{}
+	}
+	return d.memory.get(d.conversation.callDigest(c))
+}
+
+// keep remembers what the host said beside a call of its reply.
+func (d *draft) keep(c *ToolCall, v recalled) {
+	if d.memory != nil {
+		d.memory.put(d.conversation.callDigest(c), v)
+	}
 }

@@ -186,7 +186,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 }
 
 // settle turns an answer into the reply, with the host's peculiarities gone.
-func (c *Client) settle(x *exchange, d *draft, a *answer) (*Reply, error) {
+func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning,
 		Finish: finishWord(a.finish), Usage: a.usage,
@@ -205,7 +205,7 @@ func (c *Client) settle(x *exchange, d *draft, a *answer) (*Reply, error) {
 			r.Stopped = r.Stopped || s == a.stopWord
 		}
 	}
-	if err := c.settleCalls(x, d, a, r); err != nil {
+	if err := d.settleCalls(x, a, r); err != nil {
 		return nil, err
 	}
 	switch said := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
@@ -225,7 +225,7 @@ func (c *Client) settle(x *exchange, d *draft, a *answer) (*Reply, error) {
 
 // settleCalls gives every call a name of the caller and an id of its own, drops
 // what was no call, and remembers what the host wants back.
-func (c *Client) settleCalls(x *exchange, d *draft, a *answer, r *Reply) error {
+func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	if len(a.calls) > maxCalls {
 		return x.wrong(CodeMalformed, fmt.Sprintf("the answer has more than %d tool calls", maxCalls))
 	}
@@ -250,10 +250,9 @@ func (c *Client) settleCalls(x *exchange, d *draft, a *answer, r *Reply) error {
 		if !isExtra(call.extra) {
 			call.extra = nil
 		}
-		c.recall.put(id, recalled{extra: call.extra, reasoning: a.reasoning})
-		r.ToolCalls = append(r.ToolCalls, ToolCall{
-			ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra,
-		})
+		made := ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra}
+		d.keep(&made, recalled{extra: call.extra, reasoning: a.reasoning})
+		r.ToolCalls = append(r.ToolCalls, made)
 	}
 	return nil
 }

@@ -35,6 +35,11 @@ type Request struct {
 
 	JSON     bool // the text is to be a JSON object
 	Metadata map[string]string
+
+	// Memory keeps what the host says beside tool calls and wants back with them.
+	// Requests of parties that must learn nothing of each other have one each.
+	// Default: the client's own.
+	Memory *Memory
 }
 
 // Role says whose message it is.
@@ -146,8 +151,7 @@ type ToolCall struct {
 
 	// Extra is what the host said beside the call and wants back with it, a JSON
 	// object of up to 64 KiB; nil for nothing. It goes to hosts that want it, and
-	// is needed only where the client itself no longer knows it: it remembers the
-	// latest 512 calls.
+	// is needed only where the [Memory] of the request does not know the call.
 	Extra json.RawMessage
 }
 

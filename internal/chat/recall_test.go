@@ -1,0 +1,134 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// thoughtful answers with two calls and all that hosts say beside them.
+const thoughtful = `{"choices":[{"message":{"reasoning_content":"Hm.","tool_calls":[` +
+	`{"id":"functions.f:0","function":{"name":"f","arguments":"{\"x\":1,\"y\":[2]}"},"extra_content":{"google":{"thought_signature":"sig"}}},` +
+	`{"id":"functions.f:1","function":{"name":"f","arguments":"{}"}}]}}]}`
+
+// replayed has a host answer hello, and returns the last message of a second
+// request as the host gets it.
+func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) string {
+	t.Helper()
+	h := newHost(t, answering(thoughtful))
+	c := h.client(t, url, nil)
+	first := hello()
+	reply, err := c.Complete(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range reply.ToolCalls {
+		reply.ToolCalls[i].Extra = nil // as langchaingo drops it
+	}
+	if _, err := c.Complete(t.Context(), second(reply.ToolCalls)); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Messages []json.RawMessage }
+	if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
+		t.Fatal(err)
+	}
+	return string(got.Messages[len(got.Messages)-1])
+}
+
+// continued is the conversation of hello with its calls.
+func continued(calls []ToolCall) *Request {
+	r := hello()
+	r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: calls})
+	return r
+}
+
+// What Gemini and DeepSeek say beside a call goes back to them with it.
+func TestRecall(t *testing.T) {
+	const (
+		sig   = `,"extra_content":{"google":{"thought_signature":"sig"}}`
+		start = `{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{\"x\":1,\"y\":[2]}"}`
+		other = `},{"id":"functions.f:1","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	)
+	equalJSON(t, replayed(t, gemini, continued), `{"role":"assistant","tool_calls":[`+start+sig+other)
+	for _, url := range []string{deepseek, moonshot} {
+		equalJSON(t, replayed(t, url, continued), `{"role":"assistant","content":"","reasoning_content":"Hm.","tool_calls":[`+start+other)
+	}
+	equalJSON(t, replayed(t, local, continued), `{"role":"assistant","tool_calls":[`+start+other)
+}
+
+// Hosts count ids from 0 in each conversation, and a peer can invent them: what
+// was said in one conversation goes into no other.
+func TestRecallStaysInItsConversation(t *testing.T) {
+	edited := func(edit func(r *Request)) func([]ToolCall) *Request {
+		return func(calls []ToolCall) *Request {
+			r := continued(calls)
+			edit(r)
+			return r
+		}
+	}
+	tests := []struct {
+		name   string
+		second func([]ToolCall) *Request
+		found  bool
+	}{
+		{"the same", continued, true},
+		{"arguments written in another way", edited(func(r *Request) { r.Messages[1].ToolCalls[0].Arguments = `{ "y": [2.0], "x": 1 }` }), true},
+		{"with a text beside the calls", edited(func(r *Request) { r.Messages[1].Parts = []Part{{Text: "Looking."}} }), true},
+		{"one of its calls", edited(func(r *Request) { r.Messages[1].ToolCalls = r.Messages[1].ToolCalls[:1] }), true},
+		{"another user's question", edited(func(r *Request) { r.Messages[0] = Text(User, "Ho") }), false},
+		{"another system prompt", edited(func(r *Request) { r.Messages = append([]Message{Text(System, "You serve Bob.")}, r.Messages...) }), false},
+		{"an invented history", edited(func(r *Request) { r.Messages = r.Messages[1:] }), false},
+		{"more before the call", edited(func(r *Request) {
+			r.Messages = []Message{r.Messages[0], Text(User, "Repeat what you thought."), r.Messages[1]}
+		}), false},
+		{"texts that run together", edited(func(r *Request) { r.Messages = []Message{Text(User, "H"), Text(User, "i"), r.Messages[1]} }), false},
+		{"with a picture", edited(func(r *Request) {
+			r.Messages[0].Parts = append(r.Messages[0].Parts, Part{Image: &Image{MIMEType: "image/png", Data: []byte("png")}})
+		}), false},
+		{"another id", edited(func(r *Request) { r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:2", Name: "f"}} }), false},
+		{"another tool", edited(func(r *Request) { r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:1", Name: "g"}} }), false},
+		{"other arguments", edited(func(r *Request) {
+			r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:1", Name: "f", Arguments: `{"x":1}`}}
+		}), false},
+		{"another memory", edited(func(r *Request) { r.Memory = NewMemory() }), false},
+	}
+	for _, tt := range tests {
+		for url, kept := range map[string]string{moonshot: "Hm.", gemini: "thought_signature"} {
+			if got := replayed(t, url, tt.second); strings.Contains(got, kept) != tt.found {
+				t.Errorf("%s at %s: got %s, want %q in it: %t", tt.name, url, got, kept, tt.found)
+			}
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	numbered := func(i int) (d callDigest) {
+		copy(d[:], fmt.Sprint(i))
+		return d
+	}
+	m := NewMemory()
+	for i := range 3 * maxRecalled {
+		m.put(numbered(i), recalled{reasoning: "y"})
+	}
+	if len(m.byCall) != maxRecalled || len(m.order) != maxRecalled || m.size != maxRecalled {
+		t.Errorf("got %d calls, %d in order, of %d bytes, want %d each", len(m.byCall), len(m.order), m.size, maxRecalled)
+	}
+	if m.get(numbered(3*maxRecalled-1)).reasoning != "y" || m.get(numbered(0)).reasoning != "" {
+		t.Error("the latest call is forgotten, or the first is not")
+	}
+	m.put(numbered(-1), recalled{extra: make([]byte, maxRecalledSize+1)})
+	if m.get(numbered(-1)).extra != nil {
+		t.Error("what is too large was kept")
+	}
+	for i := range maxRecalled {
+		m.put(numbered(i), recalled{reasoning: strings.Repeat("z", maxRecalledSize)})
+	}
+	size := 0
+	for _, v := range m.byCall {
+		size += v.size()
+	}
+	if size != m.size || size > maxMemorySize || len(m.order) != len(m.byCall) {
+		t.Errorf("got %d calls of %d bytes, counted as %d and %d, want at most %d bytes", len(m.byCall), size, len(m.order), m.size, maxMemorySize)
+	}
+}

@@ -1,0 +1,131 @@
+package sampling
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// The model's reasoning goes back to its host in the conversation of the same
+// server, and in no other: not if another server knows that conversation, word
+// for word.
+func TestRecallIsOfOneServer(t *testing.T) {
+	const thoughtful = `{"choices":[{"message":{"reasoning_content":"Secret of clinic.","tool_calls":[` +
+		`{"id":"functions.search:0","function":{"name":"search","arguments":"{\"for\":\"x\"}"}}]}}]}`
+	const (
+		head = `{"maxTokens":9,"tools":[{"name":"search","inputSchema":{"type":"object"}}],"messages":[`
+		user = `{"role":"user","content":{"type":"text","text":"Patient 7?"}}`
+		tail = `,{"role":"assistant","content":{"type":"tool_use","id":"functions.search:0","name":"search","input":{"for": "x"}}},` +
+			`{"role":"user","content":{"type":"tool_result","toolUseId":"functions.search:0","content":[]}}]}`
+	)
+	unnamed := func(s *Sampler) mcpclient.SamplingHandler { return s }
+	named := func(name string) func(s *Sampler) mcpclient.SamplingHandler {
+		return func(s *Sampler) mcpclient.SamplingHandler { return s.For(name) }
+	}
+	tests := []struct {
+		name          string
+		first, second func(*Sampler) mcpclient.SamplingHandler
+		history       string
+		found         bool
+	}{
+		{"the same server", named("clinic"), named("clinic"), user, true},
+		{"its other conversation", named("clinic"), named("clinic"), `{"role":"user","content":{"type":"text","text":"Repeat what you thought."}}`, false},
+		{"another server", named("clinic"), named("evil"), user, false},
+		{"one without a name", named("clinic"), unnamed, user, false},
+		{"after one without a name", unnamed, named(""), user, true},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(thoughtful, plainAnswer))
+		s := h.sampler(t, &Options{Host: "moonshot"})
+		if _, err := tt.first(s).CreateMessage(t.Context(), question(t, head+user+`]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tt.second(s).CreateMessage(t.Context(), question(t, head+tt.history+tail)); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(h.last(), "Secret of clinic.") != tt.found {
+			t.Errorf("%s: got %s, want the reasoning in it: %t", tt.name, h.last(), tt.found)
+		}
+	}
+}
+
+// Servers without a name of the host's are told apart by their connections: one
+// can call itself like another.
+func TestRecallOfServersWithoutNames(t *testing.T) {
+	s := newHost(t, answering(plainAnswer)).sampler(t, nil)
+	first, second := connect(t, "2025-11-25", s), connect(t, "2025-11-25", s)
+	for _, c := range []*mcpclient.Client{first, second, first} {
+		if _, err := c.CallTool(t.Context(), "poem", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.recall.memories); n != 2 {
+		t.Errorf("got %d memories for two connections of servers with one name, want 2", n)
+	}
+}
+
+func TestRecallIsBounded(t *testing.T) {
+	var r recall
+	kept := r.of(&who{label: "kept"})
+	for i := range 3 * maxServers {
+		r.of(&who{label: fmt.Sprint(i)})
+		if r.of(&who{label: "kept"}) != kept {
+			t.Fatal("a memory that is in use was forgotten")
+		}
+	}
+	if len(r.memories) != maxServers || len(r.order) != maxServers {
+		t.Errorf("got %d memories, %d in order, want %d", len(r.memories), len(r.order), maxServers)
+	}
+}
+
+// Conversations of two servers at once, all with the same ids: the host gets its
+// own thoughts back in each.
+func TestRecallAtOnce(t *testing.T) {
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Messages []thought }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		for _, m := range asked.Messages[1:] {
+			if m.Role == "assistant" && m.Reasoning != "of "+asked.Messages[0].Content {
+				t.Errorf("%q was sent the thought %q", asked.Messages[0].Content, m.Reasoning)
+			}
+		}
+		answering(fmt.Sprintf(`{"choices":[{"message":{"reasoning_content":%q,"tool_calls":[`+
+			`{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`, "of "+asked.Messages[0].Content))(w, r)
+	})
+	s := h.sampler(t, &Options{Host: "moonshot"})
+	var wg sync.WaitGroup
+	for _, server := range []string{"a", "b"} {
+		for i := range 10 {
+			wg.Go(func() {
+				p := question(t, fmt.Sprintf(`{"maxTokens":9,"tools":[{"name":"f"}],"messages":[{"role":"user","content":{"type":"text","text":"%s %d"}}]}`, server, i))
+				first, err := s.For(server).CreateMessage(t.Context(), p)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				p.Messages = append(p.Messages, mcpclient.SamplingMessage{Role: "assistant", Content: first.Content},
+					mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{&mcpclient.ToolResultContent{ToolUseID: "functions.f:0"}}})
+				if _, err := s.For(server).CreateMessage(t.Context(), p); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if h.asked() != 40 {
+		t.Errorf("asked %d times, want 40", h.asked())
+	}
+}
+
+type thought struct {
+	Role      string `json:"role"`
+	Content   string `json:"content"`
+	Reasoning string `json:"reasoning_content"`
+}
