@@ -3,6 +3,7 @@ package mcpchain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"net/http"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -109,8 +111,28 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer ts.Close()
-	tools, changes := ts.DefinitionsFor(adapter.OpenAIStrict)
+	catalog := ts.Catalog(adapter.OpenAIStrict)
+	tools, changes := catalog.Definitions(), catalog.Changes()
 	_, _ = tools, changes
+	return nil
+}
+
+// docs/adapter.md, a catalog and its calls
+var _ = func(ctx context.Context, ts *adapter.Toolset, model llms.Model, messages []llms.MessageContent) error {
+	catalog := ts.Catalog(adapter.Plain)
+	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
+	if err != nil {
+		return err
+	}
+	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
+	_, _ = answers, err
+	call, err := catalog.Prepare(resp.Choices[0].ToolCalls[0])
+	if err != nil {
+		return err // an unknown tool, arguments that do not fit, or a tool that has changed
+	}
+	fmt.Println("may", call.Tool().Server(), "run", call.Tool().Name(), "with", string(call.Arguments()))
+	result := call.Run(ctx)
+	_ = result
 	return nil
 }
 

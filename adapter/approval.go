@@ -172,7 +172,8 @@ func (t *Tool) needsApproval() bool {
 
 // approve returns the arguments to send. edited says that they are not the
 // model's.
-func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+func (a *approvals) approve(ctx context.Context, p *Prepared, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+	t := p.tool
 	if !t.needsApproval() {
 		return arguments, false, nil
 	}
@@ -186,7 +187,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 		defer func() { <-a.asking }()
 		// The answer to a call that was asked about meanwhile may hold for this one.
 		if d, known = a.recall(ctx, t, arguments); !known {
-			if d, err = a.ask(ctx, t, call, arguments); err != nil {
+			if d, err = a.ask(ctx, p, arguments); err != nil {
 				return nil, false, err
 			}
 			a.remember(ctx, d, t, arguments)
@@ -198,15 +199,15 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	if d.Arguments == nil {
 		return arguments, false, nil
 	}
-	if arguments, err = t.Arguments(string(d.Arguments)); err != nil {
+	if arguments, err = t.check(d.Arguments); err != nil {
 		return nil, false, &approvalError{fmt.Errorf("the edited arguments do not fit: %w", errors.Unwrap(err))}
 	}
 	return arguments, true, nil
 }
 
-func (a *approvals) ask(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (d Decision, err error) {
+func (a *approvals) ask(ctx context.Context, p *Prepared, arguments json.RawMessage) (d Decision, err error) {
 	err = guard("ApproveFunc", func() (err error) {
-		d, err = t.opts.Approve(ctx, &Approval{Tool: t, Call: call, Arguments: append(json.RawMessage(nil), arguments...)})
+		d, err = p.tool.opts.Approve(ctx, &Approval{Tool: p.tool, Call: p.call, Arguments: append(json.RawMessage(nil), arguments...)})
 		return err
 	})
 	if err != nil {

@@ -31,8 +31,8 @@ func TestApprovalByTrust(t *testing.T) {
 			asked = append(asked, a.Tool.Name())
 			return Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Trust: trust})
-		ts.Call(t.Context(), call("1", "read", ""))
-		if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
+		ts.Catalog(Plain).Call(t.Context(), call("1", "read", ""))
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
 			t.Errorf("got %q, want the call allowed", r.Text)
 		}
 		if got := strings.Join(asked, ","); got != want {
@@ -49,7 +49,7 @@ func TestApprovalDenies(t *testing.T) {
 		}
 		return Decision{Reason: "not now"}, nil
 	}})
-	r := ts.Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
+	r := ts.Catalog(Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *DeniedError
 	if !errors.As(r.Err, &denied) || denied.Reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
 		t.Errorf("got %+v, want a denial that is not fatal", r)
@@ -68,7 +68,7 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
 		t.Errorf("got %v, want a fatal error", r.Fatal())
 	}
@@ -78,19 +78,27 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 }
 
 func TestApprovalEditsArguments(t *testing.T) {
-	edit := `{"city":"Oslo","days":"2"}`
+	edit := `{"days":2, "city":"Oslo"}`
 	p := annotated()
 	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
 		return Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	const sent = `{"city":"Oslo","days":2}`
 	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}
-	edit = `{"town":"Oslo"}`
-	if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Fatal() == nil || !strings.Contains(r.Err.Error(), `edited arguments do not fit: missing required property "city"`) {
-		t.Errorf("got %v, want arguments refused that do not fit", r.Err)
+	for _, tt := range []struct{ edit, want string }{
+		{`{"town":"Oslo"}`, `missing required property "city"`},
+		{`{"city":"Oslo","days":"2"}`, `at "/days": want integer, got string "2"`}, // only what models write is repaired
+		{`["Oslo"]`, `want a JSON object`},
+		{`{"city":"Oslo"`, `not valid JSON`},
+	} {
+		edit = tt.edit
+		r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want) {
+			t.Errorf("%s: got %v, want %q", edit, r.Err, tt.want)
+		}
 	}
 }
 
@@ -108,7 +116,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
 			}
 			for _, c := range calls {
-				if r := ts.Call(t.Context(), c); r.IsError == allow {
+				if r := ts.Catalog(Plain).Call(t.Context(), c); r.IsError == allow {
 					t.Errorf("scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
 				}
 			}
@@ -118,12 +126,12 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if err := ts.Forget("other"); err != nil {
 				t.Fatal(err)
 			}
-			ts.Call(t.Context(), calls[0])
+			ts.Catalog(Plain).Call(t.Context(), calls[0])
 			if err := ts.Forget("p"); err != nil {
 				t.Fatal(err)
 			}
 			before := asked
-			if ts.Call(t.Context(), calls[0]); asked != before+1 {
+			if ts.Catalog(Plain).Call(t.Context(), calls[0]); asked != before+1 {
 				t.Errorf("scope %d: got no question after Forget", scope)
 			}
 		}
@@ -138,12 +146,12 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 		asked++
 		return Decision{Allow: true, Remember: SameTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&mcp.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if asked != 2 {
 		t.Errorf("got %d questions, want one for each definition", asked)
 	}
@@ -165,7 +173,7 @@ func TestApprovalsAreAskedOneByOne(t *testing.T) {
 	for i := range 20 {
 		calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"city":"%d"}`, i)))
 	}
-	if _, err := ts.Dispatch(t.Context(), calls); err != nil {
+	if _, err := ts.Catalog(Plain).Dispatch(t.Context(), calls); err != nil {
 		t.Fatal(err)
 	}
 	if asked.Load() != 1 {
@@ -181,7 +189,7 @@ func TestApprovalThatFails(t *testing.T) {
 	} {
 		p := annotated()
 		ts := open(t, &Options{Approve: approve}, Server{Name: "p", Transport: p.transport(t)})
-		r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), oops.Error()) || strings.Contains(r.Text, "terminal") {
 			t.Errorf("%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
 		}

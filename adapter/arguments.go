@@ -32,21 +32,10 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns Err.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// Arguments makes of what a model wrote the arguments that a call sends: what is
-// validated is exactly what is sent. The error is an [*ArgumentError].
-//
-// It accepts a JSON object, one inside a string or a code fence, one in the
-// __arg1 parameter of langchaingo's agents or in the one property that a
-// [Profile] asks for, and one that is followed by the lines that ReAct models go
-// on with. For a tool with a single parameter, or a
-// single required one, its bare value will do. Nothing at all means no
-// arguments.
-//
-// Arguments that do not fit the tool's schema are repaired where the schema says
-// what was meant: "3" becomes 3 and 3 becomes "3", JSON in a string is decoded,
-// a value is put into the list that it belongs in, and null goes where an
-// optional property cannot be null.
-func (t *Tool) Arguments(input string) (json.RawMessage, error) {
+// arguments makes of what a model wrote the arguments that a call sends, see
+// [Catalog.Prepare]. The error is an [*ArgumentError]. What it returns must not
+// be given to it again: an object in the wrapper of a profile may be a parameter.
+func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	candidates, err := t.candidates(input)
 	if err != nil {
 		return nil, t.argumentError(err)
@@ -129,12 +118,11 @@ func (t *Tool) objects(v any, depth int) []map[string]any {
 		return []map[string]any{{}}
 	case map[string]any:
 		if inner, ok := t.alone(v, t.wrapper); ok {
-			shown := t.wrapped.Load() // to the model
-			if !shown && t.schema.ValidateValue(v) == nil {
+			if !t.wrapped && t.schema.ValidateValue(v) == nil {
 				return []map[string]any{v}
 			}
 			inside := insideWrapper(inner)
-			if shown && len(inside) > 0 {
+			if t.wrapped && len(inside) > 0 {
 				return inside
 			}
 			return append(inside, v)

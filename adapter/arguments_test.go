@@ -119,7 +119,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := toolWith(t, tt.schema).Arguments(tt.input)
+			got, err := toolWith(t, tt.schema).arguments(tt.input)
 			if err != nil {
 				t.Fatalf("got %v, want %s", err, tt.want)
 			}
@@ -152,7 +152,7 @@ func TestArgumentsRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := toolWith(t, tt.schema).Arguments(tt.input)
+			got, err := toolWith(t, tt.schema).arguments(tt.input)
 			var e *ArgumentError
 			if !errors.As(err, &e) {
 				t.Fatalf("got %s and %v, want an ArgumentError", got, err)
@@ -179,7 +179,7 @@ func TestRepairIsBounded(t *testing.T) {
 		t.Errorf("got %d steps left, want the schema to use them up", r.left)
 	}
 	loop := toolWith(t, `{"type":"object","properties":{"v":{"$ref":"#/properties/v"},"n":{"type":"integer"}}}`)
-	if got, err := loop.Arguments(`{"v":1,"n":"2"}`); err != nil || string(got) != `{"n":2,"v":1}` {
+	if got, err := loop.arguments(`{"v":1,"n":"2"}`); err != nil || string(got) != `{"n":2,"v":1}` {
 		t.Errorf("got %s, %v, want the loop passed over", got, err)
 	}
 }
@@ -192,10 +192,10 @@ func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 	}
 	tool := toolWith(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}}}`)
 	items := strings.Repeat(`"x",`, 5000)
-	if _, err := tool.Arguments(`{"v":[` + items + `"3"]}`); err == nil {
+	if _, err := tool.arguments(`{"v":[` + items + `"3"]}`); err == nil {
 		t.Error("got no error, want the list refused")
 	}
-	if got, err := tool.Arguments(`{"v":["n19999","3"]}`); err != nil || string(got) != `{"v":["n19999",3]}` {
+	if got, err := tool.arguments(`{"v":["n19999","3"]}`); err != nil || string(got) != `{"v":["n19999",3]}` {
 		t.Errorf("got %s, %v, want a short list repaired", got, err)
 	}
 
@@ -219,7 +219,7 @@ func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 func TestRepairByPatternProperties(t *testing.T) {
 	tool := toolWith(t, `{"properties":{"p":{"type":"boolean"}},"patternProperties":{"^x-":{"type":"string"},"^x-n":{"maxLength":3}},"additionalProperties":{"type":"integer"}}`)
 	const input, want = `{"n":"5","x-a":"3","x-n":4,"p":"true"}`, `{"n":5,"p":true,"x-a":"3","x-n":"4"}`
-	if got, err := tool.Arguments(input); err != nil || string(got) != want {
+	if got, err := tool.arguments(input); err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }
@@ -248,7 +248,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input string) {
 		for _, tool := range tools {
-			args, err := tool.Arguments(input)
+			args, err := tool.arguments(input)
 			if err != nil {
 				var e *ArgumentError
 				if !errors.As(err, &e) || e.Err == nil || e.Error() == "" {
@@ -259,7 +259,7 @@ func FuzzArguments(f *testing.F) {
 			if err := tool.schema.Validate(args); err != nil {
 				t.Errorf("got %s for %q, which is not valid: %v", args, input, err)
 			}
-			again, err := tool.Arguments(string(args))
+			again, err := tool.arguments(string(args))
 			if err != nil || string(again) != string(args) {
 				t.Errorf("got %s, %v when read again, want %s", again, err, args)
 			}
@@ -272,12 +272,12 @@ func TestEnumeratedValuesInStrings(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"v":"1"}`: `{"v":1}`, `{"v":"3"}`: `{"v":"3"}`, `{"v":"true"}`: `{"v":true}`, `{"v":"two"}`: `{"v":"two"}`, `{"v":1}`: `{"v":1}`,
 	} {
-		if got, err := tool.Arguments(in); err != nil || string(got) != want {
+		if got, err := tool.arguments(in); err != nil || string(got) != want {
 			t.Errorf("%s: got %s, %v, want %s", in, got, err, want)
 		}
 	}
 	for _, in := range []string{`{"v":"4"}`, `{"v":"false"}`, `{"v":""}`} {
-		if got, err := tool.Arguments(in); err == nil {
+		if got, err := tool.arguments(in); err == nil {
 			t.Errorf("%s: got %s, want it refused", in, got)
 		}
 	}

@@ -78,7 +78,7 @@ func TestLargeToolset(t *testing.T) {
 		servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(t, 50, counts)})
 	}
 	ts := open(t, &Options{Client: &legacy}, servers...)
-	if n := len(ts.Definitions()); n != 1000 {
+	if n := len(ts.Catalog(Plain).Definitions()); n != 1000 {
 		t.Errorf("got %d definitions, want 1000", n)
 	}
 	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": 0} {
@@ -87,8 +87,8 @@ func TestLargeToolset(t *testing.T) {
 		}
 	}
 	for _, p := range Profiles() {
-		first, _ := ts.DefinitionsFor(p)
-		second, _ := ts.DefinitionsFor(p)
+		first := ts.Catalog(p).Definitions()
+		second := ts.Catalog(p).Definitions()
 		for i := range first {
 			if parameters(first[i]) != parameters(second[i]) {
 				t.Fatalf("%s: got the parameters of %s written twice", p, first[i].Function.Name)

@@ -40,7 +40,7 @@ type DecisionKey struct {
 }
 
 func keyOf(scope Scope, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, Server: t.server.label, Origin: originOf(&t.server.recipe)}
+	k := DecisionKey{Scope: scope, Server: t.server.label, Origin: originOf(t.server.recipe)}
 	if scope == SameServer {
 		return k
 	}

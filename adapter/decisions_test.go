@@ -114,7 +114,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) DecisionKey {
-		tool := &Tool{server: &server{label: "s", recipe: Server{Transport: transport}}}
+		tool := &Tool{server: &server{label: "s", recipe: &Server{Transport: transport}}}
 		return keyOf(SameServer, tool, nil)
 	}
 	seen := map[DecisionKey]bool{}
@@ -200,7 +200,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 			return Decision{Allow: true, Remember: SameTool}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for _, city := range []string{"Rome", "Oslo"} {
-			if r := ts.Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
+			if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
 				t.Fatal(r.Err)
 			}
 		}
@@ -283,7 +283,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 		},
 	}, Server{Name: "p", Transport: annotated().transport(t)})
 	for range 2 {
-		if r := ts.Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
 			t.Error(r.Err)
 		}
 	}

@@ -8,13 +8,14 @@
 //	}, nil)
 //	defer ts.Close()
 //
-// A model that calls tools natively gets their schemas and has its calls
-// answered, in parallel and in its order:
+// A model that calls tools natively is offered a [Catalog], which answers its
+// calls, in parallel and in its order:
 //
-//	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(ts.Definitions()))
-//	answers, err := ts.Dispatch(ctx, resp.Choices[0].ToolCalls)
+//	catalog := ts.Catalog(adapter.Plain)
+//	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
+//	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// langchaingo's own agents take ts.Tools(). [Toolset.DefinitionsFor] writes the
+// langchaingo's own agents take ts.Tools(). Other profiles than [Plain] write the
 // schemas for a provider that does not take them as they are.
 //
 // # Life
@@ -22,15 +23,16 @@
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove],
 // [Toolset.Refresh], and the announcements of servers change what is offered, and
 // [Options.OnChange] is told. Each server that declares that it announces changes
-// is listened to by one subscription. A [Tool] stays what it was when it was
-// given out.
+// is listened to by one subscription. A [Catalog] and a [Tool] stay what they were
+// when they were given out: a call of a tool that has changed meanwhile is not
+// sent, see [StaleToolError].
 //
 // # What reaches the server
 //
 // Models write arguments carelessly, and some of langchaingo's agents wrap them
 // in a parameter of their own, so what arrives is read generously, repaired
 // where the tool's schema leaves no doubt, and then checked against the schema
-// as the server wrote it. Only what passes is sent; see [Tool.Arguments].
+// as the server wrote it. Only what passes is sent; see [Catalog.Prepare].
 //
 // Between that and the server stand the host's interceptors
 // ([Options.Intercept]) and then its approval ([Options.Approve]), which sees

@@ -53,7 +53,7 @@ func ExampleOpen() {
 	// away__forecast
 }
 
-func ExampleToolset_Dispatch() {
+func ExampleCatalog_Dispatch() {
 	ctx := context.Background()
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
 	if err != nil {
@@ -61,12 +61,13 @@ func ExampleToolset_Dispatch() {
 	}
 	defer ts.Close()
 
-	// What a model answers to GenerateContent with llms.WithTools(ts.Definitions()).
+	catalog := ts.Catalog(adapter.Plain)
+	// What a model answers to GenerateContent with llms.WithTools(catalog.Definitions()).
 	calls := []llms.ToolCall{
 		{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Rome","days":"3"}`}},
 		{ID: "2", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}},
 	}
-	messages, err := ts.Dispatch(ctx, calls)
+	messages, err := catalog.Dispatch(ctx, calls)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func ExampleToolset_Dispatch() {
 	// 2 Error: arguments of forecast: missing required property "days". Nothing was done. Correct the arguments and call the tool again.
 }
 
-func ExampleToolset_Call() {
+func ExampleCatalog_Call() {
 	ctx := context.Background()
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
 	if err != nil {
@@ -88,7 +89,7 @@ func ExampleToolset_Call() {
 	defer ts.Close()
 
 	call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forcast", Arguments: `{}`}}
-	r := ts.Call(ctx, call)
+	r := ts.Catalog(adapter.Plain).Call(ctx, call)
 	fmt.Println(r.Text)
 	fmt.Println(r.Err)
 	// Output:
@@ -96,15 +97,14 @@ func ExampleToolset_Call() {
 	// there is no tool named "forcast"
 }
 
-func ExampleToolset_DefinitionsFor() {
+func ExampleCatalog_Changes() {
 	ctx := context.Background()
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	_, changes := ts.DefinitionsFor(adapter.OpenAIStrict)
-	for _, c := range changes {
+	for _, c := range ts.Catalog(adapter.OpenAIStrict).Changes() {
 		fmt.Printf("%s of %s: %s (%s)\n", c.Path, c.Tool, c.Note, c.Effect)
 	}
 	// Output:
@@ -125,7 +125,7 @@ func ExampleOptions_approve() {
 	defer ts.Close()
 	for _, city := range []string{"Rome", "Oslo"} {
 		call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: fmt.Sprintf(`{"city":%q,"days":1}`, city)}}
-		fmt.Println(ts.Call(ctx, call).Text)
+		fmt.Println(ts.Catalog(adapter.Plain).Call(ctx, call).Text)
 	}
 	// Output:
 	// may forecast run with {"city":"Rome","days":1}

@@ -62,7 +62,7 @@ func matches(pattern, name []rune) bool {
 
 // keeps reports whether the host wants a tool.
 func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
-	r := &s.recipe
+	r := s.recipe
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
 		return false, nil
 	}

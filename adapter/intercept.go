@@ -43,7 +43,7 @@ type Interceptor func(next Handler) Handler
 
 // sending is one call of a model on its way through the interceptors.
 type sending struct {
-	tool     *Tool
+	call     *Prepared
 	checked  []byte // the arguments that were last found to fit
 	approved []byte // the arguments that were last allowed
 	edited   bool   // approval has put others in their place
@@ -53,7 +53,7 @@ type sending struct {
 // through sends a request through the interceptors.
 func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
 	h := Handler(s.send)
-	all := s.tool.opts.Intercept
+	all := s.call.tool.opts.Intercept
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
@@ -82,33 +82,56 @@ func (e *interceptedError) Unwrap() error { return e.err }
 // send is what comes after the interceptors: approval and the call itself.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
 	defer func() { s.err = err }()
-	t := s.tool
-	if err := t.server.client.Err(); err != nil { // nobody is asked about that
-		return nil, &unsentError{fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)}
+	if _, err := s.reachable(); err != nil { // nobody is asked about that
+		return nil, err
 	}
-	args := r.Arguments
-	if !bytes.Equal(args, s.checked) {
-		if err := t.schema.Validate(args); err != nil {
-			return nil, t.argumentError(err)
-		}
-		s.checked = args
+	if err := s.settle(ctx, r); err != nil {
+		return nil, err
 	}
-	// A call that is repeated by an interceptor is approved once.
-	if s.approved == nil || !bytes.Equal(args, s.approved) {
-		sent, edited, err := t.server.set.approvals.approve(ctx, t, r.Call, args)
-		if err != nil {
-			return nil, err
-		}
-		s.approved = args
-		if args, s.edited = sent, edited; edited {
-			s.checked, s.approved, r.Arguments = sent, sent, sent
-		}
+	t, err := s.reachable() // it may have changed while somebody was asked
+	if err != nil {
+		return nil, err
 	}
-	res, err := t.ask(ctx, args, r.Options)
+	res, err := t.ask(ctx, s.approved, r.Options)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", t.server.label, err)
 	}
 	return res, nil
+}
+
+// reachable is the tool of the call as it is at present, at a server to which
+// there is a connection.
+func (s *sending) reachable() (*Tool, error) {
+	t, err := s.call.tool.current()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.server.client.Err(); err != nil {
+		return nil, &unsentError{t.about(err)}
+	}
+	return t, nil
+}
+
+// settle makes the arguments of a request those that are sent: checked where
+// they are new, and approved. A call that an interceptor repeats is approved
+// once.
+func (s *sending) settle(ctx context.Context, r *Request) (err error) {
+	t, args := s.call.tool, r.Arguments
+	if !bytes.Equal(args, s.checked) {
+		if args, err = t.check(args); err != nil {
+			return err
+		}
+		s.checked = args
+	}
+	if s.approved != nil && bytes.Equal(args, s.approved) {
+		return nil
+	}
+	if s.approved, s.edited, err = t.server.set.approvals.approve(ctx, s.call, args); err != nil {
+		s.approved = nil
+		return err
+	}
+	s.checked, r.Arguments = s.approved, s.approved
+	return nil
 }
 
 // unsentError says that the call was not sent.

@@ -45,7 +45,7 @@ func TestInterceptors(t *testing.T) {
 		return echo(ctx, req)
 	})
 	ts := open(t, &Options{Intercept: []Interceptor{around("a"), change, around("b")}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	if want := "{\"city\":\"Oslo\"}\nand more"; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}
@@ -68,7 +68,7 @@ func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Requ
 		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) { return i(ctx, r, next) }
 	}}
 	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	return r, reached
 }
 
@@ -148,7 +148,7 @@ func TestHeadersFromTheContext(t *testing.T) {
 	answers := make(chan string)
 	for _, user := range users {
 		go func() {
-			answers <- ts.Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
+			answers <- ts.Catalog(Plain).Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
 		}()
 	}
 	var got []string

@@ -73,7 +73,8 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	failed := make([]error, len(servers))
 	t.servers = make([]*server, len(servers))
 	for i := range servers {
-		s := t.newServer(&servers[i])
+		recipe := servers[i]
+		s := t.newServer(&recipe)
 		t.servers[i] = s
 		wg.Go(func() {
 			s.err = t.start(starting, s)
@@ -101,7 +102,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	return fmt.Errorf("%w (Options.Start: StartAvailable goes on without servers that fail)", err)
 }
 
-// start opens a server that is not in the catalog yet.
+// start opens a server that is not in the toolset yet.
 func (t *Toolset) start(ctx context.Context, s *server) error {
 	l, err := s.open(ctx)
 	if err != nil {

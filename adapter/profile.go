@@ -2,9 +2,7 @@ package adapter
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -14,7 +12,7 @@ import (
 
 // Profile says for which provider the schemas of tools are written. Arguments
 // are validated by the schema as the server wrote it whatever the profile; what
-// a profile must write differently is turned back by [Tool.Arguments]. The zero
+// a profile must write differently is turned back by [Catalog.Prepare]. The zero
 // value is Plain.
 type Profile string
 
@@ -78,47 +76,21 @@ type SchemaChange struct {
 	Note    string // what was done
 }
 
-// definitions are the tools of a catalog for one profile.
+// definitions are what a model is told of tools by one profile.
 type definitions struct {
 	tools   []llms.Tool
+	wrapped []bool // of each tool: the model is asked for its wrapper
 	changes []SchemaChange
-}
-
-// DefinitionsFor returns the tools with schemas that a provider takes, for
-// [llms.WithTools], and what had to be changed for that. Definitions are built
-// once for all callers.
-//
-// What tells nobody anything is not among the changes: that keywords were left out
-// that models make nothing of, such as $schema, $id, $comment and x- ones, or
-// definitions that nothing refers to any more; and that an object which says
-// nothing of other properties is closed to them where the provider wants that.
-//
-// Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
-// map[string]any, which is shared and must not be changed. DefinitionsFor
-// panics when there is no such profile.
-func (t *Toolset) DefinitionsFor(p Profile) ([]llms.Tool, []SchemaChange) {
-	define, ok := t.catalog.Load().profiles[cmp.Or(p, Plain)]
-	if !ok {
-		panic(fmt.Sprintf("adapter: there is no profile %q", p))
-	}
-	built := define()
-	out := make([]llms.Tool, len(built.tools))
-	functions := make([]llms.FunctionDefinition, len(built.tools))
-	for i, tool := range built.tools {
-		functions[i] = *tool.Function
-		out[i] = llms.Tool{Type: tool.Type, Function: &functions[i]}
-	}
-	return out, append([]SchemaChange(nil), built.changes...)
 }
 
 // define writes the definitions of tools.
 func define(all []*Tool, p Profile) *definitions {
-	d := &definitions{tools: make([]llms.Tool, len(all))}
+	d := &definitions{tools: make([]llms.Tool, len(all)), wrapped: make([]bool, len(all))}
 	for i, tool := range all {
 		function := &llms.FunctionDefinition{Name: tool.name, Description: tool.summary(), Parameters: tool.parameters}
 		d.complete(tool, p)
 		if p != Plain {
-			d.rewrite(function, tool, p)
+			d.wrapped[i] = d.rewrite(function, tool, p)
 		}
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
 	}
@@ -141,15 +113,12 @@ func (d *definitions) complete(tool *Tool, p Profile) {
 }
 
 // rewrite puts a tool's schema into the dialect of a profile. A schema that need
-// not be changed stays byte for byte.
-func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) {
+// not be changed stays byte for byte. wrapped says that it asks for the wrapper.
+func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) (wrapped bool) {
 	root := tool.root()
 	r := rewrite.For(rewrite.Target(p), root)
 	for _, c := range r.Changes {
 		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
-	}
-	if properties, _ := r.Root["properties"].(map[string]any); tool.wrapper != "" && properties[tool.wrapper] != nil {
-		tool.wrapped.Store(true)
 	}
 	function.Strict = r.Strict
 	switch {
@@ -160,4 +129,6 @@ func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p P
 			function.Parameters = json.RawMessage(bytes.TrimSpace(raw))
 		}
 	}
+	properties, _ := r.Root["properties"].(map[string]any)
+	return tool.wrapper != "" && properties[tool.wrapper] != nil
 }

@@ -68,7 +68,7 @@ func TestRewrittenSchemasHold(t *testing.T) {
 				if err := rewritten.Validate([]byte(arguments)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(root))
 				}
-				if _, err := tool.Arguments(arguments); err != nil {
+				if _, err := tool.arguments(arguments); err != nil {
 					t.Errorf("%s: got %v, want it accepted", arguments, err)
 				}
 			}
@@ -152,7 +152,7 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 			case err != nil:
 				t.Errorf("%s: got %v, want it to fit\n%s", arguments, err, show(root))
 			default:
-				got, err := tool.Arguments(arguments)
+				got, err := tool.arguments(arguments)
 				if want := `{"v":` + c.sent + `}`; err != nil || string(got) != want {
 					t.Errorf("%s: got %s and %v, want %s", arguments, got, err, want)
 				}

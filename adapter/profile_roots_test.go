@@ -66,13 +66,13 @@ func TestMergedRoots(t *testing.T) {
 				if want == "" {
 					want = tt.fits
 				}
-				if got, err := tool.Arguments(tt.fits); err != nil || string(got) != want {
+				if got, err := tool.arguments(tt.fits); err != nil || string(got) != want {
 					t.Errorf("%s: got %s, %v, want %s", tt.fits, got, err, want)
 				}
 				if rewritten.Validate([]byte(tt.refused)) == nil {
 					t.Errorf("%s: got it taken, want it refused\n%s", tt.refused, show(root))
 				}
-				if got, err := tool.Arguments(tt.refused); err == nil {
+				if got, err := tool.arguments(tt.refused); err == nil {
 					t.Errorf("%s: got %s, want it refused", tt.refused, got)
 				}
 			})
@@ -142,7 +142,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 		if err := rewritten.Validate([]byte(tt.arguments)); err != nil {
 			t.Errorf("%s: got %v, want it to fit\n%s", tt.arguments, err, show(root))
 		}
-		if got, err := tool.Arguments(tt.arguments); err != nil || !sameJSON(t, string(got), tt.want) {
+		if got, err := tool.arguments(tt.arguments); err != nil || !sameJSON(t, string(got), tt.want) {
 			t.Errorf("%s: got %s, %v, want %s", tt.arguments, got, err, tt.want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestNamesThatAreOddAndRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Arguments(`{"odd_name":1}`); err == nil {
+	if _, err := tool.arguments(`{"odd_name":1}`); err == nil {
 		t.Error("got no error, want the name refused")
 	}
 	if rewritten.Validate([]byte(`{"odd_name":1}`)) == nil || rewritten.Validate([]byte(`{"b":1}`)) != nil {

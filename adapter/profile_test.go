@@ -69,6 +69,7 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 func parametersOf(t testing.TB, tool *Tool, p Profile) (root map[string]any, strict bool, changes []SchemaChange) {
 	t.Helper()
 	d := define([]*Tool{tool}, p)
+	*tool = *tool.shownAs(d.wrapped[0])
 	raw, err := json.Marshal(d.tools[0].Function.Parameters)
 	if err != nil {
 		t.Fatal(err)
@@ -183,13 +184,13 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 			continue // the generator does not know all keywords
 		}
 		fit++
-		sent, err := tool.Arguments(string(args))
+		sent, err := tool.arguments(string(args))
 		if err != nil {
 			if lenient == nil {
 				lenient = toolWith(t, show(relaxed(tool.schema.Root().(map[string]any), changes)))
 				lenient.wrapper = tool.wrapper
 			}
-			if _, err := lenient.Arguments(string(args)); err != nil {
+			if _, err := lenient.arguments(string(args)); err != nil {
 				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.schema.Root()), changes)
 			}
 			continue
@@ -208,6 +209,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 		tool := toolWith(t, string(raw))
 		for _, p := range []Profile{Plain, OpenAI, Anthropic} {
 			d := define([]*Tool{tool}, p)
+			*tool = *tool.shownAs(d.wrapped[0])
 			for _, c := range d.changes {
 				if c.Effect != Same && !needed.MatchString(c.Note) {
 					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, c)
@@ -255,11 +257,12 @@ func TestChangesThatAreListed(t *testing.T) {
 	}
 }
 
-func TestDefinitionsFor(t *testing.T) {
+func TestCatalogForAProvider(t *testing.T) {
 	p := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo)
 	p.tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	defs, changes := ts.DefinitionsFor(OpenAIStrict)
+	catalog := ts.Catalog(OpenAIStrict)
+	defs, changes := catalog.Definitions(), catalog.Changes()
 	var strict []string
 	for _, d := range defs {
 		if d.Function.Strict {
@@ -273,22 +276,22 @@ func TestDefinitionsFor(t *testing.T) {
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)
 	}
-	if r := ts.Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
+	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
 		t.Errorf("got %q, want null turned back", r.Text)
 	}
 	for _, profile := range []Profile{Gemini, GoogleAI} {
-		defs, _ := ts.DefinitionsFor(profile)
+		defs := ts.Catalog(profile).Definitions()
 		for _, d := range defs {
 			if _, ok := d.Function.Parameters.(map[string]any); !ok {
 				t.Errorf("%s: got %T, want the map that langchaingo's providers insist on", profile, d.Function.Parameters)
 			}
 		}
 	}
-	if r := ts.Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
+	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
 		t.Errorf("got %q, want the placeholder taken out", r.Text)
 	}
 	defs[0].Function.Name = "changed"
-	if again, _ := ts.DefinitionsFor(OpenAIStrict); again[0].Function.Name != "open" {
+	if again := ts.Catalog(OpenAIStrict).Definitions(); again[0].Function.Name != "open" {
 		t.Error("got the caller's change, want definitions of its own for every caller")
 	}
 	defer func() {
@@ -296,7 +299,7 @@ func TestDefinitionsFor(t *testing.T) {
 			t.Error("got no panic for a profile that there is not")
 		}
 	}()
-	ts.DefinitionsFor("none")
+	ts.Catalog("none")
 }
 
 func TestOddNamesAreTurnedBack(t *testing.T) {
@@ -307,7 +310,7 @@ func TestOddNamesAreTurnedBack(t *testing.T) {
 		`{"list":[{"a_b":true}],"plain":1}`: `{"list":[{"a/b":true}],"plain":1}`,
 		`{"weird name":"7"}`:                `{"weird name":7}`,
 	} {
-		if got, err := tool.Arguments(in); err != nil || string(got) != want {
+		if got, err := tool.arguments(in); err != nil || string(got) != want {
 			t.Errorf("%s: got %s, %v, want %s", in, got, err, want)
 		}
 	}

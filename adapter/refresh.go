@@ -178,7 +178,7 @@ func (s *server) lost() bool {
 
 // reconnect puts a new connection in the place of a server that is lost.
 func (t *Toolset) reconnect(ctx context.Context, old *server) error {
-	s := t.newServer(&old.recipe)
+	s := t.newServer(old.recipe)
 	t.mu.Lock()
 	s.pins = old.pins
 	t.mu.Unlock()

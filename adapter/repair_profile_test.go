@@ -79,7 +79,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 			if err := rewritten.Validate([]byte(tt.input)); err != nil && tt.p != Plain {
 				t.Errorf("got %v, want %s to fit what the model is given\n%s", err, tt.input, show(root))
 			}
-			if got, err := tool.Arguments(tt.input); err != nil || string(got) != tt.want {
+			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
 				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
 		})
@@ -88,7 +88,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 
 // In an entry that has a value and JSON, the JSON counts.
 func TestEntriesThatSayTwoThings(t *testing.T) {
-	got, err := toolWith(t, free).Arguments(`{"o":[{"key":"b","value":"1","json":"2"}]}`)
+	got, err := toolWith(t, free).arguments(`{"o":[{"key":"b","value":"1","json":"2"}]}`)
 	if err != nil || string(got) != `{"o":{"b":2}}` {
 		t.Errorf("got %s, %v, want the JSON", got, err)
 	}
@@ -142,7 +142,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tool := toolWith(t, tt.schema)
 			parametersOf(t, tool, tt.p)
-			if got, err := tool.Arguments(tt.input); err != nil || string(got) != tt.want {
+			if got, err := tool.arguments(tt.input); err != nil || string(got) != tt.want {
 				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
 			if tt.p == Plain && tool.schema.Validate([]byte(tt.input)) != nil {
@@ -150,7 +150,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 			}
 		})
 	}
-	if _, err := toolWith(t, closed).Arguments(`{"input_object":{"input":1}}`); err == nil {
+	if _, err := toolWith(t, closed).arguments(`{"input_object":{"input":1}}`); err == nil {
 		t.Error("got no error, want what is inside refused")
 	}
 }

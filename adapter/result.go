@@ -38,7 +38,7 @@ type Result struct {
 	IsError bool
 
 	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
-	// a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
+	// a [*StaleToolError], a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
 	// returned. A tool that ran and failed has none, except with [ErrorAsError]: then
 	// it is a [*mcpclient.ToolError].
 	Err error
@@ -48,7 +48,7 @@ type Result struct {
 
 // Fatal is Err when the model cannot do better by trying again: the connection
 // is gone, the server could not be asked, or the caller's context has ended. It
-// is nil for unknown tools, bad arguments, denials and timeouts of single calls.
+// is nil for unknown and stale tools, bad arguments, denials and timeouts of single calls.
 // For tools that fail and errors that the server answers with, [ErrorMode]
 // decides.
 func (r *Result) Fatal() error {
@@ -89,11 +89,10 @@ func (e *UnknownToolError) Error() string {
 }
 
 // unknown is the result of a call of a tool that does not exist.
-func (t *Toolset) unknown(call llms.ToolCall) *Result {
+func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	err := &UnknownToolError{Name: function(call).Name}
-	all := t.catalog.Load().tools
-	names := make([]string, len(all))
-	for i, tool := range all {
+	names := make([]string, len(c.tools))
+	for i, tool := range c.tools {
 		names[i] = tool.name
 	}
 	text := "Error: " + err.Error() + ". "
@@ -102,7 +101,7 @@ func (t *Toolset) unknown(call llms.ToolCall) *Result {
 	} else {
 		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
 	}
-	return &Result{Call: call, Text: shorten(text, t.opts.MaxResult), IsError: true, Err: err}
+	return &Result{Call: call, Text: shorten(text, c.set.opts.MaxResult), IsError: true, Err: err}
 }
 
 // fail completes a result whose call did not come to a result of the server.
@@ -136,6 +135,7 @@ func (r *Result) answer(res *mcpclient.CallToolResult, edited []byte) *Result {
 // text.
 func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var argument *ArgumentError
+	var stale *StaleToolError
 	var denied *DeniedError
 	var unasked *approvalError
 	var intercepted *interceptedError
@@ -145,6 +145,8 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the call was cancelled; the tool may or may not have run", true
 	case errors.As(err, &argument):
 		return argument.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
+	case errors.As(err, &stale):
+		return stale.Error() + ". Nothing was done. Go by the tools that you are offered next.", false
 	case errors.As(err, &denied):
 		return denied.Error() + ". Nothing was done.", false
 	case errors.As(err, &unasked):

@@ -93,11 +93,11 @@ func checkServer(s *Server) error {
 type server struct {
 	set     *Toolset
 	label   string
-	recipe  Server
+	recipe  *Server  // shared with the servers that come in its place
 	opts    *Options // with what the recipe replaces
 	client  *mcpclient.Client
 	listing chan struct{} // holds a token while the tools are being listed
-	offered chan struct{} // closed when the server is in the catalog
+	offered chan struct{} // closed when the server is in the toolset
 
 	life context.Context // of what listens to the server
 	end  context.CancelFunc
@@ -110,7 +110,7 @@ type server struct {
 	refresh refreshState
 }
 
-// newServer makes a server of this toolset.
+// newServer makes a server of this toolset. The recipe must not change any more.
 func (t *Toolset) newServer(recipe *Server) *server {
 	own := *t.opts
 	own.Timeout = positive(recipe.Timeout, own.Timeout)
@@ -121,7 +121,7 @@ func (t *Toolset) newServer(recipe *Server) *server {
 		own.Approve = recipe.Approve
 	}
 	s := &server{
-		set: t, label: recipe.Name, recipe: *recipe, opts: &own, pins: recipe.Pins,
+		set: t, label: recipe.Name, recipe: recipe, opts: &own, pins: recipe.Pins,
 		listing: make(chan struct{}, 1), offered: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(t.life)

@@ -118,7 +118,7 @@ func (t *Toolset) fitText(text string, tool *Tool) string {
 		return shorten(text, limit)
 	}
 	name := readResult
-	for _, candidate := range t.catalog.Load().tools {
+	for _, candidate := range t.present.Load().tools {
 		if candidate.local != nil {
 			name = candidate.name
 		}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
@@ -31,11 +30,8 @@ type Tool struct {
 	odd        map[string]string // names of properties that not all providers take, by alias
 	others     bool              // the root says something of properties that it does not list
 	wrapper    string            // the property in which some profiles ask for all arguments, "" when none does
+	wrapped    bool              // the model is asked for it
 	task       bool              // it may be called as a task
-
-	// wrapped is set once a model was given a schema with the wrapper. All that
-	// the tool is renamed to share it.
-	wrapped *atomic.Bool
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -77,7 +73,6 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		others:      root["patternProperties"] != nil || root["additionalProperties"] != nil,
 		wrapper:     rewrite.Wrapper(root),
 		task:        mayBeTask(s, def),
-		wrapped:     new(atomic.Bool),
 		fingerprint: Fingerprint(def),
 	}
 	if rename := s.recipe.Rename; rename != nil {
@@ -101,6 +96,16 @@ func (t *Tool) named(name string) *Tool {
 	renamed := *t
 	renamed.name = name
 	return &renamed
+}
+
+// shownAs is the tool as a model is offered it, in or without the wrapper.
+func (t *Tool) shownAs(wrapped bool) *Tool {
+	if t.wrapped == wrapped {
+		return t
+	}
+	shown := *t
+	shown.wrapped = wrapped
+	return &shown
 }
 
 // withProperties completes the root of a schema by what providers insist on, and
@@ -178,13 +183,13 @@ func (t *Tool) Description() string {
 }
 
 // Call runs the tool for one of langchaingo's agents. input is read as
-// [Tool.Arguments] says, and the text for the model is returned.
+// [Catalog.Prepare] says, and the text for the model is returned.
 //
 // A tool that fails and arguments that do not fit are text, too. An error means
 // that going on makes no sense: see [Result.Fatal].
 func (t *Tool) Call(ctx context.Context, input string) (string, error) {
 	call := llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}
-	r := t.run(ctx, call, nil)
+	r := t.call(ctx, call, nil)
 	if err := r.Fatal(); err != nil {
 		return "", err
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
@@ -22,7 +20,7 @@ type Toolset struct {
 	schemas   schema.Cache
 	approvals *approvals
 	spill     *spill // nil when results are not kept
-	catalog   atomic.Pointer[catalog]
+	present   atomic.Pointer[snapshot]
 
 	life   context.Context // of what runs in the background; ends with Close
 	end    context.CancelFunc
@@ -42,43 +40,11 @@ func newToolset(o *Options) *Toolset {
 	if o.Spill > 0 {
 		t.spill = newSpill(t)
 	}
-	t.catalog.Store(newCatalog(nil))
+	t.present.Store(newSnapshot(t, nil))
 	return t
 }
 
-// catalog is what the model is offered at one time. It is never changed.
-type catalog struct {
-	tools    []*Tool
-	byName   map[string]*Tool
-	folded   map[string]*Tool // by lower-case name: names are unique without case, too
-	profiles map[Profile]func() *definitions
-}
-
-func newCatalog(all []*Tool) *catalog {
-	c := &catalog{
-		tools: all, byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
-		profiles: map[Profile]func() *definitions{},
-	}
-	for _, tool := range all {
-		c.byName[tool.name] = tool
-		c.folded[strings.ToLower(tool.name)] = tool
-	}
-	for _, p := range Profiles() {
-		c.profiles[p] = sync.OnceValue(func() *definitions { return define(all, p) })
-	}
-	return c
-}
-
-// find finds a tool by a name that a model wrote.
-func (c *catalog) find(name string) (*Tool, bool) {
-	if tool, ok := c.byName[name]; ok {
-		return tool, true
-	}
-	tool, ok := c.folded[strings.ToLower(strings.TrimSpace(name))]
-	return tool, ok
-}
-
-// buildLocked names the tools and puts a new catalog in place. A tool that is
+// buildLocked names the tools and puts a new snapshot in place. A tool that is
 // known by another name already stays as it is for those who have it.
 func (t *Toolset) buildLocked() {
 	var all []*Tool
@@ -100,37 +66,20 @@ func (t *Toolset) buildLocked() {
 	for _, s := range t.servers {
 		s.tools, rest = slices.Clone(rest[:len(s.tools)]), rest[len(s.tools):]
 	}
-	t.catalog.Store(newCatalog(all))
+	t.present.Store(newSnapshot(t, all))
 }
 
 // Tools returns the tools for langchaingo's agents, each a [*Tool]. These agents
 // show a model the name and the description only, so the description tells
 // what the input must look like.
 func (t *Toolset) Tools() []tools.Tool {
-	all := t.catalog.Load().tools
+	all := t.present.Load().tools
 	out := make([]tools.Tool, len(all))
 	for i, tool := range all {
 		out[i] = tool
 	}
 	return out
 }
-
-// Definitions returns the tools with their schemas, for [llms.WithTools]: those
-// of the profile [Plain].
-//
-// Parameters is a [json.RawMessage] with the schema as the server wrote it; a
-// root that has no type or no properties gets them, because several providers
-// refuse it otherwise. langchaingo's openai, anthropic, mistral and bedrock
-// providers send it as it is; [Toolset.DefinitionsFor] suits it to a provider.
-func (t *Toolset) Definitions() []llms.Tool {
-	out, _ := t.DefinitionsFor(Plain)
-	return out
-}
-
-// Lookup finds a tool by a name that a model wrote, as [Toolset.Call] does: the
-// model's name of the tool, whose case may be off and which may have spaces
-// around it.
-func (t *Toolset) Lookup(name string) (*Tool, bool) { return t.catalog.Load().find(name) }
 
 // serverLocked is the index of a server, -1 when there is none of that name.
 func (t *Toolset) serverLocked(label string) int {

@@ -129,7 +129,7 @@ func TestUnheld(t *testing.T) {
 				if err := rewritten.Validate([]byte(u.arguments)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", u.arguments, err, show(root))
 				}
-				if got, err := tool.Arguments(u.arguments); err == nil {
+				if got, err := tool.arguments(u.arguments); err == nil {
 					t.Errorf("%s: got %s, want it refused", u.arguments, got)
 				} else if wrong := (*ArgumentError)(nil); !errors.As(err, &wrong) {
 					t.Errorf("got %v, want what is wrong with the arguments", err)

@@ -90,7 +90,7 @@ func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error
 }
 
 // Profile is the provider for which the tools that the model gets are written:
-// what [adapter.Toolset.DefinitionsFor] returns for it is what the model gets.
+// the definitions of [adapter.Toolset.Catalog] for it are what the model gets.
 func (a *Agent) Profile() adapter.Profile { return a.rules.profile }
 
 // Result is the outcome of a run.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,8 +30,9 @@ type Decision struct {
 	// Reason of a denial, told to the model.
 	Reason string
 
-	// Arguments to run an allowed call with, a JSON object, instead of those
-	// that the model wrote. The model is told. Nil keeps the model's.
+	// Arguments to run an allowed call with instead of the model's: a JSON object
+	// that fits the tool's schema, which is sent as it is. The model is told. Nil
+	// keeps the model's.
 	Arguments json.RawMessage
 }
 
@@ -61,16 +63,15 @@ func (r *run) admit(j *job) error {
 		return nil
 	}
 	if j.tool == nil {
-		j.refuse(r.agent.unknownTool(j.about.Name), &adapter.UnknownToolError{Name: j.about.Name})
+		j.refuse(r.unknownTool(j.about.Name), &adapter.UnknownToolError{Name: j.about.Name})
 		return nil
 	}
-	// What is approved is what is sent, hence the arguments in their final form.
-	arguments, err := j.tool.Arguments(j.about.Arguments)
+	call, err := r.catalog.Prepare(j.asked)
 	if err != nil {
-		j.refuse(fmt.Sprintf("The call was not run: %v. Correct the arguments and call the tool again.", err), err)
+		j.refuse(unprepared(err), err)
 		return nil
 	}
-	j.about.Arguments = string(arguments)
+	j.prepared(call)
 	if o.Approve == nil {
 		return nil
 	}
@@ -83,9 +84,28 @@ func (r *run) admit(j *job) error {
 	case !decision.Allow:
 		j.refuse("The call was not run: it was not approved: "+decision.Reason, nil)
 	case decision.Arguments != nil:
-		j.about.Arguments, j.edited = string(decision.Arguments), true
+		if call, err = call.WithArguments(decision.Arguments); err != nil {
+			j.refuse(fmt.Sprintf("The call was not run: the user changed the arguments to some that do not fit: %v.", err), err)
+			return nil
+		}
+		j.edited = true
+		j.prepared(call)
 	}
 	return nil
+}
+
+// prepared takes a call as the one that runs.
+func (j *job) prepared(call *adapter.Prepared) {
+	j.call, j.about.Arguments = call, string(call.Arguments())
+}
+
+// unprepared tells the model why its call cannot run.
+func unprepared(err error) string {
+	next := "Correct the arguments and call the tool again."
+	if _, stale := errors.AsType[*adapter.StaleToolError](err); stale {
+		next = "Go by the tools that you are offered now."
+	}
+	return fmt.Sprintf("The call was not run: %v. %s", err, next)
 }
 
 func (j *job) refuse(text string, err error) {
@@ -116,23 +136,12 @@ func (r *run) approve(j *job) (Decision, error) {
 	return decision, nil
 }
 
-// lookup finds a tool by the name that a model wrote, whose case may be off. A
-// call runs only under the exact name of what lookup finds, so that nothing
-// runs which Approve was not asked about.
-func (a *Agent) lookup(name string) *adapter.Tool {
-	if a.tools == nil {
-		return nil
-	}
-	tool, _ := a.tools.Lookup(name)
-	return tool
-}
-
 // unknownTool tells the model which tools there are.
-func (a *Agent) unknownTool(name string) string {
+func (r *run) unknownTool(name string) string {
 	const most = 100
 	var names []string
-	if a.tools != nil {
-		for _, t := range a.tools.Tools() {
+	if r.catalog != nil {
+		for _, t := range r.catalog.Tools() {
 			names = append(names, t.Name())
 		}
 	}

@@ -16,11 +16,12 @@ import (
 
 // job is one tool call of a turn.
 type job struct {
-	asked  llms.ToolCall   // as the model wrote it
-	about  Call            // as it is run
-	tool   *adapter.Tool   // nil when no tool has that name
-	edited bool            // Approve changed the arguments
-	result *adapter.Result // nil until it is known what became of the call
+	asked  llms.ToolCall     // as the model wrote it
+	about  Call              // as it is run
+	tool   *adapter.Tool     // that the model was offered, nil when none has that name
+	call   *adapter.Prepared // what runs, and what Approve is asked about
+	edited bool              // Approve changed the arguments
+	result *adapter.Result   // nil until it is known what became of the call
 }
 
 // dispatch runs the calls of a turn and returns the messages that answer them.
@@ -53,9 +54,13 @@ func (r *run) dispatch(calls []llms.ToolCall) ([]llms.MessageContent, error) {
 
 func (r *run) newJob(call llms.ToolCall) *job {
 	f := call.FunctionCall
-	j := &job{asked: call, tool: r.agent.lookup(f.Name)}
+	j := &job{asked: call}
 	j.about = Call{Turn: r.turn, ID: call.ID, Name: f.Name, Arguments: f.Arguments}
-	if j.tool != nil {
+	if r.catalog == nil {
+		return j
+	}
+	if tool, ok := r.catalog.Lookup(f.Name); ok {
+		j.tool = tool
 		j.about.Name, j.about.Server, j.about.Tool = j.tool.Name(), j.tool.Server(), j.tool.Definition().Name
 	}
 	return j
@@ -100,21 +105,15 @@ func (r *run) runJob(ctx context.Context, j *job) error {
 	return nil
 }
 
-// callTool calls the tool of the job. The result goes by the model's own call,
-// whatever became of its name and arguments.
+// callTool runs the call of the job.
 func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
 	ctx = context.WithValue(ctx, callKey{}, &j.about)
-	call := llms.ToolCall{
-		ID: j.about.ID, Type: j.asked.Type,
-		FunctionCall: &llms.FunctionCall{Name: j.about.Name, Arguments: j.about.Arguments},
-	}
 	progress := func(p mcpclient.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
-	result := *r.agent.tools.Call(ctx, call, mcpclient.WithProgress(progress))
-	result.Call = j.asked
+	result := j.call.Run(ctx, mcpclient.WithProgress(progress))
 	if j.edited {
 		result.Text = fmt.Sprintf("The user changed the arguments to %s.\n%s", j.about.Arguments, result.Text)
 	}
-	return &result
+	return result
 }
 
 // noteLost tells of a server whose connection has ended, once.

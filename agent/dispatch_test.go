@@ -76,8 +76,8 @@ func TestModelGetsTheTools(t *testing.T) {
 	model := play(untilFinal(toolCall("", "echo", "{}")))
 	run(t, withTools(t, model, toolset, &agent.Options{MaxTurns: 1}), human("go"))
 	first, last := model.prompts()[0].options, model.prompts()[1].options
-	diff(t, "tools", first.Tools, toolset.Definitions())
-	diff(t, "tools at the end", last.Tools, toolset.Definitions())
+	diff(t, "tools", first.Tools, toolset.Catalog(adapter.Plain).Definitions())
+	diff(t, "tools at the end", last.Tools, toolset.Catalog(adapter.Plain).Definitions())
 	if first.ToolChoice != nil || last.ToolChoice != "none" {
 		t.Errorf("tool choice %v, then %v; want nil, then none", first.ToolChoice, last.ToolChoice)
 	}

@@ -84,7 +84,7 @@ func TestElicitation(t *testing.T) {
 
 func TestElicitationOutsideOfARun(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(answering("next"))}, func(t *testing.T, toolset *adapter.Toolset) {
-		if got := toolset.Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {
+		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {
 			t.Errorf("the tool says %q, want that next was asked", got)
 		}
 	})
@@ -129,7 +129,7 @@ func TestSampling(t *testing.T) {
 			"box got a completion of poet-1",
 			"turn 1: tool sample (1) ends: roses",
 		})
-		if got := toolset.Call(t.Context(), toolCall("1", "sample", "{}")).Text; got != "roses" {
+		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "sample", "{}")).Text; got != "roses" {
 			t.Errorf("outside of a run the tool says %q, want roses", got)
 		}
 	})
@@ -140,7 +140,7 @@ func TestSampling(t *testing.T) {
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
 	poet := mcpclient.SamplingFunc(func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		poem := toolset.Call(ctx, toolCall("x", "two__ask", "{}")).Text
+		poem := toolset.Catalog(adapter.Plain).Call(ctx, toolCall("x", "two__ask", "{}")).Text
 		return &mcpclient.CreateMessageResult{Model: "poet-1", Content: []mcpclient.Content{&mcpclient.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{

@@ -20,7 +20,8 @@ func (r *run) ask(final bool) (*reply, error) {
 	a := r.agent
 	var tools []llms.Tool
 	if a.tools != nil {
-		tools, _ = a.tools.DefinitionsFor(a.rules.profile)
+		r.catalog = a.tools.Catalog(a.rules.profile)
+		tools = r.catalog.Definitions()
 	}
 	messages := withSystem(a.opts.System, r.history)
 	if final && a.rules.humanAfterTools {

@@ -82,7 +82,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 				return
 			}
 			want := map[string]any{}
-			definitions, _ := tools.DefinitionsFor(tt.want)
+			definitions := tools.Catalog(tt.want).Definitions()
 			for _, d := range definitions {
 				want[d.Function.Name] = decode(t, asJSON(t, d.Function.Parameters))
 			}

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
 )
 
 // run is one run of the loop. The loop has a goroutine of its own, which hands
@@ -25,6 +27,7 @@ type run struct {
 
 	// The fields below belong to the goroutine of the loop.
 	history  []llms.MessageContent
+	catalog  *adapter.Catalog // what the model was offered in this turn, nil for nothing
 	turn     int
 	calls    int  // tool calls so far
 	cutShort bool // a call was not run because of MaxToolCalls

@@ -179,9 +179,9 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 
 // fillProfile adds what a provider would be sent.
 func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*toolReport) error {
-	definitions, changes := tools.DefinitionsFor(p)
+	catalog := tools.Catalog(p)
 	reports := map[string]*profileReport{}
-	for _, d := range definitions {
+	for _, d := range catalog.Definitions() {
 		r, err := profileOf(p, d)
 		if err != nil {
 			return fmt.Errorf("definition of %s for %s: %w", d.Function.Name, p, err)
@@ -191,7 +191,7 @@ func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*t
 			about.Profiles = append(about.Profiles, r)
 		}
 	}
-	for _, c := range changes {
+	for _, c := range catalog.Changes() {
 		r := reports[c.Tool]
 		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
 	}

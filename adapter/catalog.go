@@ -1,0 +1,110 @@
+package adapter
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Catalog is what a model is offered at one time: tools, their names, and their
+// schemas for one provider. It never changes, so that a name in the model's
+// reply means the tool that the model was offered under it, whatever servers
+// have changed meanwhile. Take one for each call of the model, and answer the
+// reply with the same one.
+type Catalog struct {
+	set     *Toolset
+	tools   []*Tool
+	byName  map[string]*Tool
+	folded  map[string]*Tool // by lower-case name: names are unique without case, too
+	offered *definitions
+}
+
+// Catalog returns what the toolset has at present, for a provider. It is built
+// once for all callers: with the same tools and profile it is the same value.
+// Catalog panics when there is no such profile.
+func (t *Toolset) Catalog(p Profile) *Catalog {
+	build, ok := t.present.Load().catalogs[cmp.Or(p, Plain)]
+	if !ok {
+		panic(fmt.Sprintf("adapter: there is no profile %q", p))
+	}
+	return build()
+}
+
+func newCatalog(set *Toolset, all []*Tool, p Profile) *Catalog {
+	c := &Catalog{
+		set: set, tools: make([]*Tool, len(all)), offered: define(all, p),
+		byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
+	}
+	for i, tool := range all {
+		tool = tool.shownAs(c.offered.wrapped[i])
+		c.tools[i], c.byName[tool.name], c.folded[strings.ToLower(tool.name)] = tool, tool, tool
+	}
+	return c
+}
+
+// Definitions returns the tools with their schemas, for [llms.WithTools].
+//
+// Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
+// map[string]any, which is shared and must not be changed. The schema of [Plain] is
+// as the server wrote it; langchaingo's openai, anthropic, mistral and bedrock
+// providers send it as it is.
+func (c *Catalog) Definitions() []llms.Tool {
+	out := make([]llms.Tool, len(c.offered.tools))
+	functions := make([]llms.FunctionDefinition, len(out))
+	for i, tool := range c.offered.tools {
+		functions[i] = *tool.Function
+		out[i] = llms.Tool{Type: tool.Type, Function: &functions[i]}
+	}
+	return out
+}
+
+// Changes lists what the profile had to change in the schemas of the servers.
+//
+// Changes that tell nobody anything are left out: that keywords were removed
+// that models make nothing of, such as $schema, $id, $comment and x- ones, or
+// definitions that nothing refers to any more; and that an object which says
+// nothing of other properties is closed to them where the provider wants that.
+func (c *Catalog) Changes() []SchemaChange { return append([]SchemaChange(nil), c.offered.changes...) }
+
+// Tools returns the tools, in the order of the definitions.
+func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }
+
+// Lookup finds a tool by a name that a model wrote: its case may be off, and it
+// may have spaces around it.
+func (c *Catalog) Lookup(name string) (*Tool, bool) {
+	if tool, ok := c.byName[name]; ok {
+		return tool, true
+	}
+	tool, ok := c.folded[strings.ToLower(strings.TrimSpace(name))]
+	return tool, ok
+}
+
+// snapshot is what a toolset has at one time. It never changes.
+type snapshot struct {
+	tools    []*Tool
+	current  map[toolID]*Tool
+	catalogs map[Profile]func() *Catalog
+}
+
+// toolID names a tool, however often its server is connected to or lists it
+// again.
+type toolID struct {
+	recipe *Server
+	name   string // the server's
+}
+
+func (t *Tool) id() toolID { return toolID{t.server.recipe, t.def.Name} }
+
+func newSnapshot(set *Toolset, all []*Tool) *snapshot {
+	s := &snapshot{tools: all, current: make(map[toolID]*Tool, len(all)), catalogs: map[Profile]func() *Catalog{}}
+	for _, tool := range all {
+		s.current[tool.id()] = tool
+	}
+	for _, p := range Profiles() {
+		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(set, all, p) })
+	}
+	return s
+}
