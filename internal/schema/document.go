@@ -122,6 +122,11 @@ func (d *document) keywords(s map[string]any, at string) error {
 	if err := d.ignorePattern(s, at); err != nil {
 		return err
 	}
+	// 2020-12 validation, section 6.1.2: a value is valid "if its value is equal to
+	// one of the elements". The validator takes an empty list for none at all.
+	if values, ok := s["enum"].([]any); ok && len(values) == 0 {
+		s["not"] = map[string]any{}
+	}
 	// 2020-12 validation, section 8.2: "implementations MUST NOT automatically
 	// decode, parse, and/or validate the string contents".
 	for _, key := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {

@@ -82,6 +82,9 @@ func TestKeywordsOfDialects(t *testing.T) {
 		{`"const":1`, `2`, "yyyyyn"},
 		{`"contains":{"type":"string"}`, `[1]`, "yyyyyn"},
 		{`"propertyNames":{"maxLength":1}`, `{"ab":1}`, "yyyyyn"},
+		{`"enum":[]`, `1`, "yyyyyy"},
+		{`"enum":[],"not":{"type":"string"}`, `null`, "yyyyyy"},
+		{`"properties":{"a":{"$ref":"#/definitions/n","enum":[]}},"definitions":{"n":{}}`, `{"a":1}`, "yyynnn"},
 		{`"if":{"type":"integer"},"then":{"minimum":5}`, `1`, "yyyynn"},
 		{`"if":{"type":"string"},"else":{"minimum":5}`, `1`, "yyyynn"},
 		{`"dependentRequired":{"a":["b"]}`, `{"a":1}`, "yyynnn"},
@@ -241,13 +244,20 @@ func TestDecodeBounds(t *testing.T) {
 	tests := []struct{ name, value, want string }{
 		{"deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "deeper than 64"},
 		{"digits", strings.Repeat("1", 1001), "digits"},
-		{"exponent", `[1E-5000]`, "exponent"},
+		{"exponent", `[1e1001]`, "exponent"},
+		{"large exponent", `1e100000`, "exponent"},
+		{"negative exponent", `[-1E-1001]`, "exponent"},
 		{"trailing", `{} {}`, "more text after the value"},
 		{"empty", ` `, "ends too early"},
 	}
 	for _, tt := range tests {
 		if _, err := Decode([]byte(tt.value)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
+		}
+	}
+	for _, value := range []string{`1e1000`, `[1E-1000]`, strings.Repeat("1", 1000)} {
+		if _, err := Decode([]byte(value)); err != nil {
+			t.Errorf("got %v, want %s read", err, clip(value, 20))
 		}
 	}
 	v, err := Decode([]byte(`{"a":12345678901234567890,"a":1e2}`))
