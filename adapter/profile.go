@@ -107,7 +107,11 @@ func (d *definitions) complete(tool *Tool, p Profile) {
 		case there && p == Plain && isNull(root, key):
 			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: Same, Note: "null was removed"})
 		case !there && key != "required":
-			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: Same, Note: "what is missing is spelled out"})
+			effect := Same
+			if key == "type" && p != Gemini && p != GoogleAI && rewrite.RefersToRoot(root) { // those have no references
+				effect = Narrower
+			}
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: effect, Note: "what is missing is spelled out"})
 		}
 	}
 }

@@ -37,7 +37,7 @@ var provenance = map[string]struct {
 	"sequential-thinking": {"npm: @modelcontextprotocol/server-sequential-thinking", 1, true},
 	"slack":               {"npm: @modelcontextprotocol/server-slack", 8, true},
 	"modelled":            {"shaped like those of other servers and of the examples of the SDKs, by their names", 81, false},
-	"pathological":        {"what nobody should write", 39, false},
+	"pathological":        {"what nobody should write", 46, false},
 }
 
 // publishedSchemas reads testdata/schemas: input schemas of tools by source and
@@ -235,6 +235,10 @@ func TestChangesThatAreListed(t *testing.T) {
 			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, []string{" additionalProperties narrower"}},
 		"within the subset": {OpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
 			`{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`, nil},
+		"a root that is referred to": {Plain, `{"properties":{"a":{"$ref":"#"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#"}}}`, []string{" type narrower"}},
+		"a root that is referred to, without references": {GoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
+			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{" type same", "/properties/a $ref same"}},
 		"not strict": {OpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
 			`{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`, []string{"/properties/o properties same"}},
 		"bookkeeping": {Gemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,

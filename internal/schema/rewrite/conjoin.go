@@ -59,8 +59,20 @@ func conditional(key string) bool { return key == "if" || key == "then" || key =
 
 func closes(key string) bool { return key == "additionalProperties" || key == "unevaluatedProperties" }
 
+// The bounds, of which two become the tighter one.
+var (
+	lowerBounds = []string{"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
+	upperBounds = []string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
+)
+
 // together is what two values of a keyword demand, as one value.
 func together(key string, a, b any) (any, bool) {
+	switch {
+	case slices.Contains(lowerBounds, key):
+		return extreme(a, b, 1)
+	case slices.Contains(upperBounds, key):
+		return extreme(a, b, -1)
+	}
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas":
 		return eachOf(object(a), object(b), allOf), true
@@ -70,10 +82,6 @@ func together(key string, a, b any) (any, bool) {
 		return union(list(a), list(b)), true
 	case "dependentRequired":
 		return eachOf(object(a), object(b), func(a, b any) any { return union(list(a), list(b)) }), true
-	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
-		return extreme(a, b, 1)
-	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
-		return extreme(a, b, -1)
 	case "uniqueItems":
 		return a == true || b == true, true
 	case "items", "propertyNames":

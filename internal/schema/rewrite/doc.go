@@ -186,7 +186,9 @@ func write(target Target, root map[string]any) (r Result, lossy bool) {
 
 // note records a change.
 func (w *writer) note(at, keyword string, effect Effect, text string) {
-	w.changes = append(w.changes, Change{Path: w.origins.of(at, keyword), Keyword: keyword, Effect: effect, Note: text})
+	for _, stood := range w.origins.of(at, keyword) {
+		w.changes = append(w.changes, Change{Path: stood, Keyword: keyword, Effect: effect, Note: text})
+	}
 }
 
 // distinct lists the changes, each once: what stands beside alternatives is written

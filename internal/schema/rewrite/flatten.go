@@ -22,7 +22,11 @@ func (w *writer) flatten(root map[string]any) map[string]any {
 	w.lossy = slices.ContainsFunc(w.changes[before:], func(c Change) bool { return c.Effect == Wider })
 	out["type"] = "object"
 	if names := types(root); len(names) > 1 {
-		w.note("", "type", Same, "arguments are an object always")
+		effect := Same
+		if !w.replaces() && RefersToRoot(w.doc.Root) {
+			effect = Narrower
+		}
+		w.note("", "type", effect, "arguments are an object always")
 	}
 	if object(out["properties"]) == nil {
 		out["properties"] = map[string]any{}

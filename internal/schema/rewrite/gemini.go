@@ -277,7 +277,7 @@ func (g *geminiWriter) untyped(s map[string]any, at string, r route) map[string]
 		keywords []string
 	}{
 		{"object", []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}},
-		{"array", []string{"items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"}},
+		{"array", []string{"items", "prefixItems", "unevaluatedItems", "minItems", "maxItems", "contains", "uniqueItems"}},
 		{"string", []string{"pattern", "minLength", "maxLength", "format", "not", "if"}},
 		{"number", []string{"minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"}},
 	} {

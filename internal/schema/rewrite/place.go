@@ -1,6 +1,9 @@
 package rewrite
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // place is where a subschema of the original stood, so that changes are told of it
 // wherever merging has put it.
@@ -28,16 +31,20 @@ func (p places) put(v any, at place) {
 // origin is a keyword of a subschema that was merged at a place.
 type origin struct{ at, keyword string }
 
-// origins are the places where keywords stood that merging has put elsewhere.
-type origins map[origin]string
+// origins are the places where keywords stood that merging has put elsewhere: of
+// several bounds that became one, all.
+type origins map[origin][]string
 
 // of is where a keyword stood that is at a place now.
-func (o origins) of(at, keyword string) string {
+func (o origins) of(at, keyword string) []string {
 	if stood, ok := o[origin{at, keyword}]; ok {
 		return stood
 	}
-	return at
+	return []string{at}
 }
+
+// maxOrigins bounds the places of one keyword.
+const maxOrigins = 100
 
 // merge says that a part that stands at one place is merged into what stands at
 // another one, beside the keywords that are there.
@@ -46,12 +53,18 @@ func (w *writer) merge(part map[string]any, from string, into map[string]any, to
 		return
 	}
 	for key := range part {
-		if _, there := into[key]; !there {
-			if w.origins == nil {
-				w.origins = origins{}
-			}
-			w.origins[origin{to, key}] = w.origins.of(from, key)
+		_, there := into[key]
+		if there && !slices.Contains(lowerBounds, key) && !slices.Contains(upperBounds, key) {
+			continue
 		}
+		if w.origins == nil {
+			w.origins = origins{}
+		}
+		stood := w.origins.of(from, key)
+		if there {
+			stood = slices.Concat(w.origins.of(to, key), stood)
+		}
+		w.origins[origin{to, key}] = stood[:min(len(stood), maxOrigins)]
 	}
 }
 

@@ -48,6 +48,29 @@ func pointerOf(ref string) string {
 	return ""
 }
 
+// RefersToRoot reports whether a reference of a schema leads to its root, so that
+// what is added to that holds elsewhere, too.
+func RefersToRoot(root map[string]any) bool {
+	doc := &Document{Root: root, Left: maxSteps}
+	found := false
+	var seek func(v any)
+	seek = func(v any) {
+		s := object(v)
+		for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+			ref, _ := s[key].(string)
+			if ref = "#" + strings.TrimPrefix(strings.TrimPrefix(ref, text(root["$id"])), "#"); s[key] != nil && !found {
+				target, _ := doc.Resolve(ref)
+				found = same(target, root)
+			}
+		}
+		if !found {
+			eachBelow(s, seek)
+		}
+	}
+	seek(root)
+	return found
+}
+
 // eachBelow visits the subschemas that the keywords of one hold.
 func eachBelow(s map[string]any, visit func(v any)) {
 	for _, key := range holdsSchema {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // standard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic
@@ -32,7 +33,7 @@ var (
 // written beside the document itself, as references can demand over and over, is
 // bounded: beyond that, nothing is said.
 func (w *writer) modern(v any, at string) any {
-	m := modernizer{writer: w, free: same(v, w.doc.Root)}
+	m := modernizer{writer: w, free: same(v, w.doc.Root), early: early(w.doc.Root)}
 	out := m.schema(v, at)
 	w.places.put(out, place{key: at})
 	return out
@@ -46,6 +47,7 @@ func same(a any, b map[string]any) bool {
 
 type modernizer struct {
 	*writer
+	early   bool // it is of a draft in which a reference stands alone
 	free    bool // it is the document, whose size is that of the original
 	foreign bool // it is inside of another document
 }
@@ -62,7 +64,13 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.foreign = m.foreign || m.doc.movesBase(s)
 	out := maps.Clone(s)
+	m.declared(out, at)
 	m.references(out)
+	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
+		delete(out, "enum")
+		out["not"] = map[string]any{}
+		m.note(at, "enum", Same, "an enumeration of nothing is written as not")
+	}
 	m.tuple(out, at)
 	m.bounds(out, at)
 	m.dependencies(out, at)
@@ -78,6 +86,32 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.plainNames(out, at)
 	return out
+}
+
+// early reports whether a schema declares a draft up to draft-07, which says of a
+// $ref: "All other properties in a "$ref" object MUST be ignored".
+func early(s map[string]any) bool { return strings.Contains(text(s["$schema"]), "/draft-0") }
+
+// besideReference are keywords that demand nothing of a value, and what
+// references lead to.
+var besideReference = slices.Concat(remarks, []string{"$ref", "definitions", "$defs"})
+
+// declared takes the draft that a subschema declares, since what is written is of
+// one dialect, and leaves out what that draft ignores beside a reference.
+func (m *modernizer) declared(out map[string]any, at string) {
+	if _, ok := out["$schema"]; ok && at != "" {
+		m.early, m.silent = early(out), true
+		delete(out, "$schema")
+	}
+	if _, ok := out["$ref"].(string); !ok || !m.early {
+		return
+	}
+	for _, key := range keys(out) {
+		if !slices.Contains(besideReference, key) && !strings.HasPrefix(key, "x-") {
+			delete(out, key)
+			m.note(at, key, Same, "left out, because its draft ignores it beside $ref")
+		}
+	}
 }
 
 // tooMuch is what is written where there is no room for more.

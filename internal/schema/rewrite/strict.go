@@ -69,7 +69,7 @@ func (s *strictness) schema(in map[string]any, at string, depth int) (map[string
 		return nil, s.fail(at, "", "nested more than "+strconv.Itoa(maxStrictDepth)+" levels deep")
 	}
 	in, ok := s.distributed(in, at)
-	if !ok {
+	if !ok || in["$ref"] == nil && !s.enumerable(in, at) {
 		return nil, false
 	}
 	out := map[string]any{}
@@ -185,7 +185,7 @@ func (s *strictness) reference(in, out map[string]any, at string, _ int) bool {
 		}
 		ref = plain
 	}
-	for _, key := range []string{"type", "properties", "items", "enum", "const", "anyOf", "oneOf"} {
+	for _, key := range []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf"} {
 		if _, ok := in[key]; ok {
 			return s.fail(at, "$ref", "the reference has "+key+" beside it")
 		}

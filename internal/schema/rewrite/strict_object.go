@@ -5,14 +5,24 @@ import (
 	"slices"
 )
 
+// enumerable reports whether the names of an object's properties can be listed.
+func (s *strictness) enumerable(in map[string]any, at string) bool {
+	rest, limited := in["additionalProperties"]
+	all := types(in)
+	switch {
+	case !slices.Contains(all, "object") && (len(all) > 0 || in["properties"] == nil):
+	case len(object(rest)) > 0:
+		return s.fail(at, "additionalProperties", "properties of any name are allowed")
+	case len(object(in["properties"])) == 0 && rest != false && (at != "" || limited):
+		return s.fail(at, "properties", "any object is allowed")
+	}
+	return true
+}
+
 func (s *strictness) object(in, out map[string]any, at string, depth int) bool {
 	properties := object(in["properties"])
 	rest, limited := in["additionalProperties"]
 	switch closed := rest == false; {
-	case object(rest) != nil && len(object(rest)) > 0:
-		return s.fail(at, "additionalProperties", "properties of any name are allowed")
-	case len(properties) == 0 && at != "" && !closed:
-		return s.fail(at, "properties", "any object is allowed")
 	case limited && !closed:
 		s.note(at, "additionalProperties", Narrower, "other properties are not offered")
 	case !closed: // as all take it for granted
