@@ -25,6 +25,7 @@ var layers = []struct {
 	{"internal/child", []string{"golang.org/x/sys"}},
 	{"internal/backoff", nil},
 	{"internal/memhttp", nil},
+	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},
 	{"internal/frontmatter", []string{"github.com/goccy/go-yaml"}},
 	{"internal/uritemplate", nil},
@@ -39,7 +40,7 @@ var layers = []struct {
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/backoff", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/backoff", "internal/private", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 

@@ -7,13 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"time"
+
+	"github.com/mcpchain/mcpchain/internal/private"
 )
 
 // FileDecisions keeps decisions in a directory of their own, one file for each,
@@ -21,8 +20,9 @@ import (
 // keeps at most 10,000; later ones are refused with an error.
 //
 // Who can write to the directory can allow calls: it is made for its owner alone
-// (mode 0700), and so are the files. One to which a group or others can write is
-// refused, except on Windows.
+// (mode 0700), and so are the files (mode 0600). A symbolic link is refused, and on
+// Unix a directory or file that belongs to another user, or to which a group or
+// others can write.
 type FileDecisions struct{ dir string }
 
 // NewFileDecisions returns the store in a directory, which is made when the
@@ -39,26 +39,7 @@ type decisionFile struct {
 const (
 	decisionSuffix  = ".decision.json"
 	maxDecisionFile = 64 << 10 // bytes
-
-	newDecision  = "new-"    // begins the name of a file that is being written
-	abandonAfter = time.Hour // by a process that ended meanwhile
 )
-
-// check refuses a directory in which others can allow calls. One that is not there
-// yet is no error.
-func (s *FileDecisions) check() error {
-	info, err := os.Stat(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 && runtime.GOOS != "windows" {
-		return fmt.Errorf("%s has the mode %#o, so that others can write to it: want 0700", s.dir, mode)
-	}
-	return nil
-}
 
 func (s *FileDecisions) path(key DecisionKey) (string, error) {
 	raw, err := json.Marshal(key)
@@ -71,9 +52,6 @@ func (s *FileDecisions) path(key DecisionKey) (string, error) {
 
 // Recall implements [DecisionStore].
 func (s *FileDecisions) Recall(_ context.Context, key DecisionKey) (Decision, bool, error) {
-	if err := s.check(); err != nil {
-		return Decision{}, false, fmt.Errorf("recall a decision: %w", err)
-	}
 	path, err := s.path(key)
 	if err != nil {
 		return Decision{}, false, err
@@ -91,12 +69,7 @@ func (s *FileDecisions) Recall(_ context.Context, key DecisionKey) (Decision, bo
 }
 
 func readDecision(path string) (f decisionFile, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return f, err
-	}
-	defer func() { _ = file.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(file, maxDecisionFile))
+	raw, err := private.ReadFile(path, maxDecisionFile, 0o022)
 	if err != nil {
 		return f, err
 	}
@@ -114,7 +87,7 @@ func (s *FileDecisions) Remember(_ context.Context, key DecisionKey, d Decision)
 	return nil
 }
 
-func (s *FileDecisions) remember(key DecisionKey, d Decision) (err error) {
+func (s *FileDecisions) remember(key DecisionKey, d Decision) error {
 	path, err := s.path(key)
 	if err != nil {
 		return err
@@ -129,55 +102,30 @@ func (s *FileDecisions) remember(key DecisionKey, d Decision) (err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(path); err != nil {
-		s.sweep()
+	if _, err := os.Lstat(path); err != nil {
 		all, err := s.files()
 		if err != nil {
 			return err
 		}
+		private.Sweep(s.dir)
 		if len(all) >= maxRemembered {
 			return errTooManyDecisions
 		}
 	}
-	file, err := os.CreateTemp(s.dir, newDecision+"*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	_, err = file.Write(raw)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// sweep removes what was begun and never finished, as far as it can.
-func (s *FileDecisions) sweep() {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), newDecision) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandonAfter {
-			_ = os.Remove(filepath.Join(s.dir, e.Name()))
-		}
-	}
+	return private.WriteFile(path, raw)
 }
 
 // files lists the decisions that are kept.
 func (s *FileDecisions) files() ([]string, error) {
+	err := private.CheckDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
 	var out []string

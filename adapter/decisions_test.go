@@ -141,7 +141,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// Nothing is allowed by a directory that others can write to.
+// Nothing is allowed by a directory or a file that others can write to.
 func TestFileDecisionsWhereOthersWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // modes say nothing there
@@ -150,6 +150,21 @@ func TestFileDecisionsWhereOthersWrite(t *testing.T) {
 	s, key := NewFileDecisions(dir), sameTool("s", "a")
 	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
 		t.Fatal(err)
+	}
+	path, err := s.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.Recall(t.Context(), key); found == refused || (err != nil) != refused {
+			t.Errorf("file %#o: got %t, %v", mode, found, err)
+		}
+	}
+	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatalf("got %v, want the file replaced by a good one", err)
 	}
 	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
 		if err := os.Chmod(dir, mode); err != nil {
@@ -162,6 +177,51 @@ func TestFileDecisionsWhereOthersWrite(t *testing.T) {
 		if err := s.Remember(t.Context(), key, Decision{Allow: true}); (err != nil) != refused {
 			t.Errorf("%#o: got %v", mode, err)
 		}
+		if err := s.Forget("another server"); (err != nil) != refused {
+			t.Errorf("%#o: got %v", mode, err)
+		}
+	}
+}
+
+// Nothing is allowed by way of a symbolic link, and nothing is written there.
+func TestFileDecisionsBehindLinks(t *testing.T) {
+	dir, key := t.TempDir(), sameTool("s", "a")
+	kept := NewFileDecisions(filepath.Join(dir, "kept"))
+	if err := kept.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(kept.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, link + string(filepath.Separator)} {
+		s := NewFileDecisions(name)
+		if _, found, err := s.Recall(t.Context(), key); found || err == nil {
+			t.Errorf("%s: got %t, %v from a directory behind a link", name, found, err)
+		}
+		if err := s.Remember(t.Context(), sameTool("s", "b"), Decision{}); err == nil {
+			t.Errorf("%s: remembered behind a link", name)
+		}
+	}
+	path, err := kept.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "file")
+	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
+		t.Errorf("got %t, %v from a file behind a link", found, err)
+	}
+	if err := kept.Remember(t.Context(), key, Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := readDecision(other); err != nil || !f.Allow {
+		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
+	}
+	if allowed, found := recalls(t, kept, key); allowed || !found {
+		t.Errorf("got %t, %t, want the later decision in the place of the link", allowed, found)
 	}
 }
 
@@ -251,7 +311,7 @@ func TestFileDecisionsThatWereTamperedWith(t *testing.T) {
 	for content, want := range map[string]string{
 		`{`: "unexpected end",
 		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
-		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "unexpected end",
+		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "over 65536 bytes",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

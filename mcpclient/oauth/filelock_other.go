@@ -11,5 +11,3 @@ import (
 func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 func unlockFile(*os.File) error { return nil }
-
-func replaceFile(from, to string) error { return os.Rename(from, to) }

@@ -18,5 +18,3 @@ func tryLock(f *os.File) (bool, error) {
 }
 
 func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
-
-func replaceFile(from, to string) error { return os.Rename(from, to) }

@@ -10,18 +10,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/private"
 )
 
 // maxEntry bounds one file of a store.
 const maxEntry = 1 << 20
 
 // FileStore returns a store in a directory, which it makes when it is missing.
-// Each entry is a file that only the owner can read (mode 0600; elsewhere than
-// on Unix the directory's permissions decide), replaced as a whole, and locked
-// while it is updated, so that any number of processes can share the store.
-// The secrets in it are not encrypted.
+// Each entry is a file that only the owner can read (mode 0600), replaced as a
+// whole, and locked while it is updated, so that any number of processes can
+// share the store. The secrets in it are not encrypted.
+//
+// A symbolic link is refused, and on Unix a directory or file that belongs to
+// another user, a directory to which a group or others can write, and a file
+// that they can use. Elsewhere the permissions of the directory decide.
 func FileStore(dir string) (Store, error) {
 	if dir == "" {
 		return nil, errors.New("file store: no directory given")
@@ -33,12 +37,8 @@ func FileStore(dir string) (Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
+	if err := private.CheckDir(dir); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("file store %s: others may write there (mode %v): use a directory with mode 0700", dir, info.Mode().Perm())
 	}
 	return &fileStore{dir: dir, within: MemoryStore().(*memoryStore)}, nil
 }
@@ -62,19 +62,7 @@ func (s *fileStore) path(key Key) string {
 }
 
 func (s *fileStore) Load(_ context.Context, key Key) ([]byte, error) {
-	path := s.path(key)
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > maxEntry:
-		return nil, fmt.Errorf("%s: not a file of this store", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s: others may read it (mode %v): chmod 600 it, or delete it and sign in again", path, info.Mode().Perm())
-	}
-	data, err := os.ReadFile(path)
+	data, err := private.ReadFile(s.path(key), maxEntry, 0o077)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -90,6 +78,9 @@ func (s *fileStore) Load(_ context.Context, key Key) ([]byte, error) {
 
 func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
 	return s.within.Update(ctx, key, func(ctx context.Context, _ []byte) (_ []byte, err error) {
+		if err := private.CheckDir(s.dir); err != nil {
+			return nil, err
+		}
 		unlock, err := lockFile(ctx, s.path(key)+".lock")
 		if err != nil {
 			return nil, err
@@ -108,7 +99,7 @@ func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Con
 }
 
 // write replaces a file as a whole: others see the old one or the new one.
-func (s *fileStore) write(key Key, value []byte) (err error) {
+func (s *fileStore) write(key Key, value []byte) error {
 	path := s.path(key)
 	if value == nil {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -123,20 +114,8 @@ func (s *fileStore) write(key Key, value []byte) (err error) {
 	if len(data) > maxEntry {
 		return fmt.Errorf("an entry of %d bytes is over %d", len(data), maxEntry)
 	}
-	f, err := os.CreateTemp(s.dir, "*.tmp") // has mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return replaceFile(f.Name(), path)
+	private.Sweep(s.dir)
+	return private.WriteFile(path, data)
 }
 
 // lockFile waits for the lock on a file, which ends with the process at the

@@ -140,39 +140,113 @@ func TestFileStoreOnDisk(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("got mode %v, %v of the directory, want 0700", info.Mode(), err)
 	}
-	path := s.(*fileStore).path(key)
-	if err := os.Chmod(path, 0o644); err != nil {
+}
+
+// TestFileStoreRefuses what others may have read or written.
+func TestFileStoreRefuses(t *testing.T) {
+	key := Key{Resource: serverURL, Issuer: issuerOne}
+	// Where there are permissions of Unix, only the owner may use an entry.
+	chmod := func(mode os.FileMode) func(dir, path string) error {
+		return func(_, path string) error { return os.Chmod(path, mode) }
+	}
+	tests := map[string]struct {
+		arrange func(dir, path string) error
+		want    string // part of the error
+		onUnix  bool
+		dir     bool // the directory is refused, too
+	}{
+		"read by the group":    {chmod(0o640), "0600", true, false},
+		"read by others":       {chmod(0o604), "0600", true, false},
+		"written by the group": {chmod(0o620), "0600", true, false},
+		"directory of a group": {func(dir, _ string) error { return os.Chmod(dir, 0o770) }, "0700", true, true},
+		"too large":            {func(_, path string) error { return os.Truncate(path, maxEntry+1) }, "over 1048576 bytes", false, false},
+		"directory": {func(_, path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
+		}, "not a regular file", false, false},
+		"link": {func(_, path string) error {
+			return errors.Join(os.Rename(path, path+"2"), os.Symlink(path+"2", path))
+		}, "not a regular file", false, false},
+		"link to the directory": {func(dir, _ string) error {
+			return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir))
+		}, "symbolic link", false, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tt.onUnix && runtime.GOOS == "windows" {
+				t.Skip("Windows has no permissions of Unix")
+			}
+			dir := filepath.Join(t.TempDir(), "tokens")
+			s, err := FileStore(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := save(t.Context(), s, key, &Token{Access: "x"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.arrange(dir, s.(*fileStore).path(key)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Load(t.Context(), key); got != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("load: got %q, %v, want %q", got, err, tt.want)
+			}
+			err = s.Update(t.Context(), key, func(context.Context, []byte) ([]byte, error) {
+				t.Error("an update saw the entry")
+				return nil, nil
+			})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("update: got %v, want %q", err, tt.want)
+			}
+			before, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Update(t.Context(), Key{Resource: "new"}, func(context.Context, []byte) ([]byte, error) { return nil, nil })
+			if after, _ := os.ReadDir(dir); (err != nil) != tt.dir || tt.dir && len(after) != len(before) {
+				t.Errorf("update of a new entry: got %v and %v, want the directory refused: %t", err, after, tt.dir)
+			}
+			if _, err := FileStore(dir); (err != nil) != tt.dir {
+				t.Errorf("FileStore: got %v, want the directory refused: %t", err, tt.dir)
+			}
+		})
+	}
+}
+
+// TestFileStoreOfOtherContent takes no token from a file that is damaged or has
+// another key's name.
+func TestFileStoreOfOtherContent(t *testing.T) {
+	s := stores(t)["file"]
+	path := s.(*fileStore).path
+	one, two := Key{Resource: serverURL, Issuer: issuerOne}, Key{Resource: serverURL, Issuer: issuerTwo}
+	if err := save(t.Context(), s, one, &Token{Access: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Load(t.Context(), key); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("got %v for a file that others may read, want what to do", err)
-	}
-	if err := errors.Join(os.Remove(path), os.Symlink("/etc/hostname", path)); err != nil {
+	entry, err := os.ReadFile(path(one))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Load(t.Context(), key); err == nil {
-		t.Error("followed a symbolic link")
+	for _, content := range []string{string(entry), `{"key":`, ""} {
+		if err := os.WriteFile(path(two), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Load(t.Context(), two); got != nil || err != nil {
+			t.Errorf("%s: got %q, %v, want nothing", content, got, err)
+		}
 	}
-	if err := os.Remove(path); err != nil {
+}
+
+// TestFileStoreSweeps: what a process left behind when it ended holds tokens.
+func TestFileStoreSweeps(t *testing.T) {
+	s := stores(t)["file"]
+	left := filepath.Join(s.(*fileStore).dir, "new-1")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(`{"key":`), 0o600); err != nil {
+	if err := save(t.Context(), s, Key{Resource: "a"}, &Token{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Load(t.Context(), key); got != nil || err != nil {
-		t.Errorf("got %q, %v of a damaged file, want nothing", got, err)
-	}
-	if err := os.Truncate(path, maxEntry+1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Load(t.Context(), key); err == nil {
-		t.Error("read a file over the bound")
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := FileStore(dir); err == nil || !strings.Contains(err.Error(), "0700") {
-		t.Errorf("got %v for a directory where others may write, want what to do", err)
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want an unfinished file removed", err)
 	}
 }
 

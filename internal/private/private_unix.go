@@ -1,0 +1,24 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// exposed says why users other than that of this process could have changed a file:
+// its owner, or a permission of denied. It is empty when they could not.
+func exposed(info fs.FileInfo, denied fs.FileMode) string {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+		return fmt.Sprintf("belongs to the user %d", stat.Uid)
+	}
+	if mode := info.Mode().Perm(); mode&denied != 0 {
+		return fmt.Sprintf("has the mode %#o, which lets others use it", mode)
+	}
+	return ""
+}
+
+func replace(from, to string) error { return os.Rename(from, to) }
