@@ -14,7 +14,7 @@ const maxLines = 100
 // shows at most n characters and 100 lines, and says how much follows.
 func Block(s string, n int) string {
 	var b strings.Builder
-	s = strings.TrimSpace(s)
+	s = strings.Trim(s, " \n\t")
 	length, lines, more := 0, 1, 0
 	for r, piece := range pieces(s) {
 		if r == '\n' {

@@ -76,6 +76,7 @@ func TestBlock(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"\n one\n two\n\n", "  one\n   two"},
 		{"", "  "},
+		{"a\u2028\r", `  a\u2028\x0d`},
 		{strings.Repeat("é", 30), "  " + strings.Repeat("é", 30)},
 		{strings.Repeat("é", 31), "  " + strings.Repeat("é", 30) + "…\n  (1 more character is not shown)"},
 		{strings.Repeat("é", 37), "  " + strings.Repeat("é", 30) + "…\n  (7 more characters are not shown)"},
