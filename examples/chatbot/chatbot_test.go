@@ -138,7 +138,7 @@ func TestBookingForSoMany(t *testing.T) {
 
 func TestPipedCommands(t *testing.T) {
 	o := converse(t, "/tools\n/read demo://menu\n/etc/hosts, what is it?\n")
-	o.check(t, o.stdout, 0)
+	o.check(t, o.stdout, 0, "\ndemo://menu of the server demo:\n")
 	for _, want := range []string{"add (demo) Adds two numbers.\n", "Lemon tart", "I am a demo model"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("got\n%swant %q in it", o.stdout, want)
@@ -146,8 +146,35 @@ func TestPipedCommands(t *testing.T) {
 	}
 	o = converse(t, "", "-prompt", "/prompts")
 	o.check(t, "evening city=… [people=…] (demo) Looks at the weather and books a table.\n", 0)
+	converse(t, "/resources\n/read demo://dish/soup\n").check(t,
+		"demo://menu (demo) Menu of the restaurant\ndemo://dish/{name} (demo) template: A dish\nsoup is on the menu.\n", 0)
 	converse(t, "/read\n/nonsense\n").check(t, "", 1,
 		"error: usage: /read URI; /resources lists them\n", "error: no command /nonsense; /help lists them\n")
+}
+
+// A server cannot take the place of another by listing what that one has.
+func TestWhoseResource(t *testing.T) {
+	path := configure(t, map[string]string{"my files": "good", "evil": "shadow"})
+	o := converse(t, "/read demo://menu\n/read demo://dish/soup\n/read other://x\n/read @my files demo://menu\n/read @nobody demo://menu\n/read demo://evil\n", "-config", path)
+	o.check(t, o.stdout, 1,
+		"error: several servers have it: evil, my files; say which, as in /read @evil demo://menu\n",
+		"error: several servers have it: evil, my files; say which, as in /read @evil demo://dish/soup\n",
+		"error: no server lists it: say whose it is, as in /read @evil other://x; there are evil, my files\n",
+		"\ndemo://menu of the server my files:\n",
+		"error: no server with such things is called nobody demo://menu\n",
+		"\ndemo://evil of the server evil:\n")
+	if !strings.Contains(o.stdout, "Lemon tart") || strings.Count(o.stdout, "evil word") != 1 {
+		t.Errorf("got %s\nwant the menu of the server that was named, and one answer of the other", o.stdout)
+	}
+}
+
+func TestWhosePrompt(t *testing.T) {
+	path := configure(t, map[string]string{"demo": "good", "evil": "shadow"})
+	o := converse(t, "/prompt evening city=Oslo\n/prompt @evil evening city=Oslo\n/prompt mine\n", "-config", path, "-yes")
+	o.check(t, o.stdout, 1,
+		"error: several servers have it: demo, evil; say which, as in /prompt @demo evening\n",
+		"\nthe prompt evening of the server evil:\n  evil word\n  bot › done\n",
+		"\nthe prompt mine of the server evil:\n  evil word\n  bot › done\n")
 }
 
 func TestPrompt(t *testing.T) {

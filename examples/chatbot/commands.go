@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
 // commandList is what the program itself can be told.
 const commandList = `/tools            list the tools
-/resources        list the resources
+/resources        list the resources, and templates of their URIs
 /read URI         show a resource
 /prompts          list the prompts, with optional arguments in [brackets]
 /prompt NAME k=v  ask with a prompt of a server
 /clear            forget the conversation
-/quit             leave`
+/quit             leave
+
+What several servers have needs the name of one: /read @SERVER URI and
+/prompt @SERVER NAME k=v.`
 
 // errQuit says that the person wants to leave.
 var errQuit = errors.New("quit")
@@ -49,34 +50,34 @@ func (s *session) obey(ctx context.Context, text string) error {
 	argument := strings.TrimSpace(strings.TrimPrefix(text, words[0]))
 	switch words[0] {
 	case "/help":
-		s.con.list(s.con.style.faint, "%s", commandList)
+		for line := range strings.SplitSeq(commandList, "\n") {
+			s.con.list(s.con.style.faint, "%s", line)
+		}
 	case "/tools":
 		s.listTools()
 	case "/resources":
 		return s.listResources(ctx)
 	case "/read":
-		if argument == "" {
-			return errors.New("usage: /read URI; /resources lists them")
-		}
 		return s.readResource(ctx, argument)
 	case "/prompts":
 		return s.listPrompts(ctx)
 	case "/prompt":
-		return s.askPrompt(ctx, words[1:])
+		return s.askPrompt(ctx, argument)
 	case "/clear":
 		s.history = nil
 		s.con.note(s.con.style.faint, "the conversation is forgotten")
 	case "/quit":
 		return errQuit
 	default:
-		return fmt.Errorf("no command %s; /help lists them", oneLine(words[0], 40))
+		return fmt.Errorf("no command %s; /help lists them", safetext.Line(words[0], 40))
 	}
 	return nil
 }
 
 // item shows one thing that a server offers.
 func (s *session) item(name, server, about string) {
-	s.con.list(s.con.style.tool, "%s (%s) %s", oneLine(name, 200), server, oneLine(about, 200))
+	line := fmt.Sprintf("%s (%s) %s", safetext.Line(name, 200), server, safetext.Line(about, 200))
+	s.con.list(s.con.style.tool, "%s", strings.TrimRight(line, " "))
 }
 
 func (s *session) listTools() {
@@ -85,117 +86,4 @@ func (s *session) listTools() {
 			s.item(t.Name(), server.Name, t.Definition().Description)
 		}
 	}
-}
-
-// offering are the servers that offer something.
-func (s *session) offering(offers func(mcpclient.ServerCapabilities) bool) []adapter.ServerStatus {
-	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
-		return status.Err != nil || !offers(status.Client.Server().Capabilities)
-	})
-}
-
-func withResources(c mcpclient.ServerCapabilities) bool { return c.Resources != nil }
-func withPrompts(c mcpclient.ServerCapabilities) bool   { return c.Prompts != nil }
-
-func (s *session) listResources(ctx context.Context) error {
-	for _, server := range s.offering(withResources) {
-		for r, err := range server.Client.Resources(ctx) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.item(r.URI, server.Name, r.Title)
-		}
-	}
-	return nil
-}
-
-// readResource asks the servers in turn for a resource, as the URI does not
-// tell whose it is.
-func (s *session) readResource(ctx context.Context, uri string) error {
-	err := errors.New("no server offers resources")
-	for _, server := range s.offering(withResources) {
-		var result *mcpclient.ReadResourceResult
-		if result, err = server.Client.ReadResource(ctx, uri); err != nil {
-			continue
-		}
-		for _, c := range result.Contents {
-			if c.Blob != nil {
-				s.con.list(s.con.style.faint, "[%s, %d bytes]", oneLine(c.MIMEType, 80), len(c.Blob))
-				continue
-			}
-			s.con.list(s.con.style.tool, "%s", shown(c.Text))
-		}
-		return nil
-	}
-	return err
-}
-
-func (s *session) listPrompts(ctx context.Context) error {
-	for _, server := range s.offering(withPrompts) {
-		for p, err := range server.Client.Prompts(ctx) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.item(promptUsage(p), server.Name, p.Description)
-		}
-	}
-	return nil
-}
-
-// promptUsage is what to type after /prompt.
-func promptUsage(p *mcpclient.Prompt) string {
-	usage := p.Name
-	for _, a := range p.Arguments {
-		if a.Required {
-			usage += " " + a.Name + "=…"
-		} else {
-			usage += " [" + a.Name + "=…]"
-		}
-	}
-	return usage
-}
-
-// askPrompt asks the model with what a server's prompt says.
-func (s *session) askPrompt(ctx context.Context, words []string) error {
-	if len(words) == 0 {
-		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
-	}
-	given, err := promptArguments(words[1:])
-	if err != nil {
-		return err
-	}
-	err = errors.New("no server offers prompts")
-	for _, server := range s.offering(withPrompts) {
-		var result *mcpclient.GetPromptResult
-		if result, err = server.Client.GetPrompt(ctx, words[0], given); err != nil {
-			continue
-		}
-		var texts []string
-		for _, m := range result.Messages {
-			texts = append(texts, contentText([]mcpclient.Content{m.Content}))
-		}
-		question := strings.Join(texts, "\n")
-		s.con.note(s.con.style.person, "%s", question)
-		return s.turn(ctx, question)
-	}
-	return err
-}
-
-// promptArguments reads key=value pairs; a word without = goes on the value
-// before it.
-func promptArguments(words []string) (map[string]string, error) {
-	given := map[string]string{}
-	last := ""
-	for _, w := range words {
-		key, value, found := strings.Cut(w, "=")
-		switch {
-		case found && key != "":
-			given[key], last = value, key
-		case last != "":
-			given[last] += " " + w
-		default:
-			return nil, fmt.Errorf("want key=value, got %s", oneLine(w, 80))
-		}
-	}
-	return given, nil
 }

@@ -3,6 +3,7 @@ package demoserver
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -15,13 +16,24 @@ const menu = `# Menu
 - Lemon tart
 `
 
-// addOffers adds what is not a tool: a resource and a prompt.
+// addOffers adds what is not a tool: a resource, a template and a prompt.
 func addOffers(s *mcp.Server) {
 	s.AddResource(&mcp.Resource{
 		URI: "demo://menu", Name: "menu", Title: "Menu of the restaurant", MIMEType: "text/markdown",
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 			{URI: "demo://menu", MIMEType: "text/markdown", Text: menu},
+		}}, nil
+	})
+	s.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: "demo://dish/{name}", Name: "dish", Title: "A dish", MIMEType: "text/plain",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		dish := strings.TrimPrefix(req.Params.URI, "demo://dish/")
+		if !strings.Contains(strings.ToLower(menu), strings.ToLower(dish)) {
+			return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+			{URI: req.Params.URI, MIMEType: "text/plain", Text: fmt.Sprintf("%.40s is on the menu.", dish)},
 		}}, nil
 	})
 	s.AddPrompt(&mcp.Prompt{

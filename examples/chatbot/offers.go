@@ -1,0 +1,253 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// offering are the servers that offer something.
+func (s *session) offering(offers func(mcpclient.ServerCapabilities) bool) []adapter.ServerStatus {
+	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
+		return status.Err != nil || !offers(status.Client.Server().Capabilities)
+	})
+}
+
+func withResources(c mcpclient.ServerCapabilities) bool { return c.Resources != nil }
+func withPrompts(c mcpclient.ServerCapabilities) bool   { return c.Prompts != nil }
+
+func (s *session) listResources(ctx context.Context) error {
+	for _, server := range s.offering(withResources) {
+		for r, err := range server.Client.Resources(ctx) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(r.URI, server.Name, r.Title)
+		}
+		for t, err := range templates(ctx, server.Client) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(t.URITemplate, server.Name, "template: "+cmp.Or(t.Title, t.Name))
+		}
+	}
+	return nil
+}
+
+// templates lists those of a server, none where it knows no such method.
+func templates(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcpclient.ResourceTemplate, error] {
+	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
+		for t, err := range c.ResourceTemplates(ctx) {
+			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound {
+				return
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// readResource shows a resource, and whose it is.
+func (s *session) readResource(ctx context.Context, argument string) error {
+	servers := s.offering(withResources)
+	server, uri, err := addressee(servers, argument)
+	switch {
+	case err != nil:
+		return err
+	case uri == "":
+		return errors.New("usage: /read URI; /resources lists them")
+	case server == nil:
+		if server, err = ownerOf(ctx, servers, "/read", uri, hasResource); err != nil {
+			return err
+		}
+	}
+	result, err := server.Client.ReadResource(ctx, uri)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	s.con.note(s.con.style.faint, "%s of the server %s:", safetext.Line(uri, 200), server.Name)
+	for _, c := range result.Contents {
+		switch {
+		case c.Blob != nil:
+			s.con.list(s.con.style.faint, "[%s, %d bytes]", safetext.Line(c.MIMEType, 80), len(c.Blob))
+		case s.con.interactive:
+			s.con.note(s.con.style.tool, "%s", safetext.Block(c.Text, maxShown))
+		default:
+			s.con.deliver(c.Text)
+		}
+	}
+	return nil
+}
+
+func (s *session) listPrompts(ctx context.Context) error {
+	for _, server := range s.offering(withPrompts) {
+		for p, err := range server.Client.Prompts(ctx) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.item(promptUsage(p), server.Name, p.Description)
+		}
+	}
+	return nil
+}
+
+// promptUsage is what to type after /prompt.
+func promptUsage(p *mcpclient.Prompt) string {
+	usage := p.Name
+	for _, a := range p.Arguments {
+		if a.Required {
+			usage += " " + a.Name + "=…"
+		} else {
+			usage += " [" + a.Name + "=…]"
+		}
+	}
+	return usage
+}
+
+// askPrompt asks the model with what a server's prompt says.
+func (s *session) askPrompt(ctx context.Context, argument string) error {
+	servers := s.offering(withPrompts)
+	server, text, err := addressee(servers, argument)
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
+	}
+	given, err := promptArguments(words[1:])
+	if err != nil {
+		return err
+	}
+	if server == nil {
+		if server, err = ownerOf(ctx, servers, "/prompt", words[0], hasPrompt); err != nil {
+			return err
+		}
+	}
+	result, err := server.Client.GetPrompt(ctx, words[0], given)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	var texts []string
+	for _, m := range result.Messages {
+		texts = append(texts, contentText([]mcpclient.Content{m.Content}))
+	}
+	question := strings.Join(texts, "\n")
+	s.con.note(s.con.style.person, "the prompt %s of the server %s:\n%s", safetext.Line(words[0], 200), server.Name, safetext.Block(question, maxShown))
+	return s.turn(ctx, question)
+}
+
+// promptArguments reads key=value pairs; a word without = goes on the value
+// before it.
+func promptArguments(words []string) (map[string]string, error) {
+	given := map[string]string{}
+	last := ""
+	for _, w := range words {
+		key, value, found := strings.Cut(w, "=")
+		switch {
+		case found && key != "":
+			given[key], last = value, key
+		case last != "":
+			given[last] += " " + w
+		default:
+			return nil, fmt.Errorf("want key=value, got %s", safetext.Line(w, 80))
+		}
+	}
+	return given, nil
+}
+
+// addressee takes the name of a server from the beginning of an argument, as in
+// "@files file:///a". It is nil when none is named.
+func addressee(servers []adapter.ServerStatus, argument string) (server *adapter.ServerStatus, rest string, err error) {
+	named, ok := strings.CutPrefix(argument, "@")
+	if !ok {
+		return nil, argument, nil
+	}
+	for i, s := range servers {
+		after, ok := strings.CutPrefix(named+" ", s.Name+" ")
+		if ok && (server == nil || len(s.Name) > len(server.Name)) { // names may have blanks
+			server, rest = &servers[i], strings.TrimSpace(after)
+		}
+	}
+	if server == nil {
+		return nil, "", fmt.Errorf("no server with such things is called %s", safetext.Line(named, 80))
+	}
+	return server, rest, nil
+}
+
+// ownerOf finds the server that something belongs to by its name. A server can
+// list what is another's, so the person decides where several have it; and as a
+// name may be private, no server is told of it to find out.
+func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
+	switch len(servers) {
+	case 0:
+		return nil, errors.New("no server offers such things")
+	case 1:
+		return &servers[0], nil // it may have what it does not list
+	}
+	var owners, names []string
+	var owner *adapter.ServerStatus
+	var errs []error
+	for i, s := range servers {
+		names = append(names, s.Name)
+		found, err := has(ctx, s.Client, name)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
+		case found:
+			owner, owners = &servers[i], append(owners, s.Name)
+		}
+	}
+	switch {
+	case len(owners) == 1:
+		return owner, nil
+	case len(owners) > 1:
+		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s", strings.Join(owners, ", "), command, owners[0], name)
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
+	}
+	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
+}
+
+func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if p.Name == name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// hasResource reports whether a server lists a URI, or a template that begins as
+// the URI does.
+func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if r.URI == uri {
+			return true, nil
+		}
+	}
+	for t, err := range templates(ctx, c) {
+		if err != nil {
+			return false, err
+		}
+		if before, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, before) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
