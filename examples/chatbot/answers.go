@@ -7,15 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// answers are given beforehand to the fields of forms.
+// answers are given beforehand to the fields of forms, by field or, as long as
+// it is not known whose form is meant, by server and field as in "files/date".
 type answers map[string]string
 
 func (a answers) String() string { return "" }
 
-// Set reads key=value.
+// Set reads key=value or server/key=value.
 func (a answers) Set(s string) error {
 	key, value, found := strings.Cut(s, "=")
 	if !found || key == "" {
@@ -26,6 +28,35 @@ func (a answers) Set(s string) error {
 	}
 	a[key] = value
 	return nil
+}
+
+// of sorts the answers by the servers that they are for: one server gets nothing
+// that is meant for another. Where there is one server, it need not be named.
+func (a answers) of(servers []string) (map[string]answers, error) {
+	sorted := map[string]answers{}
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		server, field := "", key
+		for _, name := range servers {
+			if rest, ok := strings.CutPrefix(key, name+"/"); ok && rest != "" && len(name) > len(server) {
+				server, field = name, rest
+			}
+		}
+		switch {
+		case server == "" && len(servers) == 1:
+			server = servers[0]
+		case server == "" && len(servers) > 1:
+			return nil, &usageError{fmt.Sprintf("-answer %s: say for which server, as in -answer %s/%s=value; there are %s",
+				safetext.Line(key, 80), servers[0], safetext.Line(key, 80), strings.Join(servers, ", "))}
+		}
+		if sorted[server] == nil {
+			sorted[server] = answers{}
+		}
+		if _, dup := sorted[server][field]; dup {
+			return nil, &usageError{fmt.Sprintf("-answer: the field %s of the server %s is there twice", safetext.Line(field, 80), server)}
+		}
+		sorted[server][field] = a[key]
+	}
+	return sorted, nil
 }
 
 // mistakes are keys of no field, by the field that each probably means, or ""

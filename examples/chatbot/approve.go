@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/examples/internal/review"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -21,55 +22,62 @@ const maxShown = 4000
 // model, what goes into a form.
 type person struct {
 	con     *console
-	yes     bool // to tool calls and sampling
-	answers answers
+	yes     bool               // to tool calls and sampling
+	answers map[string]answers // by server
 	lacks   *lacks
 
-	mu     sync.Mutex // guards the field below
-	always map[string]bool
+	mu    sync.Mutex        // guards the fields below
+	tools map[toolOf]string // that always run, by the fingerprint of what was allowed
+	lends map[string]bool   // to servers, always
 }
 
-// approve decides on a tool call.
+// toolOf is a tool of a server.
+type toolOf struct{ server, tool string }
+
+// approve decides on a tool call. What is allowed for good is the tool as it was
+// then: a definition that has changed is asked about again.
 func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision, error) {
-	key := "tool\x00" + a.Server + "\x00" + a.Tool
-	if p.allowed(key) {
+	key, fingerprint := toolOf{a.Server, a.Tool}, adapter.Fingerprint(a.Definition)
+	before, known := p.remembered(key)
+	if p.yes || known && before == fingerprint {
 		return agent.Allow(), nil
 	}
+	tool := safetext.Line(a.Tool, 200)
 	if !p.con.interactive {
 		p.lacks.denied.Add(1)
-		p.con.note(p.con.style.warn, "denied %s: tool call %s: %s", a.Server, oneLine(a.Tool, 200), noTerminal)
+		p.con.note(p.con.style.warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
 		return agent.Deny(noTerminal), nil
 	}
-	choice, err := p.review(ctx, fmt.Sprintf("The model wants to run %s on the server %s:", oneLine(a.Tool, 200), a.Server),
-		a.Arguments, "Allow it? [y]es, [n]o, [a]lways:", "yna")
+	what := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
+	text := safetext.Block(safetext.JSON(a.Arguments), maxShown)
+	if known {
+		what = fmt.Sprintf("The server %s has changed %s since you always allowed it. The model wants to run it:", a.Server, tool)
+		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(a.Definition.Description, maxShown))
+	}
+	choice, err := p.review(ctx, what, text, "Allow it? [y]es, [n]o, [a]lways:", "yna")
 	if err != nil {
 		return agent.Decision{}, err
 	}
-	if !p.decide(choice, key) {
+	if choice == 'n' {
 		return agent.Deny(""), nil
+	}
+	if choice == 'a' {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tools[key] = fingerprint
 	}
 	return agent.Allow(), nil
 }
 
-// noTerminal is why a tool call or a use of the model is denied unasked.
-const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
-
-// decide reports whether the choice allows, and remembers one that is for
-// always.
-func (p *person) decide(choice byte, key string) bool {
-	if choice == 'a' {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.always[key] = true
-	}
-	return choice != 'n'
-}
-
-func (p *person) allowed(key string) bool {
+func (p *person) remembered(key toolOf) (fingerprint string, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.yes || p.always[key]
+	fingerprint, known = p.tools[key]
+	return fingerprint, known
 }
+
+// noTerminal is why a tool call or a use of the model is denied unasked.
+const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
 
 // lender brings requests of servers to the sampler. A person who lets one pass
 // lets its reply pass as well, unless the choice was to see it first.
@@ -86,32 +94,38 @@ func (l lender) CreateMessage(ctx context.Context, params *mcpclient.CreateMessa
 // refuses.
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
-	text := messagesText(r.Params.Messages)
-	key := "sampling\x00" + source.Server
-	if p.allowed(key) {
-		p.con.note(p.con.style.faint, "  %s asks the model: %s", source.Server, oneLine(text, maxResult))
+	if p.lendsTo(source.Server) {
+		p.con.note(p.con.style.faint, "  %s asks the model: %s", source.Server, safetext.Line(review.Request(r.Params), maxResult))
 		return nil
 	}
 	if !p.con.interactive || !duringTurn(ctx) {
 		p.con.note(p.con.style.warn, "denied %s: use of the model: %s", source.Server, noTerminal)
 		return errRefused
 	}
-	if r.Params.SystemPrompt != "" {
-		text = "system: " + r.Params.SystemPrompt + "\n" + text
-	}
 	choice, err := p.review(ctx,
 		fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:", source.Server, r.Model, plural(int(r.Params.MaxTokens), "token")),
-		text, "Allow it, with its reply? [y]es, [n]o, [s]how me the reply first, [a]lways for this server:", "ynsa")
+		safetext.Indent(review.Request(r.Params)), "Allow it, with its reply? [y]es, [n]o, [s]how me the reply first, [a]lways for this server:", "ynsa")
 	if err != nil {
 		return err
 	}
 	if see, ok := ctx.Value(replyKey{}).(*bool); ok {
 		*see = choice == 's'
 	}
-	if !p.decide(choice, key) {
+	switch choice {
+	case 'n':
 		return errRefused
+	case 'a':
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lends[source.Server] = true
 	}
 	return nil
+}
+
+func (p *person) lendsTo(server string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.yes || p.lends[server]
 }
 
 // release decides whether a server may see what the model replied.
@@ -121,7 +135,7 @@ func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcpcli
 	}
 	source, _ := adapter.SourceFrom(ctx)
 	choice, err := p.review(ctx, fmt.Sprintf("The server %s would get this reply of the model:", source.Server),
-		contentText(reply.Content), "Allow it? [y]es, [n]o:", "yn")
+		safetext.Indent(review.Reply(reply)), "Allow it? [y]es, [n]o:", "yn")
 	if err != nil {
 		return err
 	}
@@ -137,24 +151,11 @@ var errRefused = errors.New("the person refused")
 func (p *person) review(ctx context.Context, what, text, question, letters string) (choice byte, err error) {
 	err = p.con.dialog(ctx, func() (err error) {
 		p.con.noteLocked(p.con.style.warn, "%s", what)
-		p.con.noteLocked(p.con.style.tool, "%s", indent(shown(text)))
+		p.con.noteLocked(p.con.style.tool, "%s", text)
 		choice, err = p.con.chooseLocked(ctx, question, letters)
 		return err
 	})
 	return choice, err
-}
-
-// shown cuts a long text and says so.
-func shown(s string) string {
-	runes := []rune(s)
-	if len(runes) <= maxShown {
-		return s
-	}
-	return fmt.Sprintf("%s…\n(%d more characters are not shown)", string(runes[:maxShown]), len(runes)-maxShown)
-}
-
-func indent(s string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ")
 }
 
 // turnKey marks the context of a turn of the conversation. What servers ask at

@@ -40,7 +40,7 @@ Booked: a table for 4 on the terrace at Luigi on 2030-05-01 at 19:30.
 The tool count says: counted to 2
 Here is the picture: a sunset over the sea.
 Before that you asked: Show me a picture
-`, 0, "count 1/2 counted to 1", "demo asks the model: user: Go is a language. It is small.", "the model answered demo: Go is a language.", "answer to demo: accept")
+`, 0, "count 1/2 counted to 1", "demo asks the model: system prompt: Summarize the text of the user in one short sentence. user: Go is a language. It is small.", "the model answered demo: Go is a language.", "answer to demo: accept")
 
 	var got []string
 	for _, r := range readTrace(t, path) {
@@ -121,7 +121,7 @@ func TestDeclinedForm(t *testing.T) {
 	const declined = "No table was booked: the guest did not fill in the form (decline).\n"
 	const failed = "\nchatbot: 1 form declined, because nobody could be asked and -answer did not complete it; see above\n"
 	converse(t, "Book a table\n", "-yes").check(t, declined, 1, failed,
-		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer key=value for the fields date, time, people, seating, children, note")
+		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, time, people, seating, children, note")
 	o := converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "tme=19:30")
 	o.check(t, declined, 1, "\n  -answer: no field \"tme\"; did you mean \"time\"?\n",
 		failed)
@@ -175,6 +175,20 @@ func TestWhosePrompt(t *testing.T) {
 		"error: several servers have it: demo, evil; say which, as in /prompt @demo evening\n",
 		"\nthe prompt evening of the server evil:\n  evil word\n  bot › done\n",
 		"\nthe prompt mine of the server evil:\n  evil word\n  bot › done\n")
+}
+
+// Answers are for the server that they are meant for.
+func TestWhoseAnswers(t *testing.T) {
+	path := configure(t, map[string]string{"demo": "good", "other": "good"})
+	answer := func(server string) []string {
+		return []string{"-config", path, "-yes", "-answer", server + "date=2030-05-01", "-answer", server + "time=19:30"}
+	}
+	converse(t, "", answer("")...).check(t, "", 2, "chatbot: -answer date: say for which server, as in -answer demo/date=value; there are demo, other; -help lists the flags\n")
+	converse(t, "call demo__book_table {\"people\":4}\n", answer("demo/")...).check(t,
+		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0)
+	converse(t, "call other__book_table {\"people\":4}\n", answer("demo/")...).check(t,
+		"No table was booked: the guest did not fill in the form (decline).\n", 1,
+		"give -answer other/key=value for the fields date, time")
 }
 
 func TestPrompt(t *testing.T) {

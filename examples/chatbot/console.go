@@ -7,9 +7,10 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/lipgloss"
+
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
 // console is what the person sees: answers on out, everything else on err.
@@ -64,9 +65,24 @@ func (c *console) noteLocked(style lipgloss.Style, format string, args ...any) {
 	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
 }
 
-// render styles each line alone: lipgloss pads several to the same width.
+// verbatimLocked shows a line that is safe already, without breaks: the person
+// may have to copy it.
+func (c *console) verbatimLocked(style lipgloss.Style, line string) {
+	c.endLineLocked()
+	fmt.Fprintln(c.err, style.Render(line))
+}
+
+// render indents all lines but the first: what servers wrote is among them, and
+// must not look like a line of the program. It styles each line alone, since
+// lipgloss pads several to the same width.
 func (c *console) render(style lipgloss.Style, text string) string {
-	lines := strings.Split(wrap(clean(text), c.width()), "\n")
+	lines := strings.Split(safetext.Exact(text), "\n")
+	for i, line := range lines {
+		if i > 0 && line != "" && !strings.HasPrefix(line, hanging) {
+			lines[i] = hanging + line
+		}
+	}
+	lines = strings.Split(wrap(strings.Join(lines, "\n"), c.width()), "\n")
 	for i := range lines {
 		lines[i] = style.Render(lines[i])
 	}
@@ -79,7 +95,7 @@ func (c *console) progress(format string, args ...any) {
 	if width := c.width(); width > 1 {
 		most = min(most, width-1)
 	}
-	text := oneLine(fmt.Sprintf(format, args...), most)
+	text := safetext.Line(fmt.Sprintf(format, args...), most)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.interactive {
@@ -104,7 +120,7 @@ func (c *console) say(text string) {
 			c.answer.width = c.width()
 		}
 	}
-	fmt.Fprint(c.out, c.answer.add(clean(text)))
+	fmt.Fprint(c.out, c.answer.add(safetext.Prose(text)))
 }
 
 // prompt shows that it is the person's turn.
@@ -163,7 +179,7 @@ func (c *console) list(style lipgloss.Style, format string, args ...any) {
 func (c *console) deliver(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprintln(c.out, clean(text))
+	fmt.Fprintln(c.out, safetext.Prose(text))
 }
 
 // dialog has the screen and the keyboard for f alone. What was typed before is
@@ -213,28 +229,6 @@ func (c *console) chooseLocked(ctx context.Context, question, letters string) (b
 				return letter, nil
 			}
 		}
+		c.noteLocked(c.style.faint, "  That is none of the answers: type one of %s.", strings.Join(strings.Split(letters, ""), ", "))
 	}
-}
-
-// clean takes out what could move the cursor, change colours or reorder text:
-// servers and models must not draw on the screen.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// oneLine makes one line of at most n characters.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

@@ -59,7 +59,7 @@ func TestScreen(t *testing.T) {
 	s.progress("1/2")
 	s.progress("2/2")
 	s.note(s.style.tool, "a\nb")
-	s.check(t, "bot › one two\n1/2\r\x1b[K2/2\r\x1b[Ka\nb\n")
+	s.check(t, "bot › one two\n1/2\r\x1b[K2/2\r\x1b[Ka\n  b\n")
 }
 
 func TestNoteAtThePrompt(t *testing.T) {
@@ -69,23 +69,6 @@ func TestNoteAtThePrompt(t *testing.T) {
 	s.prompted(nil)
 	s.note(s.style.warn, "done")
 	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
-}
-
-func TestClean(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain\n\ttext":                 "plain\n\ttext",
-		"\x1b[31mred\x1b[0m\a":          "[31mred[0m",
-		"a\rb\x00\x7f\u0085\u009b31mc":  "ab31mc",
-		"user\u202egnp.exe\u2066\u2069": "usergnp.exe",
-		"größe ✓":                       "größe ✓",
-	} {
-		if got := clean(in); got != want {
-			t.Errorf("clean(%q): got %q, want %q", in, got, want)
-		}
-	}
-	if got, want := oneLine(" a\n b\x1b ccc ", 5), "a b …"; got != want {
-		t.Errorf("oneLine: got %q, want %q", got, want)
-	}
 }
 
 func TestServersCannotDraw(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
 const usage = `chatbot talks to a model that uses the tools of MCP servers.
@@ -74,7 +76,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.StringVar(&o.config, "config", "", "`file` with the servers, in the mcpServers shape of mcp.json")
 	flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
 	flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
-	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form; may be repeated")
+	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value where there are several; may be repeated")
 	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
 	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` that each server has to get ready, default 30s")
 	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
@@ -84,7 +86,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(help, usage, flagList(flags), indent(commandList))
+		fmt.Fprintf(help, usage, flagList(flags), safetext.Indent(commandList))
 		return nil, err
 	case err != nil:
 		return nil, &usageError{err.Error()}
@@ -156,7 +158,7 @@ func publicURL(text string) string {
 	if found {
 		rest = scheme + "://" + rest
 	}
-	return oneLine(rest, 200)
+	return safetext.Line(rest, 200)
 }
 
 func flagList(flags *flag.FlagSet) string {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -30,7 +30,7 @@ func (p *person) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*m
 		return nil, &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
 	}
 	form := &form{person: p, server: source.Server, message: params.Message, fields: fields, content: map[string]any{}}
-	form.fillIn(p.answers)
+	form.fillIn(p.answers[source.Server])
 	if p.con.interactive && duringTurn(ctx) {
 		return form.ask(ctx)
 	}
@@ -40,16 +40,21 @@ func (p *person) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*m
 // visit asks for consent to open a URL. The person opens it: this program must
 // not see what it leads to.
 func (p *person) visit(ctx context.Context, server string, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-	u, err := url.Parse(params.URL)
+	link, err := safetext.ReadLink(params.URL)
 	if err != nil || !p.con.interactive || !duringTurn(ctx) {
 		p.con.note(p.con.style.warn, "declined %s: it asked to open a web page", server)
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
 	}
 	var choice byte
 	err = p.con.dialog(ctx, func() (err error) {
-		p.con.noteLocked(p.con.style.warn, "The server %s asks you to open a page of %s in your browser:", server, u.Host)
-		p.con.noteLocked(p.con.style.tool, "%s\n%s", indent(shown(params.Message)), indent(params.URL))
-		choice, err = p.con.chooseLocked(ctx, "Will you open it? [y]es, [d]ecline, [c]ancel:", "ydc")
+		p.con.noteLocked(p.con.style.warn, "The server %s asks you to open a page of %s in your browser. It says:", server, link.Host)
+		p.con.noteLocked(p.con.style.tool, "%s", safetext.Block(params.Message, maxShown))
+		p.con.noteLocked(p.con.style.warn, "The page:")
+		p.con.verbatimLocked(p.con.style.tool, "  "+link.URL)
+		for _, warning := range link.Warnings {
+			p.con.noteLocked(p.con.style.fail, "  Warning: %s.", warning)
+		}
+		choice, err = p.con.chooseLocked(ctx, "Will you open it? [y]es, [n]o, [c]ancel:", "ync")
 		return err
 	})
 	return action(choice, err, nil)
@@ -117,22 +122,22 @@ func (f *form) unattended() *mcpclient.ElicitResult {
 		f.refuse(errs)
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}
 	}
-	f.con.note(f.con.style.faint, "%s asks: %s\n%s", f.server, oneLine(f.message, 200), indent(f.summary()))
+	f.con.note(f.con.style.faint, "%s asks: %s\n%s", f.server, safetext.Line(f.message, 200), safetext.Indent(f.summary()))
 	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: f.content}
 }
 
 // refuse says why a form is declined. That is a failure of the run: a server
 // waited for an answer and got none.
 func (f *form) refuse(errs []error) {
-	f.con.note(f.con.style.warn, "declined %s: %s", f.server, oneLine(f.message, 200))
+	f.con.note(f.con.style.warn, "declined %s: %s", f.server, safetext.Line(f.message, 200))
 	var names []string
 	for _, field := range f.fields {
-		names = append(names, oneLine(field.Name, 60))
+		names = append(names, safetext.Line(field.Name, 60))
 	}
 	fields := strings.Join(names, ", ")
 	f.lacks.declined.Add(1)
-	if len(f.answers) == 0 {
-		f.con.note(f.con.style.warn, "  there is no terminal to ask on; give -answer key=value for the fields %s", fields)
+	if len(f.answers[f.server]) == 0 {
+		f.con.note(f.con.style.warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.server, fields)
 	}
 	for _, key := range f.others {
 		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, fields))
@@ -152,7 +157,7 @@ func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
 	var choice byte
 	err := f.con.dialog(ctx, func() error {
 		f.con.noteLocked(f.con.style.warn, "The server %s asks:", f.server)
-		f.con.noteLocked(f.con.style.tool, "%s", indent(shown(f.message)))
+		f.con.noteLocked(f.con.style.tool, "%s", safetext.Block(f.message, maxShown))
 		f.con.noteLocked(f.con.style.faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
 		for _, err := range f.errs {
 			f.con.noteLocked(f.con.style.warn, "  %v", err)
@@ -163,9 +168,9 @@ func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
 					return err
 				}
 			}
-			f.con.noteLocked(f.con.style.tool, "%s", indent(f.summary()))
+			f.con.noteLocked(f.con.style.tool, "%s", safetext.Indent(f.summary()))
 			var err error
-			choice, err = f.con.chooseLocked(ctx, fmt.Sprintf("Send this to %s? [y]es, [e]dit, [d]ecline, [c]ancel:", f.server), "yedc")
+			choice, err = f.con.chooseLocked(ctx, fmt.Sprintf("Send this to %s? [y]es, [e]dit, [n]o, [c]ancel:", f.server), "yenc")
 			if err != nil || choice != 'e' {
 				return err
 			}
@@ -178,7 +183,7 @@ func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
 // nobody's no: it cancels.
 func action(choice byte, err error, content map[string]any) (*mcpclient.ElicitResult, error) {
 	switch {
-	case err == errDecline || err == nil && choice == 'd':
+	case err == errDecline || err == nil && choice == 'n':
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
 	case err == errCancel || err == io.EOF || err == nil && choice == 'c':
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
@@ -221,15 +226,15 @@ const maxOptions = 20
 // empty line takes.
 func (f *form) question(field *mcpclient.Field) string {
 	var b strings.Builder
-	b.WriteString(oneLine(field.Title, 80))
+	b.WriteString(safetext.Line(field.Title, 80))
 	if field.Description != "" {
-		fmt.Fprintf(&b, " (%s)", oneLine(field.Description, 200))
+		fmt.Fprintf(&b, " (%s)", safetext.Line(field.Description, 200))
 	}
 	if field.Kind == mcpclient.FieldBoolean {
 		b.WriteString(" (yes or no)")
 	}
 	for i, o := range field.Options[:min(len(field.Options), maxOptions)] {
-		fmt.Fprintf(&b, "\n    %d) %s", i+1, oneLine(o.Title, 80))
+		fmt.Fprintf(&b, "\n    %d) %s", i+1, safetext.Line(o.Title, 80))
 	}
 	if more := len(field.Options) - maxOptions; more > 0 {
 		fmt.Fprintf(&b, "\n    and %d more", more)
@@ -255,7 +260,7 @@ func (f *form) summary() string {
 	var lines []string
 	for _, field := range f.fields {
 		if value, ok := f.content[field.Name]; ok {
-			lines = append(lines, oneLine(field.Title, 80)+": "+display(field, value))
+			lines = append(lines, safetext.Line(field.Title, 80)+": "+display(field, value))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -284,7 +289,7 @@ func display(field *mcpclient.Field, value any) string {
 func title(field *mcpclient.Field, value string) string {
 	i := slices.IndexFunc(field.Options, func(o mcpclient.FieldOption) bool { return o.Value == value })
 	if i < 0 {
-		return oneLine(value, 500)
+		return safetext.Line(value, 500)
 	}
-	return oneLine(field.Options[i].Title, 80)
+	return safetext.Line(field.Options[i].Title, 80)
 }

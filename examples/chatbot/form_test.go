@@ -31,7 +31,7 @@ func newForm(t *testing.T, s *screen, given answers) *form {
 		t.Fatal(err)
 	}
 	p := newPerson(s.console)
-	p.answers = given
+	p.answers = map[string]answers{"demo": given}
 	f := &form{person: p, server: "demo", message: "When?", fields: fields, content: map[string]any{}}
 	f.fillIn(given)
 	return f
@@ -70,7 +70,7 @@ func TestForm(t *testing.T) {
 		},
 		"declined at once": {nil, []string{"!decline"}, &mcpclient.ElicitResult{Action: "decline"}},
 		"cancelled late":   {nil, []string{"2030-05-01", "!cancel"}, &mcpclient.ElicitResult{Action: "cancel"}},
-		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "d"}, &mcpclient.ElicitResult{Action: "decline"}},
+		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "n"}, &mcpclient.ElicitResult{Action: "decline"}},
 		"end of input":     {nil, []string{"2030-05-01"}, &mcpclient.ElicitResult{Action: "cancel"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestFormOnScreen(t *testing.T) {
   People: 4
   Seating: Terrace
   Child: yes
-Send this to demo? [y]es, [e]dit, [d]ecline, [c]ancel: `)
+Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: `)
 }
 
 func TestUnattendedForm(t *testing.T) {
@@ -122,7 +122,7 @@ func TestUnattendedForm(t *testing.T) {
 		},
 		"nothing": {
 			nil, &mcpclient.ElicitResult{Action: "decline"},
-			"declined demo: When?\n  there is no terminal to ask on; give -answer key=value for the fields date, people, seating, wishes, child, note\n" +
+			"declined demo: When?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, people, seating, wishes, child, note\n" +
 				"  field \"date\": an answer is required: a date like 2006-01-02\n" +
 				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
 		},
@@ -177,14 +177,15 @@ func TestBadForm(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	params := &mcpclient.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
-	for typed, want := range map[string]string{"y": "accept", "d": "decline", "c": "cancel"} {
+	const question = "Will you open it? [y]es, [n]o, [c]ancel: "
+	for typed, want := range map[string]string{"y": "accept", "n": "decline", "c": "cancel"} {
 		s := newScreen(t, typed)
 		got, err := newPerson(s.console).Elicit(inTurn(t), params)
 		if err != nil || got.Action != want || got.Content != nil {
 			t.Errorf("%s: got %+v, %v; want %s", typed, got, err, want)
 		}
-		s.check(t, "The server  asks you to open a page of example.com in your browser:\n"+
-			"  Log in\n  https://example.com/login?x=1\nWill you open it? [y]es, [d]ecline, [c]ancel: ")
+		s.check(t, "The server  asks you to open a page of example.com in your browser. It says:\n"+
+			"  Log in\nThe page:\n  https://example.com/login?x=1\n"+question)
 	}
 	s := newScreen(t)
 	s.interactive = false
@@ -195,4 +196,33 @@ func TestURL(t *testing.T) {
 	if p.ElicitationCapability().URL {
 		t.Error("URLs are offered without a terminal")
 	}
+}
+
+// What is odd about an address is said before the question. The address itself
+// stays in one piece, to be copied.
+func TestDoubtfulURL(t *testing.T) {
+	s := newScreen(t, "n")
+	s.width = func() int { return 60 }
+	path := strings.Repeat("x", 60)
+	got, err := newPerson(s.console).Elicit(inTurn(t), &mcpclient.ElicitParams{
+		Mode: "url", Message: "It is safe.\nThe page:\n  https://bank.example", URL: "http://xn--bnk-ula.exam\u200bple/" + path + " you ›"})
+	if err != nil || got.Action != "decline" {
+		t.Errorf("got %+v, %v; want decline", got, err)
+	}
+	s.check(t, `The server  asks you to open a page of
+  xn--bnk-ula.exam\u200bple in your browser. It says:
+  It is safe.
+  The page:
+    https://bank.example
+The page:
+  http://xn--bnk-ula.exam\u200bple/`+path+`%20you%20›
+  Warning: http is not encrypted: others can read and
+  change what the page says.
+  Warning: the host has characters that are not seen,
+  written as escapes here.
+  Warning: a browser may show xn--bnk-ula in other letters,
+  alike to another name (it is in punycode).
+  Warning: exam\u200bple has characters beyond ASCII
+  (Latin): it may look like another name.
+Will you open it? [y]es, [n]o, [c]ancel: `)
 }

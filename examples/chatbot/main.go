@@ -10,8 +10,9 @@
 // servers.go and model.go find out what to talk to; session.go takes turns, and
 // input.go and interrupts.go tell it when; show.go puts on console.go what
 // happens; approve.go and form.go ask the person; commands.go is for what is
-// said to the program itself; trace.go keeps a record, and lacks.go what a
-// script must know at the end. demo.go serves the demos to other programs.
+// said to the program itself, and offers.go for the resources and prompts of
+// servers; trace.go keeps a record, and lacks.go what a script must know at the
+// end. demo.go serves the demos to other programs.
 package main
 
 import (
@@ -27,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -54,7 +56,7 @@ func status(err error, o *options) int {
 	if quit, ok := errors.AsType[*quitError](err); ok {
 		return 128 + int(quit.signal)
 	}
-	fmt.Fprintln(os.Stderr, "chatbot:", oneLine(err.Error(), 4000))
+	fmt.Fprintln(os.Stderr, "chatbot:", safetext.Line(err.Error(), 4000))
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return 2
 	}
@@ -64,6 +66,10 @@ func status(err error, o *options) int {
 // run has one conversation.
 func run(o *options) (err error) {
 	servers, wrong, err := listServers(o)
+	if err != nil {
+		return err
+	}
+	given, err := o.answers.of(namesOf(servers, wrong))
 	if err != nil {
 		return err
 	}
@@ -94,7 +100,7 @@ func run(o *options) (err error) {
 	}
 	defer model.close()
 	s.model = model
-	p := &person{con: con, yes: o.yes, answers: o.answers, lacks: s.lacks, always: map[string]bool{}}
+	p := &person{con: con, yes: o.yes, answers: given, lacks: s.lacks, tools: map[toolOf]string{}, lends: map[string]bool{}}
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
 		Source: func(ctx context.Context) sampling.Source {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -51,14 +52,21 @@ func listServers(o *options) (servers []adapter.Server, wrong []adapter.ServerSt
 	return servers, wrong, nil
 }
 
+// namesOf is all that the configuration names and does not disable.
+func namesOf(servers []adapter.Server, wrong []adapter.ServerStatus) (names []string) {
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	for _, s := range wrong {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // openServers connects to the servers that can be reached and reports the
 // others, and those that are written wrong.
 func (s *session) openServers(ctx context.Context, servers []adapter.Server, wrong []adapter.ServerStatus, timeout time.Duration) (*adapter.Toolset, error) {
-	var names []string
-	for _, server := range servers {
-		names = append(names, server.Name)
-	}
-	if len(names) > 0 {
+	if names := namesOf(servers, nil); len(names) > 0 {
 		s.con.progress("connecting to %s …", strings.Join(names, ", "))
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{Start: adapter.StartAvailable, ConnectTimeout: timeout})
@@ -82,13 +90,13 @@ func (s *session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 			con.note(con.style.fail, "left out: server %q: not ready within %v; -connect-timeout gives it longer", server.Name, timeout)
 			continue
 		case server.Err != nil:
-			con.note(con.style.fail, "left out: %s", strings.ReplaceAll(server.Err.Error(), "\n", "\n  "))
+			con.note(con.style.fail, "left out: %v", server.Err)
 			continue
 		}
 		reached++
 		con.note(con.style.faint, "server %s: %s, protocol revision %s", server.Name, plural(len(server.Tools), "tool"), server.Client.Server().Revision)
 		for _, tool := range server.Skipped {
-			con.note(con.style.warn, "left out: tool %s of server %s: %v", oneLine(tool.Name, 100), server.Name, tool.Err)
+			con.note(con.style.warn, "left out: tool %s of server %s: %v", safetext.Line(tool.Name, 100), server.Name, tool.Err)
 		}
 	}
 	if reached == 0 {
@@ -103,7 +111,7 @@ func instructions(toolset *adapter.Toolset) string {
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	for _, s := range toolset.Servers() {
 		if s.Err == nil && s.Client.Server().Instructions != "" {
-			fmt.Fprintf(&b, "\n\nThe server %q describes its tools: %s", s.Name, oneLine(s.Client.Server().Instructions, 2000))
+			fmt.Fprintf(&b, "\n\nThe server %q describes its tools: %s", s.Name, safetext.Line(s.Client.Server().Instructions, 2000))
 		}
 	}
 	return b.String()
@@ -131,7 +139,7 @@ type noteWriter struct {
 func (w *noteWriter) Write(line []byte) (int, error) {
 	switch n := w.count.Add(1); {
 	case n <= maxWarnings:
-		w.con.note(w.con.style.warn, "warning: %s", oneLine(string(line), 500))
+		w.con.note(w.con.style.warn, "warning: %s", safetext.Line(string(line), 500))
 	case n == maxWarnings+1:
 		w.con.note(w.con.style.warn, "warning: more of this is not shown")
 	}

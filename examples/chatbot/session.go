@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
 // session is a conversation.
@@ -134,7 +135,7 @@ func (s *session) report(err error) error {
 // fail shows an error on one line.
 func (s *session) fail(err error) {
 	s.lacks.failed.Add(1)
-	s.con.note(s.con.style.fail, "error: %s", oneLine(err.Error()+s.model.hint(err), 2000))
+	s.con.note(s.con.style.fail, "error: %s", safetext.Line(err.Error()+s.model.hint(err), 2000))
 }
 
 func isQuit(err error) bool {

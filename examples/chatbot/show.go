@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent"
+
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
 // show puts an event of the agent on the console. On a terminal text is shown
@@ -27,7 +29,7 @@ func (c *console) show(e agent.Event) {
 			c.note(c.style.faint, "%s", e.Text)
 		}
 	case *agent.ToolStart:
-		c.note(c.style.tool, "→ %s %s %s", e.Server, callName(&e.Call), oneLine(e.Arguments, 200))
+		c.note(c.style.tool, "→ %s %s %s", e.Server, callName(&e.Call), safetext.Line(e.Arguments, 200))
 	case *agent.ToolProgress:
 		c.progress("  %s %s", callName(&e.Call), progressText(e))
 	case *agent.ToolEnd:
@@ -37,7 +39,7 @@ func (c *console) show(e agent.Event) {
 			c.note(c.style.warn, "  %s got no answer of the model: %v", e.Server, e.Err)
 			return
 		}
-		c.note(c.style.faint, "  the model answered %s: %s", e.Server, oneLine(contentText(e.Result.Content), maxResult))
+		c.note(c.style.faint, "  the model answered %s: %s", e.Server, safetext.Line(contentText(e.Result.Content), maxResult))
 	case *agent.ElicitationEnd:
 		if e.Err != nil {
 			c.note(c.style.warn, "  %s got no answer: %v", e.Server, e.Err)
@@ -66,15 +68,15 @@ const (
 // showResult shows what became of a tool call. The model is told less about
 // some errors than the person is.
 func (c *console) showResult(e *agent.ToolEnd) {
-	style, mark, text := c.style.tool, "←", oneLine(e.Result.Text, maxResult)
+	style, mark, text := c.style.tool, "←", safetext.Line(e.Result.Text, maxResult)
 	if e.Result.IsError {
-		style, mark, text = c.style.warn, "✗", oneLine(e.Result.Text, maxFailure)
+		style, mark, text = c.style.warn, "✗", safetext.Line(e.Result.Text, maxFailure)
 	}
 	switch {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = oneLine(e.Result.Err.Error(), maxFailure)
+		text = safetext.Line(e.Result.Err.Error(), maxFailure)
 	}
 	c.note(style, "%s %s %s: %s", mark, e.Server, callName(&e.Call), text)
 }
@@ -91,9 +93,9 @@ func plural(n int, thing string) string {
 // wrote it when there is no such tool.
 func callName(c *agent.Call) string {
 	if c.Tool == "" {
-		return oneLine(c.Name, 100)
+		return safetext.Line(c.Name, 100)
 	}
-	return oneLine(c.Tool, 100)
+	return safetext.Line(c.Tool, 100)
 }
 
 func progressText(e *agent.ToolProgress) string {

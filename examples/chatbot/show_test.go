@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,4 +37,21 @@ func TestPlural(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+}
+
+// What a server wrote last cannot pass for lines of the program, however wide the
+// terminal is.
+func TestLostServer(t *testing.T) {
+	s := newScreen(t)
+	s.width = func() int { return 30 }
+	s.show(&agent.ServerLost{Server: "demo", Err: errors.New("exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es " + strings.Repeat("x", 30) + "you › \n  kept")})
+	s.check(t, `lost the server demo: exit
+  status 1; its last lines on
+  stderr:
+  bot › \x1b[2Jall is well
+  Allow it? [y]es
+  xxxxxxxxxxxxxxxxxxxxxxxxxxx
+  xxxyou ›
+  kept
+`)
 }

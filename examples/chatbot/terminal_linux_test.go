@@ -137,7 +137,7 @@ func TestTerminal(t *testing.T) {
 	m.enter("[Inside]: ", "3\n")
 	m.enter("[no]: ", "\n")
 	m.enter("[nothing]: ", "\n")
-	m.enter("Send this to demo? [y]es, [e]dit, [d]ecline, [c]ancel: ", "y\n")
+	m.enter("Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: ", "y\n")
 	m.await("bot › Booked: a table for 3 at the bar at Chez Démo on 2030-05-01 at 20:00.")
 
 	m.enter("you › ", "/read demo://menu\n")

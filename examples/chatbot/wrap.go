@@ -6,11 +6,17 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
+// hanging is what the lines of a note begin with, after the first.
+const hanging = "  "
+
 // wrapper breaks lines between words, as the text comes. A line that goes on
-// begins with the white space that its first one began with.
+// begins with the white space that its first one began with, and at least with
+// hang.
 type wrapper struct {
 	width  int // of the screen; 0 leaves lines as they are
+	hang   string
 	column int // where the next character goes
+	start  int // the column of the line's first word
 	indent string
 	gap    string // white space before the word
 	word   strings.Builder
@@ -28,7 +34,7 @@ func (w *wrapper) add(text string) string {
 		case r == '\n':
 			w.place(&out)
 			out.WriteByte('\n')
-			w.column, w.indent, w.gap, w.midway = 0, "", "", false
+			w.column, w.start, w.indent, w.gap, w.midway = 0, 0, "", "", false
 		case r == ' ' || r == '\t':
 			w.place(&out)
 			w.midway = false
@@ -60,20 +66,45 @@ func (w *wrapper) place(out *strings.Builder) {
 	word := w.word.String()
 	w.word.Reset()
 	if w.column == 0 {
-		w.indent = w.gap
+		w.start, w.indent = len(w.gap), w.gap
+		if len(w.indent) < len(w.hang) {
+			w.indent = w.hang
+		}
 	}
 	width := lipgloss.Width(word)
-	if !w.midway && w.column > len(w.indent) && w.column+len(w.gap)+width >= w.width {
+	if !w.midway && w.column > w.start && w.column+len(w.gap)+width >= w.width {
 		out.WriteString("\n" + w.indent)
-		w.column, w.gap = len(w.indent), ""
+		w.column, w.start, w.gap = len(w.indent), len(w.indent), ""
 	}
-	out.WriteString(w.gap + word)
-	w.column = (w.column + len(w.gap) + width) % w.width
+	out.WriteString(w.gap)
+	w.column += len(w.gap)
 	w.gap = ""
+	if w.hang != "" {
+		w.split(out, word)
+		return
+	}
+	out.WriteString(word)
+	if w.column += width; w.column > w.width { // the terminal breaks it
+		w.column = (w.column-1)%w.width + 1
+	}
 }
 
-// wrap breaks the lines of a whole text.
+// split writes a word, and breaks one that is longer than a line: where the
+// terminal does that, the rest is no longer indented.
+func (w *wrapper) split(out *strings.Builder, word string) {
+	for _, r := range word {
+		width := lipgloss.Width(string(r))
+		if w.column+width >= w.width && w.column > len(w.indent) {
+			out.WriteString("\n" + w.indent)
+			w.column, w.start = len(w.indent), len(w.indent)
+		}
+		out.WriteRune(r)
+		w.column += width
+	}
+}
+
+// wrap breaks the lines of a whole note.
 func wrap(text string, width int) string {
-	w := wrapper{width: width}
+	w := wrapper{width: width, hang: hanging}
 	return w.add(text) + w.flush()
 }

@@ -10,12 +10,14 @@ func TestWrap(t *testing.T) {
 		text, want string
 	}{
 		"short":       {"one two", "one two"},
-		"words":       {"the quick brown fox", "the quick\nbrown fox"},
-		"lines":       {"one\n\ntwo three four five\n", "one\n\ntwo three\nfour five\n"},
+		"words":       {"the quick brown fox", "the quick\n  brown\n  fox"},
+		"lines":       {"one\n\ntwo three four five\n", "one\n\ntwo three\n  four\n  five\n"},
 		"indented":    {"  - one two three", "  - one\n  two\n  three"},
-		"wide":        {"größe 漢字 漢字", "größe 漢字\n漢字"},
-		"long word":   {"a " + strings.Repeat("x", 25) + " b", "a\n" + strings.Repeat("x", 25) + " b"},
-		"longer word": {"  " + strings.Repeat("x", 205) + " b", "  " + strings.Repeat("x", 205) + "\n  b"},
+		"wide":        {"größe 漢字 漢字", "größe 漢字\n  漢字"},
+		"long word":   {"a " + strings.Repeat("x", 25) + " b", "a\n  xxxxxxxx\n  xxxxxxxx\n  xxxxxxxx\n  x b"},
+		"full line":   {"xxxxxxxxxx b", "xxxxxxxxxx\n  b"},
+		"wide word":   {"漢字漢字漢字漢", "漢字漢字漢\n  字漢"},
+		"longer word": {"  " + strings.Repeat("x", 205) + " b", strings.Repeat("  xxxxxxxx\n", 25) + "  xxxxx b"},
 		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
 		if got := wrap(tt.text, 11); got != tt.want {
@@ -38,10 +40,19 @@ func TestWrapAnswer(t *testing.T) {
 	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
 }
 
+// The words of an answer stay whole, to be copied.
+func TestLongWordsOfAnswer(t *testing.T) {
+	s := newScreen(t)
+	s.width, s.wraps = func() int { return 20 }, true
+	s.say(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
+	s.endLine()
+	s.check(t, "bot › \n"+strings.Repeat("x", 34)+" and\n"+strings.Repeat("y", 40)+"\nz\n")
+}
+
 func TestWrapNote(t *testing.T) {
 	s := newScreen(t)
 	s.width = func() int { return 20 }
-	s.note(s.style.tool, "%s", indent("a list that is too long"))
+	s.note(s.style.tool, "%s", "  a list that is too long")
 	s.progress("%s", strings.Repeat("x", 30))
 	s.check(t, "  a list that is\n  too long\n"+strings.Repeat("x", 18)+"…")
 }
