@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -40,19 +39,24 @@ func (l *link) receive(c *Client, data []byte, from source) (satisfied bool) {
 var errEcho = errors.New("the request came back as it was: what runs there echoes its input and is no MCP server (if there is a terminal between, as with ssh -t, have none)")
 
 // echoed reports whether a request is, word for word, that of a handshake which
-// awaits its answer. Whatever else a server asks under the same id is its own.
+// awaits its answer. Whatever else a server asks under the same id is its own. Only a
+// request that is no longer than the message is encoded to be compared.
 func (l *link) echoed(c *Client, m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
 	}
-	for _, call := range l.calls.Pending() {
-		sent := c.current().encode(nil, call.ID, call.Value.(*inFlight).request, &callOptions{})
-		sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
-		if bytes.HasPrefix(bytes.TrimSpace(data), sent) {
-			return call.ID, true
-		}
+	id, _, _ = m.IntID()
+	call, ok := l.calls.Find(id)
+	if !ok {
+		return 0, false
 	}
-	return 0, false
+	r := call.Value.(*inFlight).request
+	if r.method != m.Method || len(r.params) > len(data) {
+		return 0, false
+	}
+	sent := c.current().encode(nil, id, r, &callOptions{})
+	sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
+	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
 func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool) {
@@ -100,10 +104,23 @@ func (l *link) unreadable(c *Client, bad *MessageError) {
 	if !errors.Is(bad.Err, ErrMessageTooLarge) && !errors.Is(bad.Err, jsonrpc.ErrLargeBatch) {
 		return
 	}
-	pending := slices.DeleteFunc(l.calls.Pending(), func(call *jsonrpc.Call) bool { return call.Value.(*inFlight).listening != nil })
-	if len(pending) == 1 && (c.ready.Load() || pending[0].Value.(*inFlight).request.method != "server/discover") {
-		l.calls.Fail(pending[0].ID, bad.Err)
+	if only := l.onlyCall(); only != nil && (c.ready.Load() || only.Value.(*inFlight).request.method != "server/discover") {
+		l.calls.Fail(only.ID, bad.Err)
 	}
+}
+
+// onlyCall is the call that waits where there is one, subscriptions aside, else nil.
+func (l *link) onlyCall() (only *jsonrpc.Call) {
+	for _, call := range l.calls.Pending() {
+		switch {
+		case call.Value.(*inFlight).listening != nil:
+		case only != nil:
+			return nil
+		default:
+			only = call
+		}
+	}
+	return only
 }
 
 // maxWarnings bounds the warnings about what one connection brings.

@@ -13,6 +13,7 @@ type Calls struct {
 	last   int64
 	single *Call           // one that waits; where calls follow one another there are no more
 	others map[int64]*Call // nil until there were some
+	listed []*Call         // all of them; nil where that is not known
 	err    error           // set once the table is closed
 }
 
@@ -48,7 +49,7 @@ func (t *Calls) Start(c *Call, maxNotes int) error {
 		return t.err
 	}
 	t.last++
-	c.ID = t.last
+	c.ID, t.listed = t.last, nil
 	if t.single == nil {
 		t.single = c
 		return nil
@@ -71,11 +72,15 @@ func (t *Calls) Find(id int64) (*Call, bool) {
 	return c, ok
 }
 
-// Pending returns all calls that wait, in no order.
+// Pending returns all calls that wait, in no order. The list is not to be changed: it
+// is made once for as long as the same calls wait.
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.allLocked()
+	if t.listed == nil {
+		t.listed = t.allLocked()
+	}
+	return t.listed
 }
 
 func (t *Calls) allLocked() []*Call {
@@ -119,11 +124,14 @@ func (t *Calls) take(id int64) (*Call, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.single; c != nil && c.ID == id {
-		t.single = nil
+		t.single, t.listed = nil, nil
 		return c, true
 	}
 	c, ok := t.others[id]
-	delete(t.others, id)
+	if ok {
+		delete(t.others, id)
+		t.listed = nil
+	}
 	return c, ok
 }
 
@@ -134,7 +142,7 @@ func (t *Calls) Close(err error) {
 		t.err = err
 	}
 	pending := t.allLocked()
-	t.single, t.others = nil, nil
+	t.single, t.others, t.listed = nil, nil, nil
 	t.mu.Unlock()
 	for _, c := range pending {
 		c.finish(Response{}, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -161,4 +162,38 @@ func TestCallsConcurrently(t *testing.T) {
 	if n := len(calls.Pending()); n != 0 {
 		t.Errorf("%d calls are left", n)
 	}
+}
+
+// What is listed is what waits, and is not listed anew while that is the same.
+func TestPending(t *testing.T) {
+	var calls Calls
+	want := func(when string, all ...*Call) {
+		t.Helper()
+		got := calls.Pending()
+		if len(got) != len(all) {
+			t.Errorf("%s: got %d calls, want %d", when, len(got), len(all))
+		}
+		for _, c := range all {
+			if !slices.Contains(got, c) {
+				t.Errorf("%s: call %d is missing", when, c.ID)
+			}
+		}
+	}
+	var a, b, c Call
+	want("none")
+	for _, call := range []*Call{&a, &b, &c} {
+		if err := calls.Start(call, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("three", &a, &b, &c)
+	if n := testing.AllocsPerRun(10, func() { calls.Pending() }); n > 0 {
+		t.Errorf("got %v allocations for the same calls, want none", n)
+	}
+	calls.Resolve(a.ID, Response{})
+	want("without the first", &b, &c)
+	calls.Forget(&c)
+	want("without the last", &b)
+	calls.Close(errors.New("closed"))
+	want("closed")
 }
