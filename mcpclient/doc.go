@@ -101,7 +101,8 @@
 // satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails the call that it was meant for,
-// and no other. A connection that ends fails all calls on it at once. A tool call
+// and no other. An answer is found among other text on its line, where log lines may
+// be, and behind another message. A connection that ends fails all calls on it at once. A tool call
 // that may have run is never repeated by the client. One is sent again when the
 // server said that it did not act on it: that it refused the headers (code
 // -32020), the token (401 and 403, if HTTP.Unauthorized asks for it) or the

@@ -80,6 +80,7 @@ type outgoing struct {
 type source struct {
 	call    *jsonrpc.Call // in whose response it came; nil elsewhere
 	session *httpSession  // that it belongs to; nil where there is none
+	quoted  bool          // it stands among other text, as in a log
 }
 
 // dialing is what the context of a dial carries: who dials. The transport may be one

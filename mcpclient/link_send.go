@@ -140,7 +140,7 @@ func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *o
 func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing) {
 	answered := false
 	err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
-		answered = l.receive(c, data, source{call, m.session.Load()})
+		answered = l.receive(c, data, source{call: call, session: m.session.Load()})
 		return answered
 	})
 	switch {

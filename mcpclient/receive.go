@@ -24,6 +24,8 @@ func (l *link) receive(c *Client, data []byte, from source) (satisfied bool) {
 		return l.garbled(c, data, err, from)
 	case m.IsResponse():
 		return l.respond(c, m, from)
+	case from.quoted:
+		l.tolerated(c, "ignored a message among other text: only answers are looked for there", "method", l.cut(m.Method))
 	case m.IsRequest():
 		if id, ok := l.echoed(c, m, data); ok {
 			return l.calls.Fail(id, errEcho)
@@ -72,55 +74,6 @@ func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool
 		satisfied = l.receive(c, data, from) || satisfied
 	}
 	return satisfied
-}
-
-// garbled fails the call that a message was meant for. One that came in the
-// response to a call can only be that call's.
-func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, &scrubbedError{l.cut(err.Error()), err}, l.quote(data))
-	if from.call != nil {
-		return l.calls.Fail(from.call.ID, err)
-	}
-	l.unreadable(c, &MessageError{Prefix: data, Err: err})
-	return false
-}
-
-// unreadable fails the call that a message was meant for. Where a message over
-// a bound does not tell that, it is the only call that waits, if it is one and
-// does not ask for the server's era. Everything else is noise, as of a server
-// that prints what it does.
-func (l *link) unreadable(c *Client, bad *MessageError) {
-	l.tolerated(c, "unreadable message from the server", "error", l.scrub(bad.Err.Error()))
-	if _, ok := jsonrpc.Find(bad.Prefix, "method"); ok {
-		return // a request or a notification
-	}
-	if raw, ok := jsonrpc.Find(bad.Prefix, "id"); ok {
-		m := jsonrpc.Message{ID: raw}
-		if id, _, ok := m.IntID(); ok {
-			l.calls.Fail(id, bad.Err)
-		}
-		return
-	}
-	if !errors.Is(bad.Err, ErrMessageTooLarge) && !errors.Is(bad.Err, jsonrpc.ErrLargeBatch) {
-		return
-	}
-	if only := l.onlyCall(); only != nil && (c.ready.Load() || only.Value.(*inFlight).request.method != "server/discover") {
-		l.calls.Fail(only.ID, bad.Err)
-	}
-}
-
-// onlyCall is the call that waits where there is one, subscriptions aside, else nil.
-func (l *link) onlyCall() (only *jsonrpc.Call) {
-	for _, call := range l.calls.Pending() {
-		switch {
-		case call.Value.(*inFlight).listening != nil:
-		case only != nil:
-			return nil
-		default:
-			only = call
-		}
-	}
-	return only
 }
 
 // maxWarnings bounds the warnings about what one connection brings.

@@ -259,3 +259,24 @@ func TestNotificationParamsAreJSON(t *testing.T) {
 		seen.check(t, "good", "bare")
 	})
 }
+
+// A request among other text is what a server's log shows of another one. Messages on
+// one line with nothing else are what they are.
+func TestRequestsOnALine(t *testing.T) {
+	const note, asks = `{"jsonrpc":"2.0","method":"notifications/x"}`, `{"jsonrpc":"2.0","id":5,"method":"ping"}`
+	var seen observed
+	opts := legacy()
+	opts.OnNotification = seen.add
+	overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for _, line := range []string{"received " + asks, "[INFO] received " + asks, "[INFO] sent [" + note + "]", note + " " + asks + " is over"} {
+			p.send("%s", line)
+			p.quiet()
+		}
+		seen.check(t)
+		p.send("%s", note+asks)
+		if m := p.next(); string(m.ID) != "5" || m.Result == nil {
+			t.Errorf("got %+v, want the answer to the ping", m)
+		}
+		seen.check(t, "notifications/x")
+	})
+}

@@ -24,9 +24,9 @@ const exitTime = time.Second / 2
 // When the process exits or closes its output, Recv delivers what it wrote and
 // then a [*ProcessError]. A descendant that holds the output open delays that
 // by 200 ms at most. A line that does not begin like a JSON object or array is
-// skipped; a client logs it, and the error that ends the connection quotes the
-// last such line. A line over MaxMessage is a [*MessageError] as soon as that is
-// known, and the connection goes on behind it.
+// skipped, up to an answer that may stand on it; a client logs it, and the error that
+// ends the connection quotes the last such line. A line over MaxMessage is a
+// [*MessageError] as soon as that is known, and the connection goes on behind it.
 //
 // Close ends the whole process group: it closes the process's input, waits
 // for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it

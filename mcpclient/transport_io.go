@@ -18,8 +18,9 @@ import (
 //
 // A message must be on one line; one that is indented, as JSON for people is,
 // is read nevertheless. A line that does not begin like a JSON object or array
-// is skipped, and logged by a client. A line over MaxMessage is a [*MessageError]
-// as soon as that is known, and the connection goes on behind it.
+// is skipped, up to an answer that may stand on it, and logged by a client. A line
+// over MaxMessage is a [*MessageError] as soon as that is known, and the connection
+// goes on behind it.
 //
 // Closing a network connection, an [os.File] that has deadlines or an
 // [io.PipeReader] makes its Read return. Other readers, the terminal among

@@ -10,6 +10,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	maxChunk    = 256 << 10 // a long message is read in pieces of at most this
 	maxEmpty    = 100       // reads in a row that give neither bytes nor an error
 	closingTime = time.Second / 5
-	blanks      = " \t\r"
+	blanks      = " \t\r\x00\x1e" // which also end and begin messages elsewhere
 )
 
 var byteOrderMark = []byte("\uFEFF")
@@ -135,7 +137,7 @@ func (s *stream) instead(err error) error {
 
 // lineReader finds the messages among the lines of a reader. A line is a
 // message when it begins like a JSON object or array, or the first line of one;
-// other lines are noise and skipped.
+// other lines are noise and skipped, up to where they have an answer.
 type lineReader struct {
 	src     io.Reader
 	max     int               // bytes of a line
@@ -174,7 +176,10 @@ func (l *lineReader) next() ([]byte, error) {
 				return message, err
 			}
 		case !beginsMessage(text):
-			l.skip(text)
+			answer := jsonrpc.Behind(text)
+			if l.skip(text[:len(text)-len(answer)]); answer != nil {
+				return bytes.Clone(answer), nil
+			}
 		case l.spread.depth > 0:
 			unfinished := l.spread.text
 			l.spread, l.held = spread{}, bytes.Clone(line)

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // received is what came out of a reader, one entry for each message or
@@ -258,6 +260,9 @@ func reference(in []byte, limit int) (r received) {
 			over = over && open > 0
 		case !begins:
 			r.Noise++
+			if answer := jsonrpc.Behind([]byte(text)); answer != nil {
+				r.Lines = append(r.Lines, string(answer))
+			}
 		default:
 			if open > 0 && !over {
 				r.Lines = append(r.Lines, message)
@@ -295,6 +300,7 @@ func FuzzLineReader(f *testing.F) {
 	f.Add([]byte("{}\n\r\nnoise\n[1,2]\n{\"a\":1}"), uint16(10), uint16(3))
 	f.Add([]byte("\uFEFF{}\n\uFEFF{}"), uint16(100), uint16(1))
 	f.Add([]byte("{\n  \"a\": [\n    \"}\\\"\"\r\n  ],\nINFO\n\"b\": 1\n}\n[\n{\n{}\n"), uint16(100), uint16(7))
+	f.Add([]byte("a {\"id\":1,\"result\":{}} b\n\x1e{}\x00\n"), uint16(100), uint16(7))
 	f.Add([]byte("{\n  \"a\": \"long enough\",\n  \"b\": 1\n}\n{}\n"), uint16(12), uint16(100))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"\n{}\n"), uint16(8999), uint16(5000))
 	f.Add([]byte("{"+strings.Repeat("x", 9000)+"}\n"+strings.Repeat("y", 5000)+"\n{}"), uint16(20000), uint16(1))

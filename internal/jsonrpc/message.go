@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,14 +37,44 @@ func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
 // IntID returns the id as one of our own, which are positive integers. quoted
 // says that the peer wrote the number as a string. A peer that keeps numbers as
-// floats writes 7.0.
+// floats writes 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
 	s := string(m.ID)
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		s, quoted = s[1:len(s)-1], true
 	}
-	id, err := strconv.ParseInt(strings.TrimSuffix(s, ".0"), 10, 64)
+	id, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		id, err = strconv.ParseInt(integer(s), 10, 64)
+	}
 	return id, quoted, err == nil && id > 0
+}
+
+// integer writes a positive number that has a fraction or an exponent without them. It
+// returns "" where they are not without effect, or larger than an id is.
+func integer(number string) string {
+	const digits = 20
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil || shift < -digits || shift > digits {
+		return ""
+	}
+	fraction = strings.TrimRight(fraction, "0")
+	for ; shift > 0; shift-- {
+		next := "0"
+		if fraction != "" {
+			next, fraction = fraction[:1], fraction[1:]
+		}
+		whole += next
+	}
+	for ; shift < 0 && strings.HasSuffix(whole, "0"); shift++ {
+		whole = whole[:len(whole)-1]
+	}
+	if shift != 0 || fraction != "" {
+		return ""
+	}
+	return whole
 }
 
 // ErrBatch says that the bytes hold an array of messages: see [Batch].
@@ -135,11 +166,21 @@ func (m *Message) check() error {
 // ErrLargeBatch says that an array holds more messages than it may.
 var ErrLargeBatch = errors.New("a batch of too many messages")
 
-// Batch splits an array of messages, at most max of them.
+// Batch splits an array of messages, at most max of them. An array in it counts as if
+// its elements stood in its place.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage
-	err := s.array(func() error {
+	depth := 0
+	var element func() error
+	element = func() error {
+		if s.peek() == '[' {
+			if depth++; depth == MaxDepth {
+				return fmt.Errorf("nested deeper than %d at byte %d", MaxDepth, s.pos)
+			}
+			defer func() { depth-- }()
+			return s.array(element)
+		}
 		if len(out) == max {
 			return fmt.Errorf("%w: more than %d", ErrLargeBatch, max)
 		}
@@ -149,7 +190,8 @@ func Batch(data []byte, max int) ([]json.RawMessage, error) {
 		}
 		out = append(out, data[start:s.pos:s.pos])
 		return nil
-	})
+	}
+	err := s.array(element)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,92 @@
+package mcpclient
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// garbled looks for messages in what is not one, and fails the call that what remains
+// was meant for. Text that came in the response to a call can only be that call's.
+func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfied bool) {
+	err = fmt.Errorf("%w: message of the server: %w: %s", ErrInvalidResult, &scrubbedError{l.cut(err.Error()), err}, l.quote(data))
+	if from.call != nil {
+		return l.calls.Fail(from.call.ID, err)
+	}
+	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
+	if len(messages) > 0 {
+		l.tolerated(c, "messages that do not stand alone on their lines", "text", l.quote(data))
+	}
+	from.quoted = from.quoted || noisy
+	for _, m := range messages {
+		l.receive(c, m, from)
+	}
+	if len(rest) > 0 && !from.quoted {
+		l.unreadable(c, &MessageError{Prefix: rest, Err: err})
+	} else if len(messages) == 0 {
+		l.tolerated(c, "unreadable message from the server", "error", l.scrub(err.Error()))
+	}
+	return false
+}
+
+// unreadable fails the call that a message was meant for. Where a message over
+// a bound does not tell that, it is the only call that waits, if it is one and
+// does not ask for the server's era. Everything else is noise, as of a server
+// that prints what it does.
+func (l *link) unreadable(c *Client, bad *MessageError) {
+	l.tolerated(c, "unreadable message from the server", "error", l.scrub(bad.Err.Error()))
+	large := errors.Is(bad.Err, ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
+	switch call, told := l.meant(bad.Prefix, large); {
+	case call != nil:
+		l.calls.Fail(call.ID, bad.Err)
+	case told || !large:
+	default:
+		if only := l.onlyCall(); only != nil && (c.ready.Load() || only.Value.(*inFlight).request.method != "server/discover") {
+			l.calls.Fail(only.ID, bad.Err)
+		}
+	}
+}
+
+// meant is the call that a broken message answers: it has the id of one that waits,
+// and of no other. cut says that the end is missing. told is false where the message
+// does not tell what it is about.
+func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
+	asks, answers, protocol, several := false, false, cut, false
+	jsonrpc.BrokenMembers(text, func(key, value []byte) {
+		switch string(key) {
+		case "method":
+			asks = true
+		case "result", "error":
+			answers = true
+		case "jsonrpc":
+			protocol = true
+		case "id":
+			told = told || value != nil
+			m := jsonrpc.Message{ID: value}
+			id, _, _ := m.IntID()
+			if waiting, ok := l.calls.Find(id); ok {
+				several = several || call != nil && waiting != call
+				call = waiting
+			}
+		}
+	})
+	if several || !answers && (asks || !protocol) {
+		call = nil
+	}
+	return call, told || asks
+}
+
+// onlyCall is the call that waits where there is one, subscriptions aside, else nil.
+func (l *link) onlyCall() (only *jsonrpc.Call) {
+	for _, call := range l.calls.Pending() {
+		switch {
+		case call.Value.(*inFlight).listening != nil:
+		case only != nil:
+			return nil
+		default:
+			only = call
+		}
+	}
+	return only
+}
