@@ -1,7 +1,12 @@
 package mcpclient_test
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -47,6 +52,8 @@ func TestHostilePeers(t *testing.T) {
 func hostilities() []hostility {
 	return []hostility{
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
+		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
+		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{Jitter: -1})},
 	}
 }
 
@@ -85,4 +92,88 @@ func handshakesBesideLargeCall(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// lateEnd is how long the output of a server lives on that has closed its input.
+const lateEnd = 2500 * time.Millisecond
+
+// deaf is a transport whose first server closes its input after the handshake, and
+// ends a while after its client has noticed. The next ones are well.
+type deaf struct{ dials int }
+
+// slowToEnd is a reader that goes on for a while after Close.
+type slowToEnd struct{ *io.PipeReader }
+
+func (l slowToEnd) SetReadDeadline(time.Time) error { return nil }
+
+func (l slowToEnd) Close() error {
+	time.AfterFunc(lateEnd, func() { _ = l.PipeReader.Close() })
+	return nil
+}
+
+func (d *deaf) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	d.dials++
+	var reader io.Reader = fromServer
+	if d.dials == 1 {
+		reader = slowToEnd{fromServer}
+	}
+	go func(first bool) {
+		for in := bufio.NewScanner(fromClient); in.Scan(); {
+			var m message
+			_ = json.Unmarshal(in.Bytes(), &m)
+			switch {
+			case m.Method == "initialize":
+				_, _ = fmt.Fprintln(toClient, handshakeAnswer(m))
+			case m.Method == "tools/call":
+				_, _ = fmt.Fprintln(toClient, answerTo(m))
+			case first:
+				_ = fromClient.Close()
+				return
+			}
+		}
+	}(d.dials == 1)
+	return (&mcpclient.IO{Reader: reader, Writer: toServer}).Dial(ctx)
+}
+
+// A call that a connection does not take, because it is ending, waits for the next one
+// if there is to be one, and fails at once otherwise, as on a connection that has ended.
+func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
+	return func(t *testing.T) {
+		opts := legacy()
+		opts.Restart = restart
+		c, err := mcpclient.Connect(t.Context(), &deaf{}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		underWay := goCall(t.Context(), c, "under way")
+		time.Sleep(time.Second)
+		next := goCall(t.Context(), c, "next")
+		synctest.Wait()
+		if restart == nil {
+			if len(next) == 0 {
+				t.Fatal("the next call waits")
+			}
+			if got := <-next; !errors.Is(got.err, mcpclient.ErrClosed) {
+				t.Errorf("got %v for the next call, want ErrClosed", got.err)
+			}
+			if err := c.Notify(t.Context(), "x", nil); !errors.Is(err, mcpclient.ErrClosed) {
+				t.Errorf("got %v for a notification, want ErrClosed", err)
+			}
+		} else if got := <-next; got.err != nil || got.text != "next" {
+			t.Errorf("got %+v for the next call, want its answer", got)
+		}
+		want := mcpclient.ErrClosed
+		if restart != nil {
+			want = mcpclient.ErrConnectionLost
+		}
+		if got := <-underWay; !errors.Is(got.err, want) {
+			t.Errorf("got %v for the call under way, want %v", got.err, want)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

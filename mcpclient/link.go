@@ -22,6 +22,7 @@ type link struct {
 	asking    map[askedID]*asked  // server requests being answered; nil before the first
 	followers map[int64]*follower // of calls that became tasks, by their ids; nil before the first
 	err       error               // why the connection ended by itself
+	gone      chan struct{}       // closed when it did; nil before somebody waits for it
 
 	breaches, failures int // of the protocol, and of answering the server
 }
@@ -220,15 +221,36 @@ func (l *link) read(c *Client) {
 	}
 }
 
+// errHungUp is why a connection ended that its server closed.
+var errHungUp = errors.New("the server closed the connection")
+
 // died records that the connection ended by itself, and fails its calls.
 func (l *link) died(c *Client, err error) {
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the server closed the connection")
+		err = errHungUp
 	}
 	l.mu.Lock()
-	l.err = err
+	if l.err == nil {
+		l.err = err
+		if l.gone != nil {
+			close(l.gone)
+		}
+	}
 	l.mu.Unlock()
 	l.calls.Close(c.lost(l, err))
+}
+
+// over is closed when the connection has ended by itself.
+func (l *link) over() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone == nil {
+		l.gone = make(chan struct{})
+		if l.err != nil {
+			close(l.gone)
+		}
+	}
+	return l.gone
 }
 
 // closedBy is the error of a connection that ended for the reason err.

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,7 +110,11 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		bodies.Put(body)
 	}
 	if err != nil {
-		if response, callErr, ok := call.Response(); ok { // it says more
+		response, callErr, ok := call.Response() // it says more
+		if refused := c.refused(l); refused != nil && (!ok || callErr != nil) {
+			return false, response, &unsentError{cmp.Or(callErr, refused)}
+		}
+		if ok {
 			return true, response, callErr
 		}
 		_, posted := l.conn.(*sseConn) // whose server may act on a message before it says that it has it
@@ -186,7 +191,11 @@ func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession)
 	if l.exchange != nil {
 		header = c.current().header(nil, nil)
 	}
-	return l.postWith(ctx, body, header, s)
+	err := l.postWith(ctx, body, header, s)
+	if err != nil && l.exchange == nil {
+		return cmp.Or(c.refused(l), err)
+	}
+	return err
 }
 
 // postWith is post for a message that has a header of its own.

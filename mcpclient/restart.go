@@ -109,6 +109,25 @@ func (c *Client) lost(l *link, err error) error {
 	return closedBy(err)
 }
 
+// refused is the error of a message that the connection did not take because it is
+// ending, nil while it is not. It may bring answers for a while.
+func (c *Client) refused(l *link) error {
+	conn, ok := l.conn.(interface{ ended() error })
+	if !ok {
+		return nil
+	}
+	reason := conn.ended()
+	if reason == nil {
+		return nil
+	}
+	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
+		if lost := c.restarting(l, reason); lost != nil {
+			return lost
+		}
+	}
+	return closedBy(reason)
+}
+
 // over records that the client has ended by itself.
 func (c *Client) over(err error) {
 	c.mu.Lock()
@@ -132,6 +151,11 @@ func (c *Client) restarting(l *link, err error) (lost error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.renewal.Load() != nil || c.beginLocked(func(ctx context.Context) error {
+		select {
+		case <-l.over(): // before that it may bring answers
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		l.calls.Close(lost) // before that is done as for a connection that we end
 		l.abandon(nil)
 		return c.restart(ctx)

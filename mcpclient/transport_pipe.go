@@ -74,6 +74,18 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 }
 
+// ended is why nothing can be sent, nil while it can.
+func (e *pipeEnd) ended() error {
+	select {
+	case <-e.closed:
+		return ErrClosed
+	case <-e.peerClosed:
+		return errHungUp
+	default:
+		return nil
+	}
+}
+
 func (e *pipeEnd) Recv() ([]byte, error) {
 	select {
 	case <-e.closed:
