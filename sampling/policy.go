@@ -54,8 +54,10 @@ type Policy struct {
 type Source struct {
 	Server string // the host's name for the server, empty when it has none
 
-	// Call identifies the call of a tool in which the server asks. Empty for the
-	// one that the connection tells, if it does.
+	// Call is the call of a tool in which the server asks, for the record and
+	// where the connection does not tell. Empty for none that is known. The ids of
+	// models repeat in their conversations, so that calls are told apart by the
+	// connection if it can.
 	Call string
 }
 
@@ -90,13 +92,13 @@ type who struct {
 	policy Policy
 }
 
-// callKey is what a call goes by in the accounts: the host's names, or else the
-// client and the id that it gave the call.
+// callKey is what a call goes by in the accounts: the client and the id that it
+// gave the call, which comes once, or else the host's names.
 type callKey struct {
-	server, call string
-
 	client *mcpclient.Client
 	id     int64
+
+	server, call string
 }
 
 // parentKey is the key of the *who of the request within which another comes.
@@ -115,11 +117,14 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 		}
 		w.during = w.during || source.Call != ""
 		if source.Call != "" {
-			w.call, w.charge = source.Call, callKey{server: w.label, call: source.Call}
+			w.call, w.charge = source.Call, callKey{client: w.origin.Client, server: w.label, call: source.Call}
 		}
 	}
-	if call := w.origin.Call; call != nil && call.ID != 0 && w.call == "" {
-		w.call, w.charge = strconv.FormatInt(call.ID, 10), callKey{client: w.origin.Client, id: call.ID}
+	if call := w.origin.Call; call != nil && call.ID != 0 {
+		w.charge = callKey{client: w.origin.Client, id: call.ID}
+		if w.call == "" {
+			w.call = strconv.FormatInt(call.ID, 10)
+		}
 	}
 	w.key = "named\x00" + w.label
 	if w.label == "" { // what a server calls itself cannot be taken for the host's name

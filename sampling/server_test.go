@@ -100,6 +100,35 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 	}
 }
 
+// Models count the ids of their calls from 0 in each conversation. The calls are
+// told apart all the same.
+func TestBudgetOfCallsWithOneID(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		h := newHost(t, answering(plainAnswer))
+		var calls []string
+		var mu sync.Mutex
+		client := connect(t, revision, h.sampler(t, &Options{
+			Limits: Limits{Call: Budget{Requests: 2}},
+			Source: func(context.Context) Source { return Source{Server: "poet", Call: "call_0"} },
+			Audit: func(_ context.Context, r *Record) {
+				mu.Lock()
+				defer mu.Unlock()
+				calls = append(calls, r.Call)
+			},
+		}))
+		for range 3 {
+			if got, err := client.CallTool(t.Context(), "poems", nil); err != nil || got.Text() != "two poems" {
+				t.Errorf("%s: got %+v, %v, want two poems in each call", revision, got, err)
+			}
+		}
+		for _, call := range calls {
+			if call != "call_0" {
+				t.Errorf("%s: got a record of call %q, want the host's name for it", revision, call)
+			}
+		}
+	}
+}
+
 func TestServerOfTheOfficialSDK(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
