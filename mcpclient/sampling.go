@@ -57,7 +57,7 @@ type CreateMessageParams struct {
 	SystemPrompt     string            `json:"systemPrompt,omitempty"`
 	IncludeContext   string            `json:"includeContext,omitempty"` // "none", "thisServer", "allServers"
 	Temperature      *float64          `json:"temperature,omitempty"`
-	MaxTokens        int64             `json:"maxTokens"`
+	MaxTokens        int64             `json:"maxTokens"` // 0 of servers that leave it to the client
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	Metadata         json.RawMessage   `json:"metadata,omitempty"`
 	Tools            []*Tool           `json:"tools,omitempty"`
@@ -263,8 +263,8 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !c.offers.sampling.Tools {
 		return nil, refuse(CodeInvalidParams, "sampling request: tools were not declared by the client")
 	}
-	if params.MaxTokens <= 0 {
-		return nil, refuse(CodeInvalidParams, "sampling request: maxTokens must be positive")
+	if params.MaxTokens < 0 {
+		return nil, refuse(CodeInvalidParams, "sampling request: maxTokens is negative")
 	}
 	if err := params.CheckMessages(); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)

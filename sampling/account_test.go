@@ -45,6 +45,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// All of what was reserved is spent.
+				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
 				defer h.Close()
 				s := h.sampler(t, &Options{Models: models, Limits: tt.limits, Source: duringCall})
@@ -139,8 +140,10 @@ func TestReservationsAreSettled(t *testing.T) {
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, plainAnswer)
-		}, 134, true},
-		{"no use", answering(`{"choices":[]}`), 134, true},
+		}, 34/4 + 100, true},
+		{"no use", answering(`{"choices":[]}`), 34/4 + 100, true},
+		{"no use, and counted", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), 5, false},
+		{"no use, and counted in part", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3}}`), 103, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -174,7 +177,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 		{"no call", none, 0, 2, 100},
 		{"nonsense, and nothing left", bad, 220, 1, 50},
 		{"no call, and nothing left", none, 220, 1, 50},
-		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * 199},
+		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * (35/4 + 100)},
 	} {
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(tt.answer, "error") {
@@ -182,7 +185,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			}
 			answering(tt.answer)(w, r)
 		})
-		s := h.sampler(t, &Options{Limits: Limits{Tokens: tt.tokens}})
+		s := h.sampler(t, &Options{Limits: Limits{Tokens: tt.tokens, Share: 1}})
 		if _, err := s.CreateMessage(t.Context(), question(t, params)); err == nil {
 			t.Errorf("%s: got no error", tt.name)
 		}
@@ -197,7 +200,7 @@ func TestCheaperModel(t *testing.T) {
 	h := newHost(t, answering(usageAnswer(34, 100)))
 	s := h.sampler(t, &Options{
 		Models: []Model{{ID: "gpt-4.1", Price: &Price{1e6, 1e6}}, {ID: "gpt-4.1-nano", Price: &Price{1e4, 1e4}}},
-		Limits: Limits{Cost: 136},
+		Limits: Limits{Cost: 136, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
@@ -211,7 +214,7 @@ func TestCheaperModel(t *testing.T) {
 // A reviewer who asks for more than is left is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000, Share: 1}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})

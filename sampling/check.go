@@ -17,8 +17,8 @@ func checkParams(p *mcpclient.CreateMessageParams) error {
 	switch {
 	case p == nil || len(p.Messages) == 0:
 		return errors.New("messages: there are none")
-	case p.MaxTokens <= 0:
-		return fmt.Errorf("maxTokens: %d is not above 0", p.MaxTokens)
+	case p.MaxTokens < 0:
+		return fmt.Errorf("maxTokens: %d is below 0", p.MaxTokens)
 	case p.Temperature != nil && (!(*p.Temperature >= 0) || math.IsInf(*p.Temperature, 0)):
 		return fmt.Errorf("temperature: %v is not 0 or above", *p.Temperature)
 	}

@@ -12,7 +12,8 @@ type Usage struct {
 	// Cost at the prices of the catalogue, zero without them.
 	Cost float64
 
-	// Estimated says that the host did not tell, at least for a part.
+	// Estimated says that the host did not tell, at least for a part, or told what
+	// cannot be true.
 	Estimated bool
 }
 
@@ -88,20 +89,46 @@ func (m *Model) priced(u Usage) Usage {
 	return u
 }
 
-// spent is what a completion came to, by the host's word or else by estimate.
-func spent(m *Model, req *Request, system string, reply *chat.Reply) Usage {
-	if u := reply.Usage; u != nil {
-		return m.counted(u)
+// maxTokenBytes is the length of the longest tokens that vocabularies have: runs
+// of blanks.
+const maxTokenBytes = 128
+
+// believed says whether a text can have as few tokens as the host counts.
+func believed(count, size int) bool { return count > 0 && count >= size/maxTokenBytes }
+
+// spent is what a completion came to: by the host's word if that can be true, and
+// else by estimate. told may be nil.
+func spent(m *Model, req *Request, system string, told *chat.Usage, size int) Usage {
+	needs := needsOf(req.Params)
+	text := needs.text + len(system)
+	u := Usage{Input: needs.tokens() + int64(len(system)/4), Output: int64(size+3) / 4, Estimated: true}
+	if told == nil {
+		return m.priced(u)
 	}
-	output := len(reply.Text) + len(reply.Refusal) + len(reply.Reasoning)
-	for _, call := range reply.ToolCalls {
-		output += len(call.Name) + len(call.Arguments)
+	input := believed(told.Prompt, text)
+	output := believed(told.Completion, size) || input && size == 0
+	switch {
+	case input || output:
+		u.Estimated = !input || !output
+		if input {
+			u.Input = int64(told.Prompt)
+		}
+		if output {
+			u.Output = int64(told.Completion)
+		}
+	case believed(told.Total, text+size):
+		u.Output = min(u.Output, int64(told.Total))
+		u.Input = int64(told.Total) - u.Output
 	}
-	return m.priced(Usage{
-		Input: needsOf(req.Params).tokens() + int64(len(system)/4), Output: int64(output+3) / 4, Estimated: true,
-	})
+	return m.priced(u)
 }
 
-func (m *Model) counted(u *chat.Usage) Usage {
-	return m.priced(Usage{Input: int64(u.Prompt), Output: int64(u.Completion)})
+// lost is what a completion came to that is of no use. What the host does not
+// count of it is an estimate of the request, and the longest reply.
+func lost(m *Model, req *Request, system string, told *chat.Usage) Usage {
+	u := spent(m, req, system, told, 0)
+	if told == nil || told.Completion == 0 {
+		u.Output, u.Estimated = max(u.Output, req.Params.MaxTokens), true
+	}
+	return m.priced(u)
 }

@@ -3,6 +3,7 @@ package sampling
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -12,8 +13,10 @@ import (
 //
 // A request has what it may come to reserved before anybody is asked about it:
 // a token for each byte of its text, and its maxTokens. What it has come to is
-// put in the place of that afterwards. What an attempt that failed midway has
-// cost is not known, so the reservation stays for it.
+// put in the place of that afterwards: by the count of the model's host, or by
+// estimate where that does not count or what it counts cannot be true. What the
+// reply of an attempt has cost that failed midway is not known, so that it counts
+// as one of maxTokens.
 type Limits struct {
 	// MaxTokens bounds one reply; a request for more is lowered to it. Default
 	// 4,096.
@@ -52,18 +55,23 @@ type Limits struct {
 	// that a reviewer makes to decide on another has depth 2. Default 2.
 	Depth int
 
-	// Server bounds each server, in addition. Default: no limits of its own.
+	// Server bounds each server, in addition. Default: of what is 0 there, Share.
 	Server Budget
 
+	// Share is the part of Requests, PerMinute, Tokens, Cost and Concurrent that
+	// one server can have, so that it does not use up what is for all. At 1 it can
+	// have everything. Default 0.5.
+	Share float64
+
 	// Call bounds the requests in each call, however long it takes, those in
-	// calls within it included. Which call it is tells [Options.Source], or else
-	// the connection: that of the legacy era cannot when several are under way.
+	// calls within it included. Which call it is tells the connection; when several
+	// are under way on one of the legacy era, [Source.Call] does if it can.
 	// Default: 20 requests.
 	Call Budget
 }
 
 // Budget bounds a part of the requests, as the fields of [Limits] with the same
-// names bound all of them. A zero is no limit.
+// names bound all of them. A zero is no limit, except in [Limits.Server].
 type Budget struct {
 	Requests   int
 	PerMinute  int
@@ -76,16 +84,27 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxTokens, 4096)
 	setDefault(&l.InputBytes, 4<<20)
 	setDefault(&l.Requests, 50)
-	setDefault(&l.PerMinute, l.Requests)
 	setDefault(&l.Tokens, 1_000_000)
 	setDefault(&l.Window, time.Hour)
 	setDefault(&l.Concurrent, 4)
 	setDefault(&l.Depth, 2)
 	setDefault(&l.Call.Requests, 20)
+	if !(l.Share > 0 && l.Share <= 1) {
+		l.Share = 0.5
+	}
+	setDefault(&l.Server.Requests, l.part(l.Requests))
+	setDefault(&l.Server.PerMinute, l.part(l.PerMinute)) // 0 is no limit but that of Requests
+	setDefault(&l.PerMinute, l.Requests)
+	setDefault(&l.Server.Concurrent, l.part(l.Concurrent))
+	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.Tokens))))
+	setDefault(&l.Server.Cost, l.Share*l.Cost)
 	return l
 }
 
-func setDefault[T int | int64 | time.Duration](p *T, v T) {
+// part is the share of a number, of which none is lost to rounding.
+func (l *Limits) part(n int) int { return int(math.Ceil(l.Share * float64(n))) }
+
+func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
 	if *p <= 0 {
 		*p = v
 	}
@@ -190,15 +209,6 @@ func (t *ticket) spend(u Usage) {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	t.charge.spent = t.charge.spent.plus(u)
-	t.charge.reserved = Usage{}
-}
-
-// lose counts what was reserved as spent: the completion failed, and what it
-// came to is not known.
-func (t *ticket) lose() {
-	t.governor.mu.Lock()
-	defer t.governor.mu.Unlock()
-	t.charge.spent = t.charge.spent.plus(t.charge.reserved)
 	t.charge.reserved = Usage{}
 }
 

@@ -29,7 +29,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 		})
 		defer h.Close()
 		s := h.sampler(t, &Options{
-			Limits: Limits{Requests: 50, Concurrent: 7},
+			Limits: Limits{Requests: 50, Concurrent: 7, Share: 1},
 			Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
 		})
 		var answered, refused atomic.Int64
@@ -61,7 +61,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{Requests: 2, Window: time.Hour}.withDefaults())
+		g := newGovernor(Limits{Requests: 2, Window: time.Hour, Share: 1}.withDefaults())
 		admit := func(want bool) {
 			t.Helper()
 			ticket, err := g.admit(&who{}, Usage{})
@@ -134,4 +134,66 @@ func TestInputBytes(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, mcpclient.ErrRejected)
 		}
 	}
+}
+
+// One server does not use up what is for all, unless the host says so.
+func TestShareOfAServer(t *testing.T) {
+	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
+	tests := []struct {
+		name        string
+		limits      Limits
+		first, next int // answered, of ten requests each of two servers
+	}{
+		{"requests", Limits{Requests: 6}, 3, 3},
+		{"an odd number", Limits{Requests: 7}, 4, 3},
+		{"the only one", Limits{Requests: 1}, 1, 0},
+		{"tokens", Limits{Tokens: 134 * 6}, 3, 3},
+		{"per minute", Limits{PerMinute: 6}, 3, 3},
+		{"cost", Limits{Cost: 134 * 6}, 3, 3},
+		{"two thirds", Limits{Requests: 6, Share: 2. / 3}, 4, 2},
+		{"everything", Limits{Requests: 6, Share: 1}, 6, 0},
+		{"more than everything", Limits{Requests: 6, Share: 2}, 3, 3},
+		{"its own limit", Limits{Requests: 6, Server: Budget{Requests: 5}}, 5, 1},
+		{"its own limit of something else", Limits{Requests: 6, Server: Budget{Tokens: 1e6}}, 3, 3},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(usageAnswer(34, 100)))
+		s := h.sampler(t, &Options{Models: models, Limits: tt.limits})
+		answered := map[string]int{}
+		for _, server := range []string{"first", "next"} {
+			for range 10 {
+				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err == nil {
+					answered[server]++
+				}
+			}
+		}
+		if answered["first"] != tt.first || answered["next"] != tt.next {
+			t.Errorf("%s: got %v, want %d and %d", tt.name, answered, tt.first, tt.next)
+		}
+	}
+}
+
+// By default one server does not keep the others waiting.
+func TestShareOfTheTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		answer := answering(plainAnswer)
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
+		defer h.Close()
+		s := h.sampler(t, nil)
+		var wg sync.WaitGroup
+		for _, server := range []string{"a", "a", "a", "a", "b"} {
+			wg.Go(func() {
+				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if h.asked() != 3 {
+			t.Errorf("got %d at the model, want two of a and one of b", h.asked())
+		}
+		close(release)
+		wg.Wait()
+	})
 }

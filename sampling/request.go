@@ -14,7 +14,7 @@ func chatRequest(req *Request, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
 		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
-		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p), OneChance: true,
+		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p), OneChance: true, ToEnd: true,
 		Metadata: metadata(p.Metadata, o.Metadata),
 	}
 	for _, t := range p.Tools {

@@ -22,6 +22,12 @@ func TestRequestMapping(t *testing.T) {
 			  "messages":[{"role":"system","content":"House rules."},{"role":"user","content":"Hi"}]}`,
 		},
 		{
+			"no wish for a number of tokens",
+			`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":0}`,
+			`{"model":"gpt-4.1","max_completion_tokens":4096,"stream":false,
+			  "messages":[{"role":"system","content":"House rules."},{"role":"user","content":"Hi"}]}`,
+		},
+		{
 			"several blocks",
 			`{"maxTokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"What"},
 			  {"type":"image","data":"cG5n","mimeType":"image/png"},{"type":"audio","data":"d2F2","mimeType":"audio/x-wav"},

@@ -85,6 +85,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcpclient.CreateMessagePar
 		return nil, err
 	}
 	r.request = &Request{Server: w.label, Origin: w.origin, Params: copyParams(params), who: w}
+	s.clamp(r)
 	if err := s.admit(r); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (s *Sampler) admit(r *run) error {
 		return err
 	}
 	models := r.who.models(s.models)
-	wanted := min(r.request.Params.MaxTokens, int64(s.options.Limits.MaxTokens))
+	wanted := r.request.Params.MaxTokens
 	var tooDear error
 	for {
 		r.request.Params.MaxTokens = wanted
@@ -161,10 +162,13 @@ func (s *Sampler) reservation(r *run) Usage {
 	return reservation(&r.model, r.request, s.options.System)
 }
 
-// clamp holds a request to the limits of its reply.
+// clamp holds a request to the limits of its reply. One that asks for 0 tokens
+// leaves it to us.
 func (s *Sampler) clamp(r *run) {
-	p := r.request.Params
-	p.MaxTokens = min(p.MaxTokens, int64(s.options.Limits.MaxTokens))
+	p, most := r.request.Params, int64(s.options.Limits.MaxTokens)
+	if p.MaxTokens == 0 || p.MaxTokens > most {
+		p.MaxTokens = most
+	}
 	if r.model.MaxTokens > 0 {
 		p.MaxTokens = min(p.MaxTokens, int64(r.model.MaxTokens))
 	}
@@ -225,13 +229,13 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
 	switch {
 	case err == nil:
-		r.ticket.spend(spent(&r.model, r.request, s.options.System, reply))
+		r.ticket.spend(spent(&r.model, r.request, s.options.System, reply.Usage, reply.Size))
 	case ok && failure.Usage != nil:
-		r.ticket.spend(r.model.counted(failure.Usage))
+		r.ticket.spend(lost(&r.model, r.request, s.options.System, failure.Usage))
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		r.ticket.spend(Usage{}) // the host did not accept it
 	default:
-		r.ticket.lose()
+		r.ticket.spend(lost(&r.model, r.request, s.options.System, nil))
 	}
 }
 

@@ -152,7 +152,7 @@ func TestInvalidRequests(t *testing.T) {
 	use := `{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}}`
 	tests := []struct{ name, params, want string }{
 		{"no messages", `{"messages":[],"maxTokens":9}`, "there are none"},
-		{"no maxTokens", `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "maxTokens"},
+		{"negative maxTokens", `{"maxTokens":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "maxTokens"},
 		{"negative temperature", `{"maxTokens":9,"temperature":-1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`, "temperature"},
 		{"odd role", `{"maxTokens":9,"messages":[{"role":"system","content":{"type":"text","text":"Hi"}}]}`, `role "system"`},
 		{"missing result", `{"maxTokens":9,"messages":[` + use + `]}`, "no result"},

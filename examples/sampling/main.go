@@ -76,8 +76,8 @@ func newSampler(p *person) (*sampling.Sampler, error) {
 	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
 	return sampling.New(host, os.Getenv("OPENAI_MODEL"), &sampling.Options{
 		Review: p,
-		Policy: sampling.Policy{Outside: sampling.Deny}, // nobody asked for it then
-		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000},
+		Policy: sampling.Policy{Outside: sampling.Deny},                  // nobody asked for it then
+		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},

@@ -200,6 +200,9 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 		return nil, x.stream != nil, c.explain(ctx, context.Cause(bounded), x, err)
 	}
 	reply, err = d.settle(x, answer)
+	if failure, ok := errors.AsType[*Error](err); ok {
+		failure.Usage = answer.usage
+	}
 	return reply, x.stream != nil, err
 }
 
@@ -226,13 +229,13 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 		if err != nil || deltas == nil {
 			return a, err
 		}
-		a.text, a.cut = cutAtStop(a.text, d.stops)
+		a.cutAt(d.stops)
 		return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
 	}
 	defer x.stream.Close()
 	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })
 	defer idle.Stop()
-	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d.stops, deltas)
+	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
 }
 
 // explain says why an attempt failed: the caller's context, a bound of ours,

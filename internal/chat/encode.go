@@ -17,6 +17,7 @@ type draft struct {
 	ids     map[string]bool // tool call ids of the conversation
 	stops   []string
 	must    bool // the reply is to call a tool
+	toEnd   bool // a stream is read to its end
 
 	memory       *Memory // nil for a host that wants nothing back
 	conversation conversationHash
@@ -24,7 +25,7 @@ type draft struct {
 
 // encode words a request for the host.
 func (c *Client) encode(r *Request) (*draft, error) {
-	d := &draft{names: namesOf(r), ids: map[string]bool{}}
+	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd}
 	if c.profile.EchoReasoning || c.profile.EchoExtra {
 		d.conversation = newConversationHash()
 		if d.memory = r.Memory; d.memory == nil {

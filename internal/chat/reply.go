@@ -25,6 +25,10 @@ type Reply struct {
 	Stopped bool
 
 	Usage *Usage // nil when the host did not tell
+
+	// Size is how many bytes the model wrote: text, reasoning and calls, also what
+	// a stop sequence or the end of the tokens has cut off.
+	Size int
 }
 
 // Reasons to stop.
@@ -34,15 +38,6 @@ const (
 	FinishToolCalls     = "tool_calls"
 	FinishContentFilter = "content_filter"
 )
-
-// Usage counts tokens.
-type Usage struct {
-	Prompt     int
-	Completion int // reasoning included
-	Total      int
-	Reasoning  int
-	Cached     int // of Prompt
-}
 
 // answer is a reply as the host gave it, in one piece or assembled from events.
 type answer struct {
@@ -54,7 +49,27 @@ type answer struct {
 	finish    string
 	stopWord  string // that ended the text, from hosts that tell
 	cut       bool   // the text was cut at a stop sequence already
+	cutOff    int    // bytes after it
 	usage     *Usage
+}
+
+// cutAt ends the text before the first stop sequence in it.
+func (a *answer) cutAt(stops []string) {
+	if a.cut {
+		return
+	}
+	before := len(a.text)
+	a.text, a.cut = cutAtStop(a.text, stops)
+	a.cutOff += before - len(a.text)
+}
+
+// size is how many bytes the model wrote.
+func (a *answer) size() int {
+	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
+	for _, call := range a.calls {
+		n += len(call.Name) + len(call.Arguments)
+	}
+	return n
 }
 
 type answerCall struct {
@@ -150,6 +165,15 @@ func (m *messageWire) reasoning() string {
 	return string(m.Reasoning)
 }
 
+// size is how many bytes of it the model wrote.
+func (m *messageWire) size() int {
+	n := len(m.Content) + len(m.Refusal) + len(m.reasoning())
+	for _, call := range m.calls() {
+		n += len(call.Function.Name) + len(call.Function.Arguments)
+	}
+	return n
+}
+
 func (m *messageWire) calls() []toolCallWire {
 	if len(m.ToolCalls) == 0 && m.FunctionCall != nil {
 		return []toolCallWire{{Function: *m.FunctionCall}}
@@ -157,45 +181,16 @@ func (m *messageWire) calls() []toolCallWire {
 	return m.ToolCalls
 }
 
-func decodeUsage(raw json.RawMessage) *Usage {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil
-	}
-	var w struct {
-		Prompt        looseCount `json:"prompt_tokens"`
-		Completion    looseCount `json:"completion_tokens"`
-		Total         looseCount `json:"total_tokens"`
-		PromptDetails struct {
-			Cached looseCount `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		CompletionDetails struct {
-			Reasoning looseCount `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	}
-	if json.Unmarshal(raw, &w) != nil {
-		return nil
-	}
-	u := &Usage{
-		Prompt: int(w.Prompt), Completion: int(w.Completion), Total: int(w.Total),
-		Reasoning: int(w.CompletionDetails.Reasoning), Cached: int(w.PromptDetails.Cached),
-	}
-	if u.Total == 0 {
-		u.Total = u.Prompt + u.Completion
-	}
-	return u
-}
-
 // settle turns an answer into the reply, with the host's peculiarities gone.
 func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
+	size := a.size()
+	a.cutAt(d.stops)
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning,
-		Finish: finishWord(a.finish), Usage: a.usage,
+		Finish: finishWord(a.finish), Usage: a.usage, Size: size,
 	}
 	if r.Model == "" {
 		r.Model = d.request.Model
-	}
-	if !a.cut {
-		r.Text, a.cut = cutAtStop(r.Text, d.stops)
 	}
 	switch {
 	case a.cut: // the model would have said no more

@@ -33,6 +33,11 @@ type Request struct {
 	// host knows fewer, or none. Empty ones are ignored.
 	Stop []string
 
+	// ToEnd has a stream read to its end also after one of Stop, since the host
+	// tells the usage there. Otherwise it is left, and what the model would still
+	// have written is saved.
+	ToEnd bool
+
 	JSON     bool // the text is to be a JSON object
 	Metadata map[string]string
 

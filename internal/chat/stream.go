@@ -49,6 +49,7 @@ const maxCalls = 256
 // assembler puts the events of a stream together.
 type assembler struct {
 	x      *exchange
+	draft  *draft
 	deltas *Deltas
 	filter stopFilter
 
@@ -68,28 +69,38 @@ type pendingCall struct {
 }
 
 // assemble reads a stream to its end.
-func (x *exchange) assemble(src io.Reader, stops []string, deltas *Deltas) (*answer, error) {
-	a := &assembler{x: x, deltas: deltas, filter: stopFilter{stops: stops}, byIndex: map[int]*pendingCall{}}
+func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
+	a := &assembler{x: x, draft: d, deltas: deltas, filter: stopFilter{stops: d.stops}, byIndex: map[int]*pendingCall{}}
 	events := sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
 	for !a.done {
 		ev, err := events.Next()
-		switch {
-		case err == nil:
+		if err == nil {
 			err = a.event(ev)
-			if err != nil {
-				return nil, err
-			}
-		case errors.Is(err, errTooLarge):
-			return nil, x.tooLarge()
-		case a.answer.finish != "" && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
-			a.done = true // some hosts leave out [DONE], or its blank line
-		case err == io.EOF:
-			return nil, x.wrong(CodeTruncated, "the stream ended before the model did")
-		default:
-			return nil, x.broken(CodeTruncated, err)
+		} else {
+			err = a.end(err)
+		}
+		switch {
+		case err != nil && a.answer.cut:
+			a.done = true // all is there but the usage
+		case err != nil:
+			return nil, err
 		}
 	}
 	return a.finish()
+}
+
+// end says whether the stream may end as it does.
+func (a *assembler) end(err error) error {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return a.x.tooLarge()
+	case a.answer.finish != "" && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
+		a.done = true // some hosts leave out [DONE], or its blank line
+		return nil
+	case err == io.EOF:
+		return a.x.wrong(CodeTruncated, "the stream ended before the model did")
+	}
+	return a.x.broken(CodeTruncated, err)
 }
 
 // event takes one event of the stream.
@@ -137,6 +148,10 @@ func (a *assembler) head(w *replyWire) {
 
 func (a *assembler) choice(choice *choiceWire) error {
 	m := &choice.Delta
+	if a.answer.cut {
+		a.answer.cutOff += m.size()
+		return nil
+	}
 	if s := m.reasoning(); s != "" {
 		a.reasoning.WriteString(s)
 		if err := a.deltas.reason(s); err != nil {
@@ -144,13 +159,15 @@ func (a *assembler) choice(choice *choiceWire) error {
 		}
 	}
 	a.refusal.WriteString(string(m.Refusal))
+	came := len(a.filter.held) + len(m.Content)
 	text, stopped := a.filter.write(string(m.Content))
 	a.text.WriteString(text)
 	if err := a.deltas.text(text); err != nil {
 		return err
 	}
 	if stopped {
-		a.answer.cut, a.done = true, true
+		a.answer.cut, a.answer.cutOff = true, came-len(text)
+		a.done = !a.draft.toEnd
 		return nil
 	}
 	for _, delta := range m.calls() {

@@ -1,0 +1,137 @@
+package chat
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A count that cannot be true is none; what there is, is used.
+func TestUsage(t *testing.T) {
+	tests := []struct {
+		name, usage string
+		want        *Usage
+	}{
+		{"in full", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}`,
+			&Usage{Prompt: 10, Completion: 5, Total: 15, Reasoning: 3, Cached: 4}},
+		{"no total", `{"prompt_tokens":10,"completion_tokens":5}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
+		{"a total that is too small", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":1}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
+		{"reasoning in the total alone", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":45}`, &Usage{Prompt: 10, Completion: 35, Total: 45}},
+		{"prompt and total", `{"prompt_tokens":10,"completion_tokens":0,"total_tokens":15}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
+		{"completion and total", `{"prompt_tokens":0,"completion_tokens":5,"total_tokens":15}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
+		{"completion alone", `{"completion_tokens":5}`, &Usage{Completion: 5, Total: 5}},
+		{"a total alone", `{"total_tokens":15}`, &Usage{Total: 15}},
+		{"other names", `{"input_tokens":10,"output_tokens":5}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
+		{"odd kinds of numbers", `{"prompt_tokens":1.0,"completion_tokens":-5,"total_tokens":"many"}`, &Usage{Prompt: 1, Total: 1}},
+		{"absurd beside true", `{"prompt_tokens":10,"completion_tokens":1e300,"total_tokens":100000001}`, &Usage{Prompt: 10, Total: 10}},
+		{"the most that is believed", `{"prompt_tokens":100000000}`, &Usage{Prompt: 100000000, Total: 100000000}},
+		{"nothing", `{}`, nil},
+		{"zeros", `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, nil},
+		{"negative", `{"prompt_tokens":-1,"completion_tokens":-1,"total_tokens":-2}`, nil},
+		{"absurd", `{"prompt_tokens":1e300,"completion_tokens":1e12}`, nil},
+		{"names that are not known", `{"tokens_in":3,"tokens_out":4}`, nil},
+		{"no object", `[3]`, nil},
+		{"null", `null`, nil},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(`{"choices":[{"message":{"content":"x"}}],"usage":`+tt.usage+`}`))
+		got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got.Usage); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// What the model wrote is counted also where it is not passed on.
+func TestSize(t *testing.T) {
+	const (
+		f     = `"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1"}}]`
+		usage = `"usage":{"prompt_tokens":3,"completion_tokens":9}`
+	)
+	tests := []struct {
+		name, message, finish string
+		size                  int
+	}{
+		{"text", `{"content":"Hello"}`, "stop", 5},
+		{"all kinds", `{"content":"Hello","reasoning":"Hm.","refusal":"No",` + f + `}`, "tool_calls", 5 + 3 + 2 + 7},
+		{"cut off at the end of the tokens", `{` + f + `}`, "length", 7},
+		{"after a stop sequence", `{"content":"Hello ### and more"}`, "stop", 18},
+	}
+	for _, tt := range tests {
+		whole := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":%s,"finish_reason":%q}],%s}`, tt.message, tt.finish, usage)))
+		streamed := newHost(t, streaming(chunk(tt.message, ""), chunk(`{}`, tt.finish), `data: {"choices":[],`+usage+`}`))
+		r := hello()
+		r.Stop, r.ToEnd = []string{"###"}, true
+		one, err := whole.client(t, openAI, nil).Complete(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, got := range map[string]*Reply{"whole": one, "streamed": other} {
+			if got.Size != tt.size || got.Usage == nil || got.Usage.Completion != 9 {
+				t.Errorf("%s, %s: got %d bytes and the usage %+v, want %d bytes and the host's count", tt.name, form, got.Size, got.Usage, tt.size)
+			}
+		}
+	}
+}
+
+// The host counts at the end of a stream, so that the stream is read to it if
+// the caller wants the count. Whatever happens there: the answer is whole.
+func TestStreamIsReadToItsEnd(t *testing.T) {
+	start := []string{chunk(`{"content":"Hel"}`, ""), chunk(`{"content":"lo ### and"}`, "")}
+	rest := []string{
+		chunk(`{"content":" more"}`, ""), callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), chunk(`{}`, "stop"),
+		`data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}`, `data: [DONE]`,
+	}
+	counted := &Usage{Prompt: 3, Completion: 9, Total: 12}
+	tests := []struct {
+		name  string
+		toEnd bool
+		rest  []string
+		usage *Usage
+		size  int
+	}{
+		{"to the end", true, rest, counted, 13 + 5 + 3},
+		{"left", false, rest, nil, 13},
+		{"broken off", true, rest[:1], nil, 13 + 5},
+		{"an error", true, append(rest[:1:1], `data: {"error":{"message":"m"}}`, rest[3]), nil, 13 + 5},
+		{"no chunk", true, append(rest[:1:1], `data: <html>`, rest[3]), nil, 13 + 5},
+	}
+	for _, tt := range tests {
+		h := newHost(t, streaming(append(start, tt.rest...)...))
+		r := hello()
+		r.Stop, r.ToEnd = []string{"###"}, tt.toEnd
+		var pieces string
+		got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &Reply{Model: "m", Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
+		if diff := cmp.Diff(want, got); diff != "" || pieces != "Hello " {
+			t.Errorf("%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)
+		}
+	}
+}
+
+// An answer that is of no use has cost something all the same.
+func TestUsageOfNoUse(t *testing.T) {
+	for _, choice := range []string{
+		`{"finish_reason":"content_filter","message":{"content":""}}`,
+		`{"finish_reason":"error","message":{"content":"x"}}`,
+		`{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{\"x\":1}"}}]}}`,
+	} {
+		h := newHost(t, answering(`{"choices":[`+choice+`],"usage":{"prompt_tokens":3,"completion_tokens":9}}`))
+		_, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
+		failure, ok := err.(*Error)
+		if !ok || failure.Usage == nil || failure.Usage.Total != 12 {
+			t.Errorf("%s: got %v, want an *Error with the usage", choice, err)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A host's count that cannot be true is none: the limits hold by estimate. The
+// request has 34 bytes, which are 8 tokens, the reply 5, which are 2.
+func TestUsageThatCannotBeTrue(t *testing.T) {
+	const counted = `"prompt_tokens":12,"completion_tokens":8`
+	tests := []struct {
+		usage         string
+		input, output int64
+		estimated     bool
+	}{
+		{`{` + counted + `}`, 12, 8, false},
+		{`{"input_tokens":12,"output_tokens":8}`, 12, 8, false},
+		{`{` + counted + `,"total_tokens":30}`, 12, 18, false},
+		{`{"prompt_tokens":12,"total_tokens":30}`, 12, 18, false},
+		{`{"completion_tokens":8,"total_tokens":30}`, 22, 8, false},
+		{`{"total_tokens":30}`, 28, 2, true},
+		{`{"total_tokens":1}`, 0, 1, true},
+		{`{"prompt_tokens":12}`, 12, 2, true},
+		{`{"prompt_tokens":12,"completion_tokens":0}`, 12, 2, true},
+		{`{"prompt_tokens":0,"completion_tokens":8}`, 8, 8, true},
+		{`{"prompt_tokens":-3,"completion_tokens":-8}`, 8, 2, true},
+		{`{"prompt_tokens":1e300,"completion_tokens":1e300}`, 8, 2, true},
+		{`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 8, 2, true},
+		{`{"tokens_in":12,"tokens_out":8}`, 8, 2, true},
+		{`{}`, 8, 2, true},
+		{`null`, 8, 2, true},
+		{`"many"`, 8, 2, true},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(`{"choices":[{"message":{"content":"Hello"}}],"usage":`+tt.usage+`}`))
+		var r Record
+		s := h.sampler(t, &Options{
+			Limits: Limits{Requests: 1000, Tokens: 2000, Share: 1},
+			Audit:  func(_ context.Context, record *Record) { r = *record },
+		})
+		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
+			t.Fatal(err)
+		}
+		if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated {
+			t.Errorf("%s: got %d, %d, estimated %t, want %d, %d, %t", tt.usage, r.InputTokens, r.OutputTokens, r.Estimated, tt.input, tt.output, tt.estimated)
+		}
+		for range 300 {
+			if _, err := s.CreateMessage(t.Context(), question(t, hi)); errors.Is(err, mcpclient.ErrRejected) {
+				break
+			}
+		}
+		_, err := s.CreateMessage(t.Context(), question(t, hi))
+		if tt.input+tt.output > 6 {
+			wantRefusal(t, err, KindBudget)
+		}
+	}
+}
+
+// A count that is far too small for a text is none either.
+func TestUsageThatIsFarTooSmall(t *testing.T) {
+	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 2000))
+	for usage, want := range map[string]Usage{
+		`{"prompt_tokens":1,"completion_tokens":1}`:          {Input: 10032 / 4, Output: 1250, Estimated: true},
+		`{"prompt_tokens":1,"completion_tokens":1000}`:       {Input: 10032 / 4, Output: 1000, Estimated: true},
+		`{"prompt_tokens":2000,"completion_tokens":1}`:       {Input: 2000, Output: 1250, Estimated: true},
+		`{"total_tokens":2}`:                                 {Input: 10032 / 4, Output: 1250, Estimated: true},
+		`{"prompt_tokens":79,"completion_tokens":40}`:        {Input: 79, Output: 40},
+		`{"prompt_tokens":100000,"completion_tokens":50000}`: {Input: 100000, Output: 50000},
+	} {
+		h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"content":%q}}],"usage":%s}`, strings.Repeat("word ", 1000), usage)))
+		s := h.sampler(t, nil)
+		if _, err := s.CreateMessage(t.Context(), question(t, long)); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.governor.total.charges[0].spent; got != want {
+			t.Errorf("%s: got %+v, want %+v", usage, got, want)
+		}
+	}
+}
+
+// One long request that breaks off leaves the others their share, and its own
+// server some.
+func TestLostRequestsLeaveTheRest(t *testing.T) {
+	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 80_000))
+	broken := true
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+		if broken {
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, plainAnswer)
+			return
+		}
+		answering(plainAnswer)(w, r)
+	})
+	s := h.sampler(t, nil)
+	for lost := 0; ; lost++ {
+		_, err := s.For("evil").CreateMessage(t.Context(), question(t, long))
+		if errors.Is(err, mcpclient.ErrRejected) {
+			wantRefusal(t, err, KindBudget)
+			if used := s.governor.total.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
+				t.Errorf("got %+v for each of %d, want the estimated input and the longest reply", used, lost)
+			}
+			break
+		}
+	}
+	broken = false
+	if _, err := s.For("good").CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Errorf("another server: %v", err)
+	}
+	if _, err := s.For("evil").CreateMessage(t.Context(), question(t, hi)); err != nil {
+		t.Errorf("a small request of the same server: %v", err)
+	}
+}
+
+// A server's stop sequence ends the text in our hands, and the count of the host
+// comes after it.
+func TestStopSequenceIsCounted(t *testing.T) {
+	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
+	for usage, want := range map[string]Usage{
+		`{"prompt_tokens":10,"completion_tokens":3000}`: {Input: 10, Output: 3000},
+		`{}`: {Input: 37 / 4, Output: (400 + 3) / 4, Estimated: true},
+	} {
+		h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, text := range []string{"so END", strings.Repeat("x", 394)} {
+				fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", text)
+			}
+			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":%s}\n\n", usage)
+		})
+		shown := ""
+		s := h.sampler(t, &Options{OnText: func(_ context.Context, _ *Request, piece string) { shown += piece }})
+		got, err := s.CreateMessage(t.Context(), question(t, params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := got.Content[0].(*mcpclient.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
+			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
+		}
+		if got := s.governor.total.charges[0].spent; got != want {
+			t.Errorf("%s: got %+v, want %+v", usage, got, want)
+		}
+	}
+}
