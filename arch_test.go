@@ -31,6 +31,7 @@ var layers = []struct {
 	{"internal/uritemplate", nil},
 	{"internal/pattern", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/pattern", "github.com/kaptinlin/jsonschema"}},
+	{"internal/toolschema", []string{"internal/jsonrpc", "internal/schema"}},
 	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
@@ -39,8 +40,8 @@ var layers = []struct {
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
-	{"sampling", []string{"internal/chat", "mcpclient", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/backoff", "internal/private", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"sampling", []string{"internal/chat", "internal/toolschema", "internal/schema", "mcpclient", "github.com/sashabaranov/go-openai"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 

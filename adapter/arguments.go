@@ -3,19 +3,9 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
-
-// maxArguments bounds the arguments of one call in bytes.
-const maxArguments = 4 << 20
-
-// wrapper is the parameter in which langchaingo's OpenAIFunctionsAgent has
-// models pass a tool's whole input.
-const wrapper = "__arg1"
 
 // ArgumentError says that a model's arguments do not fit the tool. The call was
 // not sent.
@@ -36,21 +26,21 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // [Catalog.Prepare]. The error is an [*ArgumentError]. What it returns must not
 // be given to it again: an object in the wrapper of a profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
-	candidates, err := t.candidates(input)
+	args, err := t.input.Arguments(input, t.wrapped)
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
-	var first error
-	for _, candidate := range candidates {
-		args, err := t.fit(candidate)
-		if err == nil {
-			return jsonrpc.Marshal(args)
-		}
-		if first == nil {
-			first = err
-		}
+	return args, nil
+}
+
+// check is arguments for those that a host has written or edited: they are sent as
+// they are, when they fit.
+func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
+	args, err := t.input.Check(arguments)
+	if err != nil {
+		return nil, t.argumentError(err)
 	}
-	return nil, t.argumentError(first)
+	return args, nil
 }
 
 func (t *Tool) argumentError(err error) error {
@@ -59,231 +49,4 @@ func (t *Tool) argumentError(err error) error {
 		e.Path = v.Path
 	}
 	return e
-}
-
-// repairs is how often arguments are repaired: what is a condition or a constant
-// that tells alternatives apart may have to be repaired itself.
-const repairs = 2
-
-// fit returns the arguments as they are or repaired, when they fit the schema.
-func (t *Tool) fit(args map[string]any) (map[string]any, error) {
-	args = t.restore(args)
-	if t.schema.ValidateValue(args) == nil {
-		return args, nil
-	}
-	r := newRepair(t.root())
-	var err error
-	for range repairs {
-		if repaired, ok := r.value(t.root(), args).(map[string]any); ok {
-			args = repaired
-		}
-		if err = schema.Check(args); err != nil {
-			return nil, err
-		}
-		if err = t.schema.ValidateValue(args); err == nil {
-			return args, nil
-		}
-	}
-	return nil, err
-}
-
-// candidates lists the arguments that input may mean, the likeliest first. There
-// is at least one when there is no error.
-func (t *Tool) candidates(input string) ([]map[string]any, error) {
-	if len(input) > maxArguments {
-		return nil, fmt.Errorf("%d bytes: want at most %d", len(input), maxArguments)
-	}
-	values, err := readings(input)
-	if err != nil {
-		return nil, err
-	}
-	var out []map[string]any
-	for _, v := range values {
-		out = append(out, t.objects(v, wrapperDepth)...)
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("want a JSON object with %s, got the text %q", t.shape.names(), cut(strings.TrimSpace(input), 100))
-	}
-	return out, nil
-}
-
-// wrapperDepth bounds langchaingo's wrappers inside each other.
-const wrapperDepth = 3
-
-// objects makes of one reading the argument objects that it may stand for. A
-// wrapper is off before it is on.
-func (t *Tool) objects(v any, depth int) []map[string]any {
-	switch v := v.(type) {
-	case nil:
-		return []map[string]any{{}}
-	case map[string]any:
-		if inner, ok := t.alone(v, t.wrapper); ok {
-			if !t.wrapped && t.schema.ValidateValue(v) == nil {
-				return []map[string]any{v}
-			}
-			inside := insideWrapper(inner)
-			if t.wrapped && len(inside) > 0 {
-				return inside
-			}
-			return append(inside, v)
-		}
-		inner, wrapped := t.alone(v, wrapper)
-		if !wrapped || depth == 0 {
-			return []map[string]any{v}
-		}
-		values := []any{inner}
-		if text, ok := inner.(string); ok {
-			values = insideString(text)
-		}
-		var out []map[string]any
-		for _, v := range values {
-			out = append(out, t.objects(v, depth-1)...)
-		}
-		if len(out) == 0 || t.others {
-			out = append(out, v)
-		}
-		return out
-	}
-	if text, ok := v.(string); ok && len(t.shape.properties) == 0 && saysNothing(text) {
-		return []map[string]any{{}}
-	}
-	if only := t.shape.only; only != "" {
-		return []map[string]any{{only: v}}
-	}
-	return nil
-}
-
-// alone returns the member of a name that is the only one and no parameter of the
-// tool.
-func (t *Tool) alone(v map[string]any, name string) (inner any, ok bool) {
-	if len(v) != 1 || name == "" || t.shape.has(name) {
-		return nil, false
-	}
-	inner, ok = v[name]
-	return inner, ok
-}
-
-// insideWrapper lists the argument objects in the property that a profile asks
-// for: the object, names and values that stand for one, or either as JSON text. A
-// wrapper in it is a parameter.
-func insideWrapper(inner any) []map[string]any {
-	switch inner := inner.(type) {
-	case map[string]any:
-		return []map[string]any{inner}
-	case []any:
-		if object, ok := entries(inner); ok {
-			return []map[string]any{object}
-		}
-	case string:
-		if v, err := schema.Decode([]byte(inner)); err == nil {
-			if _, text := v.(string); !text {
-				return insideWrapper(v)
-			}
-		}
-	}
-	return nil
-}
-
-// saysNothing recognizes the input that ReAct models, who cannot leave it out,
-// give a tool without parameters.
-func saysNothing(text string) bool {
-	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
-	case "", "none", "null", "nil", "n/a", "{}":
-		return true
-	}
-	return false
-}
-
-// readings lists the values that a model's input may be read as.
-func readings(input string) ([]any, error) {
-	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
-	if text == "" {
-		return []any{nil}, nil
-	}
-	whole, err := schema.Decode([]byte(text))
-	if err == nil {
-		return unquoted(whole), nil
-	}
-	if body, ok := fenced(text); ok {
-		if v, err := schema.Decode([]byte(body)); err == nil {
-			return unquoted(v), nil
-		}
-		text = body
-	} else if v, ok := beforeTail(text); ok {
-		return unquoted(v), nil
-	} else if loc := tail.FindStringIndex(text); loc != nil {
-		text = strings.TrimSpace(text[:loc[0]])
-	}
-	// What begins like JSON was meant to be JSON: half of it must not become the
-	// value of a parameter.
-	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-		return nil, err
-	}
-	return []any{text}, nil
-}
-
-// unquoted adds to a value what it means when it is JSON inside a string.
-func unquoted(v any) []any {
-	if text, ok := v.(string); ok {
-		return insideString(text)
-	}
-	return []any{v}
-}
-
-// insideString lists the values that a string may stand for: the JSON in it, and
-// itself.
-func insideString(text string) []any {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" {
-		return []any{nil, text}
-	}
-	if body, ok := fenced(trimmed); ok {
-		trimmed = body
-	}
-	if v, err := schema.Decode([]byte(trimmed)); err == nil {
-		if inner, ok := v.(string); ok { // quoted once more
-			if v, err := schema.Decode([]byte(inner)); err == nil {
-				return []any{v, inner, text}
-			}
-		}
-		return []any{v, text}
-	}
-	return []any{text}
-}
-
-// tail matches the line with which a ReAct model goes on after its input.
-var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
-
-// fenced returns what is inside a Markdown code fence that text begins with,
-// when nothing but a tail follows it.
-func fenced(text string) (string, bool) {
-	body, ok := strings.CutPrefix(text, "```")
-	if !ok {
-		return "", false
-	}
-	body, rest, closed := strings.Cut(body, "```")
-	rest = strings.TrimSpace(rest)
-	if loc := tail.FindStringIndex(rest); closed && rest != "" && (loc == nil || loc[0] != 0) {
-		return "", false
-	}
-	if language, code, ok := strings.Cut(body, "\n"); ok && !strings.ContainsAny(language, "{[\" ") {
-		body = code
-	}
-	return strings.TrimSpace(body), true
-}
-
-// beforeTail reads a JSON value that a tail follows.
-func beforeTail(text string) (any, bool) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var raw json.RawMessage
-	if err := dec.Decode(&raw); err != nil {
-		return nil, false
-	}
-	rest := strings.TrimSpace(text[dec.InputOffset():])
-	if loc := tail.FindStringIndex(rest); loc == nil || loc[0] != 0 {
-		return nil, false
-	}
-	v, err := schema.Decode(raw)
-	return v, err == nil
 }

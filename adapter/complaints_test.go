@@ -75,7 +75,7 @@ func TestToolsWithoutParameters(t *testing.T) {
 		tool := toolWith(t, s)
 		for _, p := range Profiles() {
 			root, strict, changes := parametersOf(t, tool, p)
-			if written := string(tool.parameters) != s; written && len(changes) == 0 {
+			if written := string(tool.input.Parameters) != s; written && len(changes) == 0 {
 				t.Errorf("%s for %s: got no change, want what was spelled out", s, p)
 			}
 			if required, ok := root["required"]; ok && required == nil {

@@ -87,7 +87,7 @@ func TestParametersKeepTheSchema(t *testing.T) {
 		`null`:                                  `{"type":"object","properties":{}}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{}}}`: `{"type":"object","properties":{},"$ref":"#/$defs/a","$defs":{"a":{}}}`,
 	} {
-		if got := string(toolWith(t, schema).parameters); got != want {
+		if got := string(toolWith(t, schema).input.Parameters); got != want {
 			t.Errorf("%s: got %s, want %s", schema, got, want)
 		}
 	}

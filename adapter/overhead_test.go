@@ -72,7 +72,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
 	tool, _ := ts.Catalog(Plain).Lookup("t0")
 	bare = func() {
-		if err := tool.schema.Validate([]byte(benchArguments)); err != nil {
+		if err := tool.valid([]byte(benchArguments)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {

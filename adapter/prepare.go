@@ -3,13 +3,10 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -114,25 +111,6 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // about says which call of a tool an error is about.
 func (t *Tool) about(err error) error {
 	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
-}
-
-// check returns arguments that the host wrote in the form in which they are sent.
-// The model's are read and repaired by [Tool.arguments] instead.
-func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
-	if len(arguments) > maxArguments {
-		return nil, t.argumentError(fmt.Errorf("%d bytes: want at most %d", len(arguments), maxArguments))
-	}
-	v, err := schema.Decode(arguments)
-	if err != nil {
-		return nil, t.argumentError(err)
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, t.argumentError(errors.New("want a JSON object"))
-	}
-	if err := t.schema.ValidateValue(v); err != nil {
-		return nil, t.argumentError(err)
-	}
-	return jsonrpc.Marshal(v)
 }
 
 // Staleness says why a tool is not what a model was offered.

@@ -1,13 +1,10 @@
 package adapter
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
 // Profile says for which provider the schemas of tools are written. Arguments
@@ -20,7 +17,7 @@ const (
 	// Plain is the schema as the server wrote it. A root that has no type or no
 	// properties gets them, and null in their place or that of required is taken
 	// out, because several providers refuse it otherwise.
-	Plain Profile = "plain"
+	Plain = Profile(toolschema.Plain)
 
 	// OpenAI is for OpenAI and what is compatible with it. It takes almost all
 	// of JSON Schema.
@@ -87,52 +84,18 @@ type definitions struct {
 func define(all []*Tool, p Profile) *definitions {
 	d := &definitions{tools: make([]llms.Tool, len(all)), wrapped: make([]bool, len(all))}
 	for i, tool := range all {
-		function := &llms.FunctionDefinition{Name: tool.name, Description: tool.summary(), Parameters: tool.parameters}
-		d.complete(tool, p)
-		if p != Plain {
-			d.wrapped[i] = d.rewrite(function, tool, p)
+		written := tool.input.For(rewrite.Target(p))
+		function := &llms.FunctionDefinition{
+			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
+		}
+		if p == Gemini || p == GoogleAI {
+			function.Parameters = written.Root
 		}
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
+		d.wrapped[i] = written.Wrapped
+		for _, c := range written.Changes {
+			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
+		}
 	}
 	return d
-}
-
-// complete notes what a tool's schema was completed by. Null is noted where it is
-// taken out by the rewriting, too, which Plain has none of.
-func (d *definitions) complete(tool *Tool, p Profile) {
-	root := tool.root()
-	for _, key := range []string{"type", "properties", "required"} {
-		_, there := root[key]
-		switch {
-		case there && p == Plain && isNull(root, key):
-			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: Same, Note: "null was removed"})
-		case !there && key != "required":
-			effect := Same
-			if key == "type" && p != Gemini && p != GoogleAI && rewrite.RefersToRoot(root) { // those have no references
-				effect = Narrower
-			}
-			d.changes = append(d.changes, SchemaChange{Tool: tool.name, Keyword: key, Effect: effect, Note: "what is missing is spelled out"})
-		}
-	}
-}
-
-// rewrite puts a tool's schema into the dialect of a profile. A schema that need
-// not be changed stays byte for byte. wrapped says that it asks for the wrapper.
-func (d *definitions) rewrite(function *llms.FunctionDefinition, tool *Tool, p Profile) (wrapped bool) {
-	root := tool.root()
-	r := rewrite.For(rewrite.Target(p), root)
-	for _, c := range r.Changes {
-		d.changes = append(d.changes, SchemaChange{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
-	}
-	function.Strict = r.Strict
-	switch {
-	case p == Gemini || p == GoogleAI:
-		function.Parameters = r.Root
-	case r.Changed:
-		if raw, err := jsonrpc.Marshal(r.Root); err == nil { // it came from JSON
-			function.Parameters = json.RawMessage(bytes.TrimSpace(raw))
-		}
-	}
-	properties, _ := r.Root["properties"].(map[string]any)
-	return tool.wrapper != "" && properties[tool.wrapper] != nil
 }

@@ -138,7 +138,7 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 			ok := t.Run(fmt.Sprintf("%d/%s", seed, p), func(t *testing.T) {
 				root, strict, changes := parametersOf(t, tool, p)
 				if err := subsets[p](root, strict); err != nil {
-					t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.schema.Root()))
+					t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.root()))
 				}
 				checkUnheld(t, p, changes)
 				fit[p] += checkArguments(t, tool, p, root, changes, 10)
@@ -187,15 +187,15 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 		sent, err := tool.arguments(string(args))
 		if err != nil {
 			if lenient == nil {
-				lenient = toolWith(t, show(relaxed(tool.schema.Root().(map[string]any), changes)))
-				lenient.wrapper = tool.wrapper
+				lenient = toolWith(t, show(relaxed(tool.root(), changes)))
+				lenient.input.Wrapper = tool.input.Wrapper
 			}
 			if _, err := lenient.arguments(string(args)); err != nil {
-				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.schema.Root()), changes)
+				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.root()), changes)
 			}
 			continue
 		}
-		if err := tool.schema.Validate(sent); err != nil {
+		if err := tool.valid(sent); err != nil {
 			t.Fatalf("%s: got %s sent, which does not fit: %v", args, sent, err)
 		}
 	}
@@ -215,8 +215,8 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 					t.Errorf("%s for %s: got %+v, want nothing lost", name, p, c)
 				}
 			}
-			if got, _ := d.tools[0].Function.Parameters.(json.RawMessage); len(d.changes) == 0 && string(got) != string(tool.parameters) {
-				t.Errorf("%s for %s: got %s without a change, want %s", name, p, got, tool.parameters)
+			if got, _ := d.tools[0].Function.Parameters.(json.RawMessage); len(d.changes) == 0 && string(got) != string(tool.input.Parameters) {
+				t.Errorf("%s for %s: got %s without a change, want %s", name, p, got, tool.input.Parameters)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package adapter
+package toolschema
 
 import (
 	"maps"
@@ -12,16 +12,16 @@ import (
 // restore turns back what a profile makes models write differently and what
 // would not be noticed by validation: placeholders, and other names of
 // properties. Values are never changed in place.
-func (t *Tool) restore(args map[string]any) map[string]any {
-	if _, ok := args[rewrite.Placeholder]; ok && !t.shape.has(rewrite.Placeholder) {
+func (s *Schema) restore(args map[string]any) map[string]any {
+	if _, ok := args[rewrite.Placeholder]; ok && !s.shape.has(rewrite.Placeholder) {
 		args = maps.Clone(args)
 		delete(args, rewrite.Placeholder)
 	}
-	if len(t.odd) == 0 {
+	if len(s.odd) == 0 {
 		return args
 	}
-	u := unaliaser{newRepair(t.root()), t.odd}
-	restored, _ := u.value([]any{t.root()}, args, schema.MaxDepth).(map[string]any)
+	u := unaliaser{newRepair(s.Root()), s.odd}
+	restored, _ := u.value([]any{s.Root()}, args, schema.MaxDepth).(map[string]any)
 	return restored
 }
 

@@ -1,0 +1,283 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// maxArguments bounds the arguments of one call in bytes.
+const maxArguments = 4 << 20
+
+// wrapper is the parameter in which langchaingo's OpenAIFunctionsAgent has
+// models pass a tool's whole input.
+const wrapper = "__arg1"
+
+// Arguments makes of what a model wrote the arguments that the tool takes. wrapped
+// says that the model was given a schema that asks for them in the wrapper. What
+// it returns must not be given to it again: an object in the wrapper may be a
+// parameter.
+//
+// It accepts a JSON object, one inside a string or a code fence, one in the
+// __arg1 parameter of langchaingo's agents or in the wrapper, and one that is
+// followed by the lines that ReAct models go on with. For a tool with a single
+// parameter, or a single required one, its bare value will do. Nothing at all means
+// no arguments.
+//
+// Arguments that do not fit the schema are repaired where it says what was meant.
+// The error is a [*schema.Violation] where they do not fit it even then.
+func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
+	r := reading{s, wrapped}
+	candidates, err := r.candidates(input)
+	if err != nil {
+		return nil, err
+	}
+	var first error
+	for _, candidate := range candidates {
+		args, err := s.fit(candidate)
+		if err == nil {
+			return jsonrpc.Marshal(args)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// reading reads what a model wrote.
+type reading struct {
+	*Schema
+	wrapped bool // the model was asked for the wrapper
+}
+
+// repairs is how often arguments are repaired: what is a condition or a constant
+// that tells alternatives apart may have to be repaired itself.
+const repairs = 2
+
+// fit returns the arguments as they are or repaired, when they fit the schema.
+func (s *Schema) fit(args map[string]any) (map[string]any, error) {
+	args = s.restore(args)
+	if s.compiled.ValidateValue(args) == nil {
+		return args, nil
+	}
+	r := newRepair(s.Root())
+	var err error
+	for range repairs {
+		if repaired, ok := r.value(s.Root(), args).(map[string]any); ok {
+			args = repaired
+		}
+		if err = schema.Check(args); err != nil {
+			return nil, err
+		}
+		if err = s.compiled.ValidateValue(args); err == nil {
+			return args, nil
+		}
+	}
+	return nil, err
+}
+
+// candidates lists the arguments that input may mean, the likeliest first. There
+// is at least one when there is no error.
+func (r reading) candidates(input string) ([]map[string]any, error) {
+	if len(input) > maxArguments {
+		return nil, errTooLong(len(input))
+	}
+	values, err := readings(input)
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]any
+	for _, v := range values {
+		out = append(out, r.objects(v, wrapperDepth)...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("want a JSON object with %s, got the text %q", r.shape.names(), cut(strings.TrimSpace(input), 100))
+	}
+	return out, nil
+}
+
+// wrapperDepth bounds langchaingo's wrappers inside each other.
+const wrapperDepth = 3
+
+// objects makes of one reading the argument objects that it may stand for. A
+// wrapper is off before it is on.
+func (r reading) objects(v any, depth int) []map[string]any {
+	switch v := v.(type) {
+	case nil:
+		return []map[string]any{{}}
+	case map[string]any:
+		if inner, ok := r.alone(v, r.Wrapper); ok {
+			if !r.wrapped && r.compiled.ValidateValue(v) == nil {
+				return []map[string]any{v}
+			}
+			inside := insideWrapper(inner)
+			if r.wrapped && len(inside) > 0 {
+				return inside
+			}
+			return append(inside, v)
+		}
+		inner, wrapped := r.alone(v, wrapper)
+		if !wrapped || depth == 0 {
+			return []map[string]any{v}
+		}
+		values := []any{inner}
+		if text, ok := inner.(string); ok {
+			values = insideString(text)
+		}
+		var out []map[string]any
+		for _, v := range values {
+			out = append(out, r.objects(v, depth-1)...)
+		}
+		if len(out) == 0 || r.others {
+			out = append(out, v)
+		}
+		return out
+	}
+	if text, ok := v.(string); ok && len(r.shape.properties) == 0 && saysNothing(text) {
+		return []map[string]any{{}}
+	}
+	if only := r.shape.only; only != "" {
+		return []map[string]any{{only: v}}
+	}
+	return nil
+}
+
+// alone returns the member of a name that is the only one and no parameter of the
+// tool.
+func (r reading) alone(v map[string]any, name string) (inner any, ok bool) {
+	if len(v) != 1 || name == "" || r.shape.has(name) {
+		return nil, false
+	}
+	inner, ok = v[name]
+	return inner, ok
+}
+
+// insideWrapper lists the argument objects in the property that a profile asks
+// for: the object, names and values that stand for one, or either as JSON text. A
+// wrapper in it is a parameter.
+func insideWrapper(inner any) []map[string]any {
+	switch inner := inner.(type) {
+	case map[string]any:
+		return []map[string]any{inner}
+	case []any:
+		if object, ok := entries(inner); ok {
+			return []map[string]any{object}
+		}
+	case string:
+		if v, err := schema.Decode([]byte(inner)); err == nil {
+			if _, text := v.(string); !text {
+				return insideWrapper(v)
+			}
+		}
+	}
+	return nil
+}
+
+// saysNothing recognizes the input that ReAct models, who cannot leave it out,
+// give a tool without parameters.
+func saysNothing(text string) bool {
+	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
+	case "", "none", "null", "nil", "n/a", "{}":
+		return true
+	}
+	return false
+}
+
+// readings lists the values that a model's input may be read as.
+func readings(input string) ([]any, error) {
+	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
+	if text == "" {
+		return []any{nil}, nil
+	}
+	whole, err := schema.Decode([]byte(text))
+	if err == nil {
+		return unquoted(whole), nil
+	}
+	if body, ok := fenced(text); ok {
+		if v, err := schema.Decode([]byte(body)); err == nil {
+			return unquoted(v), nil
+		}
+		text = body
+	} else if v, ok := beforeTail(text); ok {
+		return unquoted(v), nil
+	} else if loc := tail.FindStringIndex(text); loc != nil {
+		text = strings.TrimSpace(text[:loc[0]])
+	}
+	// What begins like JSON was meant to be JSON: half of it must not become the
+	// value of a parameter.
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		return nil, err
+	}
+	return []any{text}, nil
+}
+
+// unquoted adds to a value what it means when it is JSON inside a string.
+func unquoted(v any) []any {
+	if text, ok := v.(string); ok {
+		return insideString(text)
+	}
+	return []any{v}
+}
+
+// insideString lists the values that a string may stand for: the JSON in it, and
+// itself.
+func insideString(text string) []any {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" {
+		return []any{nil, text}
+	}
+	if body, ok := fenced(trimmed); ok {
+		trimmed = body
+	}
+	if v, err := schema.Decode([]byte(trimmed)); err == nil {
+		if inner, ok := v.(string); ok { // quoted once more
+			if v, err := schema.Decode([]byte(inner)); err == nil {
+				return []any{v, inner, text}
+			}
+		}
+		return []any{v, text}
+	}
+	return []any{text}
+}
+
+// tail matches the line with which a ReAct model goes on after its input.
+var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
+
+// fenced returns what is inside a Markdown code fence that text begins with,
+// when nothing but a tail follows it.
+func fenced(text string) (string, bool) {
+	body, ok := strings.CutPrefix(text, "```")
+	if !ok {
+		return "", false
+	}
+	body, rest, closed := strings.Cut(body, "```")
+	rest = strings.TrimSpace(rest)
+	if loc := tail.FindStringIndex(rest); closed && rest != "" && (loc == nil || loc[0] != 0) {
+		return "", false
+	}
+	if language, code, ok := strings.Cut(body, "\n"); ok && !strings.ContainsAny(language, "{[\" ") {
+		body = code
+	}
+	return strings.TrimSpace(body), true
+}
+
+// beforeTail reads a JSON value that a tail follows.
+func beforeTail(text string) (any, bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return nil, false
+	}
+	rest := strings.TrimSpace(text[dec.InputOffset():])
+	if loc := tail.FindStringIndex(rest); loc == nil || loc[0] != 0 {
+		return nil, false
+	}
+	v, err := schema.Decode(raw)
+	return v, err == nil
+}

@@ -1,0 +1,117 @@
+package toolschema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+func schemaOf(t testing.TB, raw string) *Schema {
+	t.Helper()
+	s, err := New(json.RawMessage(raw), new(schema.Cache))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRepairIsBounded(t *testing.T) {
+	var defs []string
+	for i := range 40 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	s := schemaOf(t, `{"properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"integer"},`+strings.Join(defs, ",")+`}}`)
+	r := newRepair(s.Root())
+	r.value(s.Root(), map[string]any{"v": "3"})
+	if r.left > 0 {
+		t.Errorf("got %d steps left, want the schema to use them up", r.left)
+	}
+	loop := schemaOf(t, `{"type":"object","properties":{"v":{"$ref":"#/properties/v"},"n":{"type":"integer"}}}`)
+	if got, err := loop.Arguments(`{"v":1,"n":"2"}`, false); err != nil || string(got) != `{"n":2,"v":1}` {
+		t.Errorf("got %s, %v, want the loop passed over", got, err)
+	}
+}
+
+// Values and patterns are looked through for as long as that takes a moment.
+func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"n%d"`, i)
+	}
+	s := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"enum":[`+strings.Join(names, ",")+`]},{"type":"integer"}]}}}}`)
+	items := strings.Repeat(`"x",`, 5000)
+	if _, err := s.Arguments(`{"v":[`+items+`"3"]}`, false); err == nil {
+		t.Error("got no error, want the list refused")
+	}
+	if got, err := s.Arguments(`{"v":["n19999","3"]}`, false); err != nil || string(got) != `{"v":["n19999",3]}` {
+		t.Errorf("got %s, %v, want a short list repaired", got, err)
+	}
+
+	patterned := schemaOf(t, `{"properties":{"v":{"items":{"anyOf":[{"pattern":"^(a|b){1,50}$"},{"type":"integer"}]}}}}`)
+	r := newRepair(patterned.Root())
+	before := r.doc.Left
+	r.value(patterned.Root(), map[string]any{"v": []any{strings.Repeat("x", 64_000)}})
+	if spent := before - r.doc.Left; spent < 1000 {
+		t.Errorf("got %d steps for 64,000 bytes, want at least 1,000", spent)
+	}
+
+	spelled := schemaOf(t, `{"properties":{"v":{"anyOf":[{"type":"array","maxItems":1},{"type":"object"},{"type":"null"}]}}}`)
+	r = newRepair(spelled.Root())
+	before = r.doc.Left
+	r.value(spelled.Root(), map[string]any{"v": strings.Repeat("[", 64_000)}) // read as such, and for a list
+	if spent := before - r.doc.Left; spent < 8000 {
+		t.Errorf("got %d steps for 64,000 bytes that are read twice, want at least 8,000", spent)
+	}
+}
+
+func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
+	args := map[string]any{"city": "Rome", "days": "3", "place": map[string]any{"lat": "1"}, "tags": []any{json.Number("1")}}
+	s := schemaOf(t, `{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"days":{"type":"integer"},"place":{"type":"object","properties":{"lat":{"type":"number"}}},"tags":{"type":"array","items":{"type":"string"}}}}`)
+	if _, err := s.fit(args); err != nil {
+		t.Fatal(err)
+	}
+	if args["days"] != "3" || args["place"].(map[string]any)["lat"] != "1" || args["tags"].([]any)[0] != json.Number("1") {
+		t.Errorf("got %v, want it untouched", args)
+	}
+}
+
+// Subschemas that refer to themselves are looked at for as long as that takes a
+// moment, however they do it.
+func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
+	for _, s := range []string{
+		`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}],"properties":{"n":{"type":"integer"}}}}}`,
+		`{"properties":{"n":{"type":"integer"}},"if":{"$ref":"#"},"then":{"$ref":"#"},"else":{"$ref":"#"}}`,
+		`{"properties":{"n":{"type":"integer"}},"dependentSchemas":{"n":{"$ref":"#"},"m":{"$ref":"#"}},"unevaluatedProperties":{"$ref":"#"}}`,
+	} {
+		r := newRepair(schemaOf(t, s).Root())
+		got := r.value(r.doc.Root, map[string]any{"n": "3", "m": "x"})
+		if r.nested != 0 || r.left == maxRepairs {
+			t.Errorf("%s: got %d levels and %d subschemas left, want all levels left again", s, r.nested, r.left)
+		}
+		if got == nil {
+			t.Errorf("%s: got nothing, want a value", s)
+		}
+	}
+}
+
+// Patterns of names are looked through for as long as that takes a moment.
+func TestRepairIsBoundedByPatterns(t *testing.T) {
+	patterns := map[string]any{}
+	for i := range 2000 {
+		patterns[fmt.Sprintf("^x%d$", i)] = map[string]any{}
+	}
+	s := map[string]any{"items": map[string]any{"patternProperties": patterns, "properties": map[string]any{"n": map[string]any{"type": "integer"}}}}
+	r := newRepair(s)
+	one, _ := r.value(s, []any{map[string]any{"n": "3"}}).([]any)
+	if len(one) != 1 || one[0].(map[string]any)["n"] != json.Number("3") {
+		t.Errorf("got %v, want it repaired", one)
+	}
+	r.value(s, slices.Repeat([]any{map[string]any{"n": "3"}}, 2000))
+	if r.doc.Left > 0 {
+		t.Errorf("got %d left to compare, want the patterns to use it up", r.doc.Left)
+	}
+}

@@ -1,0 +1,98 @@
+package toolschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+)
+
+// Plain is the target of schemas that stay as their servers wrote them, but for
+// what all providers insist on.
+const Plain rewrite.Target = "plain"
+
+// Written is a schema as a model is given it.
+type Written struct {
+	Parameters json.RawMessage
+	Root       map[string]any // the same, decoded; nil for Plain
+	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
+	Wrapped    bool           // all arguments are asked for in the wrapper
+	Changes    []rewrite.Change
+}
+
+// For writes the schema in the dialect of a provider. A schema that need not be
+// changed stays byte for byte.
+func (s *Schema) For(target rewrite.Target) *Written {
+	w := &Written{Parameters: s.Parameters}
+	w.complete(s.Root(), target)
+	if target == Plain {
+		return w
+	}
+	r := rewrite.For(target, s.Root())
+	w.Root, w.Strict = r.Root, r.Strict
+	w.Changes = append(w.Changes, r.Changes...)
+	if r.Changed {
+		if raw, err := jsonrpc.Marshal(r.Root); err == nil { // it came from JSON
+			w.Parameters = json.RawMessage(bytes.TrimSpace(raw))
+		}
+	}
+	properties, _ := r.Root["properties"].(map[string]any)
+	w.Wrapped = s.Wrapper != "" && properties[s.Wrapper] != nil
+	return w
+}
+
+// complete notes what a schema was completed by. Null is noted where it is taken
+// out by the rewriting, too, which Plain has none of.
+func (w *Written) complete(root map[string]any, target rewrite.Target) {
+	for _, key := range []string{"type", "properties", "required"} {
+		_, there := root[key]
+		switch {
+		case there && target == Plain && isNull(root, key):
+			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
+		case !there && key != "required":
+			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}
+			references := target != rewrite.Gemini && target != rewrite.GoogleAI // of which these have none
+			if key == "type" && references && rewrite.RefersToRoot(root) {
+				c.Effect = rewrite.Narrower
+			}
+			w.Changes = append(w.Changes, c)
+		}
+	}
+}
+
+// withProperties completes the root of a schema by what providers insist on, and
+// takes out null, which some servers write for nothing. All else stays byte for
+// byte.
+func withProperties(raw []byte, root map[string]any) json.RawMessage {
+	if isNull(root, "properties") || isNull(root, "required") {
+		root = maps.Clone(root)
+		maps.DeleteFunc(root, func(key string, v any) bool { return v == nil && (key == "properties" || key == "required") })
+		if written, err := jsonrpc.Marshal(root); err == nil { // it came from JSON
+			raw = bytes.TrimSpace(written)
+		}
+	}
+	var add []string
+	if _, ok := root["type"]; !ok {
+		add = append(add, `"type":"object"`)
+	}
+	if _, ok := root["properties"]; !ok {
+		add = append(add, `"properties":{}`)
+	}
+	if len(add) == 0 {
+		return bytes.Clone(raw)
+	}
+	out := append([]byte{'{'}, strings.Join(add, ",")...)
+	if len(root) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, raw[1:]...)
+}
+
+// isNull reports whether a keyword is there and null.
+func isNull(s map[string]any, key string) bool {
+	v, ok := s[key]
+	return ok && v == nil
+}
