@@ -19,14 +19,18 @@ type guard struct {
 }
 
 // special are the networks that netip has no predicate for and that are not the
-// public internet. Those that embed an IPv4 address are refused as a whole.
+// public internet. Networks whose addresses embed an IPv4 address are refused as a
+// whole.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT, and metadata services of clouds
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and metadata services of clouds
+	netip.MustParsePrefix("168.63.129.16/32"), // the platform of Azure, seen by its machines
 	netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.88.99.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"),           // IPv4-compatible
+	netip.MustParsePrefix("::ffff:0:0:0/96"), // IPv4-translated
 	netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("100::/64"),

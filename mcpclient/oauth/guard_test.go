@@ -39,6 +39,14 @@ func TestCheckURL(t *testing.T) {
 		{public, "https://127.8.9.10/", false},
 		{public, "https://[::1]/", false},
 		{public, "https://[::ffff:127.0.0.1]/", false},
+		{public, "https://[::ffff:100.100.100.200]/", false},
+		{public, "https://[::ffff:0.0.0.1]/", false},
+		{public, "https://[::ffff:93.184.216.34]/", true},
+		{public, "https://[::127.0.0.1]/", false},
+		{public, "https://[::a00:1]/", false},
+		{public, "https://[::ffff:0:7f00:1]/", false},
+		{public, "https://168.63.129.16/", false},
+		{public, "https://[::ffff:168.63.129.16]/", false},
 		{public, "https://10.0.0.1/", false},
 		{public, "https://192.168.1.1/", false},
 		{public, "https://172.16.0.1/", false},
@@ -60,6 +68,8 @@ func TestCheckURL(t *testing.T) {
 		{local, "https://10.0.0.1/", false},
 		{inner, "https://10.1.2.3/", true},
 		{inner, "https://10.2.2.3/", false},
+		{inner, "https://[::ffff:10.1.2.3]/", true},
+		{inner, "https://[::a01:203]/", false},
 	}
 	for _, tt := range tests {
 		_, err := tt.guard.checkURL("test", tt.url)
