@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -215,6 +216,37 @@ func TestCommandWithArguments(t *testing.T) {
 	}
 	if cfg, err = config.Parse(path, []byte(text), nil); err != nil || cfg.Err() != nil {
 		t.Errorf("Parse looked for programs: got %v, %v", err, cfg.Err())
+	}
+}
+
+// A header keeps what HTTP can carry, and nothing else gets in: by the file or by a
+// variable that it names.
+func TestHeaderValues(t *testing.T) {
+	const refused = "the value has a line break or another control character"
+	for value, ok := range map[string]bool{
+		"a b\tc": true, "café": true, "": true,
+		"a\nb": false, "a\rb": false, "a\x00b": false, "a\x1b[2Jb": false, "a\x7fb": false, "\n": false,
+	} {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, written := range []string{string(quoted), `"${VALUE}"`} {
+			text := `{"servers": {"s": {"url": "https://example.com", "headers": {"X-Key": ` + written + `}}}}`
+			cfg, err := config.Parse("mcp.json", []byte(text), environ(map[string]string{"VALUE": value}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				if err := cfg.Err(); err == nil || !strings.HasSuffix(err.Error(), refused) {
+					t.Errorf("%s of %q: got %v, want it refused", written, value, err)
+				}
+				continue
+			}
+			if h, got := cfg.Servers[0].Transport.(*mcpclient.HTTP); !got || h.Header.Get("X-Key") != value {
+				t.Errorf("%s of %q: got %+v, %v", written, value, h, cfg.Err())
+			}
+		}
 	}
 }
 

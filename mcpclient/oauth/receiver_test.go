@@ -42,6 +42,9 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("got redirect URI %q", uri)
 	}
 	const authorizationURL = "https://as.test/authorize?state=the-state&scope=a+b"
+	if status, body, _ := get(t, "GET", uri+"?code=x"); status != http.StatusBadRequest || !strings.Contains(body, "Not expected") {
+		t.Fatalf("got %d %q for an answer before the question, want 400", status, body)
+	}
 	got := make(chan url.Values, 1)
 	go func() {
 		answer, err := r.Receive(t.Context(), authorizationURL)
@@ -73,8 +76,10 @@ func TestLoopback(t *testing.T) {
 	if answer := <-got; answer.Get("code") != "the-code" {
 		t.Errorf("got answer %v", answer)
 	}
-	if status, _, _ := get(t, "GET", uri+"?state=the-state&code=again"); status != http.StatusBadRequest {
-		t.Errorf("got %d for a second answer, want 400", status)
+	for _, again := range []string{"?state=the-state&code=again", "?code=again", "?state=&code=again"} {
+		if status, _, _ := get(t, "GET", uri+again); status != http.StatusBadRequest {
+			t.Errorf("%s: got %d for a second answer, want 400", again, status)
+		}
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
