@@ -147,8 +147,9 @@ func (p *program) receiver(paste bool) oauth.Receiver {
 func (p *program) offerToOpen(ctx context.Context, url string) error {
 	fmt.Fprintf(p.out, "The server wants you to sign in at\n\n  %s\n\nOpen it in the browser? [Y/n] ", url)
 	line, err := p.in.ReadString('\n')
-	if err != nil && line == "" {
-		return fmt.Errorf("read the answer: %w", err)
+	if err != nil && line == "" { // without a terminal there is still the URL
+		fmt.Fprintln(p.out, "no answer.\nOpen it yourself. Waiting …")
+		return nil
 	}
 	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "n") {
 		fmt.Fprintln(p.out, "Then open it yourself. Waiting …")
@@ -160,5 +161,9 @@ func (p *program) offerToOpen(ctx context.Context, url string) error {
 func (p *program) askForAnswer(_ context.Context, url string) (string, error) {
 	fmt.Fprintf(p.out, "Open this URL on a device with a browser, and sign in:\n\n  %s\n\n"+
 		"The last page will not load. Copy its whole address to here: ", url)
-	return p.in.ReadString('\n')
+	address, err := p.in.ReadString('\n')
+	if err != nil && address == "" {
+		return "", fmt.Errorf("read the address: %w", err)
+	}
+	return address, nil
 }

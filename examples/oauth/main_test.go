@@ -252,6 +252,39 @@ func TestService(t *testing.T) {
 	}
 }
 
+// TestClosedInput: with no terminal to agree on, the person opens the URL that is shown.
+func TestClosedInput(t *testing.T) {
+	n := startNotes(t)
+	out, screen := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		p := &program{in: bufio.NewReader(strings.NewReader("")), out: screen, open: func(context.Context, string) error {
+			return errors.New("opened a browser that the person did not ask for")
+		}}
+		err := p.run(t.Context(), []string{"-store", t.TempDir(), n.url})
+		_ = screen.CloseWithError(io.EOF)
+		done <- err
+	}()
+	lines, address := bufio.NewScanner(out), ""
+	for lines.Scan() && !strings.Contains(lines.Text(), "Waiting") {
+		if strings.Contains(lines.Text(), n.provider.Issuer) {
+			address = strings.TrimSpace(lines.Text())
+		}
+	}
+	go func() {
+		if err := n.provider.Browse(t.Context(), address); err != nil {
+			t.Error(err)
+		}
+	}()
+	rest, err := io.ReadAll(out)
+	if err != nil || !strings.Contains(string(rest), "list_notes: A tool.") {
+		t.Errorf("got %q, %v", rest, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPasted is a machine without a browser.
 func TestPasted(t *testing.T) {
 	n := startNotes(t)
@@ -272,7 +305,10 @@ func TestPasted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.WriteString(person, address+"\n") }()
+	go func() { // the input may end without a line break
+		_, _ = io.WriteString(person, address)
+		_ = person.Close()
+	}()
 	rest, err := io.ReadAll(out)
 	if err != nil || !strings.Contains(string(rest), "list_notes: A tool.") {
 		t.Errorf("got %q, %v", rest, err)
