@@ -1,18 +1,14 @@
 package interop
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,52 +73,10 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 	}
 }
 
-// everythingAt starts the server on a free port and waits until it says that it
-// listens. Another program may have taken the port by then: it tries three.
+// everythingAt starts the server and returns its URL.
 func everythingAt(t *testing.T, set *npmtest.Set, transport, path string) string {
-	var said string
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := l.Addr().String()
-		_ = l.Close()
-		_, port, _ := net.SplitHostPort(addr)
-		ctx, cancel := context.WithCancel(t.Context())
-		cmd := exec.CommandContext(ctx, set.Node(), set.Module(everythingProgram), transport)
-		cmd.Env = append(os.Environ(), "PORT="+port)
-		errs, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			cancel()
-			t.Fatal(err)
-		}
-		slow := time.AfterFunc(20*time.Second, cancel)
-		lines := bufio.NewScanner(errs)
-		for said = ""; lines.Scan(); {
-			said += lines.Text() + "\n"
-			if strings.HasSuffix(lines.Text(), " on port "+port) && slow.Stop() {
-				drained := make(chan struct{})
-				go func() {
-					defer close(drained)
-					_, _ = io.Copy(io.Discard, errs)
-				}()
-				t.Cleanup(func() {
-					cancel()
-					<-drained
-					_ = cmd.Wait() // it was killed
-				})
-				return "http://" + addr + path
-			}
-		}
-		cancel()
-		said += fmt.Sprint(cmd.Wait())
-	}
-	t.Fatalf("the server did not start:\n%s", said)
-	return ""
+	t.Helper()
+	return nodeAt(t, set, set.Module(everythingProgram), transport) + path
 }
 
 func everything(t *testing.T, transport mcpclient.Transport) {

@@ -21,14 +21,17 @@ type peer struct {
 	// come in any order or after it, when nobody waits for them any more.
 	looseProgress bool
 
+	// visits: it has a tool that asks the person to visit a URL.
+	visits bool
+
 	// oneWay: it cannot ask the client anything.
 	oneWay bool
 
 	// deaf: it does not tell a tool that its call was cancelled.
 	deaf bool
 
-	// silent are the changes that it agrees to tell of, and does not, or not
-	// as the protocol says.
+	// silent are the changes that it does not tell of as the protocol says,
+	// though it may agree to.
 	silent []mcpclient.ChangeKind
 }
 
@@ -45,7 +48,7 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Revision:    force,
 		Sampling:    mcpclient.SamplingFunc(sample),
-		Elicitation: mcpclient.ElicitationFunc(elicit),
+		Elicitation: person{},
 		Roots:       []mcpclient.Root{{URI: workspace, Name: "workspace"}},
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
@@ -60,10 +63,10 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	if got := c.Server(); got.Revision != want || got.Info.Name != p.name {
 		t.Errorf("got server %+v, want %s at revision %s", got, p.name, want)
 	}
-	listAll(t, ctx, c)
+	listAll(t, ctx, c, p)
 	callAll(t, ctx, c)
 	if !p.oneWay {
-		answerAll(t, ctx, c)
+		answerAll(t, ctx, c, p)
 	}
 	progress(t, ctx, c, p)
 	readAll(t, ctx, c)
@@ -82,11 +85,7 @@ func sample(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.Cre
 	return &mcpclient.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
 }
 
-func elicit(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"color": "green"}}, nil
-}
-
-func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	var names []string
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
@@ -94,8 +93,12 @@ func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		}
 		names = append(names, tool.Name)
 	}
-	if len(names) != 17 || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
-		t.Errorf("got tools %q, want all 17 over 6 pages", names)
+	want := 17
+	if p.visits {
+		want++
+	}
+	if len(names) != want || !slices.Contains(names, "think") || !slices.Contains(names, "filler_7") {
+		t.Errorf("got tools %q, want all %d", names, want)
 	}
 }
 
@@ -117,8 +120,15 @@ func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 }
 
 // answerAll calls the tools that ask the client.
-func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-	for tool, want := range map[string]string{"think": `"tea"`, "ask": `"green"`, "where": workspace} {
+func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
+	answers := map[string]string{"think": `"tea"`, "ask": `"green and blue"`, "where": workspace}
+	if p.visits {
+		answers["visit"] = "accept"
+	}
+	if err := c.SetRoots(ctx, []mcpclient.Root{{URI: workspace, Name: "workspace"}}); err != nil {
+		t.Errorf("set roots: %v", err)
+	}
+	for tool, want := range answers {
 		res, err := c.CallTool(ctx, tool, nil)
 		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), want) {
 			t.Errorf("%s: got %+v, %v, want %s in its text", tool, res, err, want)

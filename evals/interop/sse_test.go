@@ -53,7 +53,7 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL}, &mcpclient.Options{
 		Sampling:    mcpclient.SamplingFunc(sample),
-		Elicitation: mcpclient.ElicitationFunc(elicit),
+		Elicitation: person{},
 		Roots:       []mcpclient.Root{{URI: workspace}},
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	before := c.SessionID()
 	restart()
-	listAll(t, ctx, c)
+	listAll(t, ctx, c, goSDK)
 	callAll(t, ctx, c)
 	if after := c.SessionID(); before == "" || after == "" || after == before {
 		t.Errorf("got session %q, then %q", before, after)

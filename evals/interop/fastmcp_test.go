@@ -1,0 +1,35 @@
+package interop
+
+import (
+	"os"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/npmtest"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// npmPeers is the set of servers that need many packages.
+func npmPeers(t *testing.T) *npmtest.Set {
+	t.Helper()
+	return npmtest.Install(t, os.DirFS("testdata/peers"))
+}
+
+// TestFastMCP has a server on fastmcp as its peer, which speaks 2025-11-25 over
+// all three transports. It does not declare that its list of tools changes, so that
+// the client does not listen for that.
+func TestFastMCP(t *testing.T) {
+	set := npmPeers(t)
+	program := set.Path("fastmcp.mjs")
+	p := peer{name: "fastmcp", visits: true, silent: []mcpclient.ChangeKind{mcpclient.ToolsChanged}}
+	stdio := func() mcpclient.Transport {
+		return &mcpclient.Command{Path: set.Node(), Args: []string{program, "stdio"}}
+	}
+	const revision = mcpclient.Revision20251125
+	t.Run("stdio", func(t *testing.T) { scenario(t, p, stdio(), "", revision) })
+	t.Run("http", func(t *testing.T) {
+		scenario(t, p, &mcpclient.HTTP{URL: nodeAt(t, set, program, "http") + "/mcp"}, "", revision)
+	})
+	t.Run("sse", func(t *testing.T) {
+		scenario(t, p, &mcpclient.SSE{URL: nodeAt(t, set, program, "http") + "/sse"}, "", revision)
+	})
+}

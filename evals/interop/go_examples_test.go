@@ -1,0 +1,128 @@
+package interop
+
+import (
+	"errors"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const (
+	goSDKExamples = "github.com/modelcontextprotocol/go-sdk/examples/"
+	markExamples  = "github.com/mark3labs/mcp-go/examples/"
+)
+
+// goExamples builds example programs of a module that go.mod has, and returns how to
+// run each over stdio.
+func goExamples(t *testing.T, module string, programs ...string) map[string]*mcpclient.Command {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"build", "-o", dir + string(filepath.Separator)}
+	commands := map[string]*mcpclient.Command{}
+	for _, program := range programs {
+		args = append(args, module+program)
+		commands[program] = &mcpclient.Command{Path: filepath.Join(dir, path.Base(program))}
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return commands
+}
+
+// asking is a tool of an example server that asks the client, and a part of its
+// answer.
+type asking struct {
+	tool string
+	args map[string]any
+	want string
+}
+
+// asks calls tools that ask.
+func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, calls []asking) {
+	ctx, c := connect(t, transport, opts)
+	for _, call := range calls {
+		res, err := c.CallTool(ctx, call.tool, call.args)
+		if err != nil || res.Err() != nil || !strings.Contains(res.Text(), call.want) {
+			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
+		}
+	}
+}
+
+// forced asks for the newest revision in which servers ask by requests.
+var forced = mcpclient.Options{Revision: mcpclient.Revision20251125}
+
+// TestGoSDKExamples has the example server of the official Go SDK as its peer, whose
+// tools ask by requests: where it speaks the modern era they fail, and with the
+// revision forced they work.
+func TestGoSDKExamples(t *testing.T) {
+	server := goExamples(t, goSDKExamples, "server/everything")["server/everything"]
+	calls := []asking{
+		{"greet", map[string]any{"name": "Ada"}, "Hi Ada"},
+		{"greet (structured)", map[string]any{"name": "Ada"}, `{"message":"Hi Ada"}`},
+		{"ping", nil, ""},
+		{"roots", nil, "workspace:" + workspace},
+		{"elicit (form)", nil, "green and blue"},
+		{"elicit (url)", nil, "pending"},
+	}
+	t.Run("forced", func(t *testing.T) { asks(t, server, forced, calls) })
+	t.Run("probed", func(t *testing.T) {
+		ctx, c := connect(t, server, mcpclient.Options{})
+		if got := c.Server().Revision; got != mcpclient.Revision20260728 {
+			t.Fatalf("got revision %s, want the modern era", got)
+		}
+		for _, tool := range []string{"sample", "roots", "elicit (form)", "elicit (url)"} {
+			res, err := c.CallTool(ctx, tool, nil)
+			if err == nil && res.Err() == nil {
+				t.Errorf("%s: got %+v, want a failure: the SDK asks nothing by requests here", tool, res)
+			}
+		}
+	})
+}
+
+// TestMCPGoExamples has example servers of mcp-go as its peers, which ask by
+// requests. One of them prints to its standard output what it hears.
+func TestMCPGoExamples(t *testing.T) {
+	servers := goExamples(t, markExamples, "everything", "sampling_server", "roots_server", "elicitation")
+	t.Run("everything", func(t *testing.T) {
+		asks(t, servers["everything"], forced, []asking{
+			{"echo", map[string]any{"message": "x"}, "Echo: x"},
+			{"add", map[string]any{"a": 17, "b": 25}, "42"},
+		})
+	})
+	t.Run("progress", func(t *testing.T) {
+		ctx, c := connect(t, servers["everything"], forced)
+		longRunning(t, ctx, c, "longRunningOperation", map[string]any{"duration": 0.3, "steps": 3}, map[string]any{"duration": 50, "steps": 500})
+	})
+	t.Run("sampling", func(t *testing.T) {
+		asks(t, servers["sampling_server"], forced, []asking{{"ask_llm", map[string]any{"question": "?"}, "leaves fall"}})
+	})
+	t.Run("roots", func(t *testing.T) {
+		ctx, c := connect(t, servers["roots_server"], forced)
+		for _, uri := range []string{workspace, "file:///elsewhere"} {
+			if err := c.SetRoots(ctx, []mcpclient.Root{{URI: uri}}); err != nil {
+				t.Fatal(err)
+			}
+			if res, err := c.CallTool(ctx, "roots", nil); err != nil || !strings.Contains(res.Text(), uri) {
+				t.Errorf("roots: got %q, %v, want %s in it", res.Text(), err, uri)
+			}
+		}
+	})
+	t.Run("elicitation", func(t *testing.T) {
+		asks(t, servers["elicitation"], forced, []asking{
+			{"create_project", nil, "Created project 'green and blue' with framework: react, tests: true"},
+			{"process_data", map[string]any{"data": strings.Repeat("x", 101)}, "Processed 101 characters"},
+			{"auth_via_url", nil, "accepted"},
+		})
+	})
+	t.Run("url needed", func(t *testing.T) {
+		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Revision: forced.Revision, ElicitationWait: -1})
+		_, err := c.CallTool(ctx, "protected_action", nil)
+		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcpclient.ElicitAccept {
+			t.Errorf("protected_action: got %v, want it to ask once more after the person agreed", err)
+		}
+	})
+}

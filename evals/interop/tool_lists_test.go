@@ -1,0 +1,112 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+var update = flag.Bool("update", false, "rewrite the lists of tools in testdata/tools")
+
+// connect connects to a server for a test that takes a minute at most, as a host
+// that offers all there is.
+func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options) (context.Context, *mcpclient.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	opts.Sampling = mcpclient.SamplingFunc(poet)
+	opts.Elicitation = person{}
+	if opts.Roots == nil {
+		opts.Roots = []mcpclient.Root{{URI: workspace, Name: "workspace"}}
+	}
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	c, err := mcpclient.Connect(ctx, transport, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, c
+}
+
+// poet is a model with one answer.
+func poet(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return &mcpclient.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "leaves fall"}}}, nil
+}
+
+// toolServers are the servers whose tools testdata/tools has, by the names of its
+// files.
+func toolServers(t *testing.T) map[string]mcpclient.Transport {
+	peers := npmPeers(t)
+	sdk := goExamples(t, goSDKExamples, "server/everything", "server/memory")
+	mark := goExamples(t, markExamples, "everything", "structured_input_and_output", "typed_tools")
+	return map[string]mcpclient.Transport{
+		"everything":             referenceServer(t, "server-everything", "stdio"),
+		"filesystem":             referenceServer(t, "server-filesystem", "."),
+		"memory":                 referenceServer(t, "server-memory"),
+		"sequential-thinking":    referenceServer(t, "server-sequential-thinking"),
+		"pdf":                    &mcpclient.Command{Path: peers.Node(), Args: []string{peers.Module(pdfProgram), "--stdio", "none.pdf"}},
+		"fastmcp":                &mcpclient.Command{Path: peers.Node(), Args: []string{peers.Path("fastmcp.mjs"), "stdio"}},
+		"typescript-elicitation": exampleHTTP(t, "elicitationFormExample"),
+		"typescript-output":      exampleCommand(t, "mcpServerOutputSchema"),
+		"typescript-simple":      exampleHTTP(t, "simpleStreamableHttp"),
+		"go-sdk":                 sdk["server/everything"],
+		"go-sdk-memory":          sdk["server/memory"],
+		"mcp-go":                 mark["everything"],
+		"mcp-go-structured":      mark["structured_input_and_output"],
+		"mcp-go-typed":           mark["typed_tools"],
+	}
+}
+
+func referenceServer(t *testing.T, name string, args ...string) mcpclient.Transport {
+	set := npmServers(t)
+	return &mcpclient.Command{Path: set.Node(), Args: append([]string{set.Module("@modelcontextprotocol/" + name + "/dist/index.js")}, args...)}
+}
+
+// TestToolLists holds the tools of each server against the list in testdata/tools,
+// which tests of other packages read as what servers offer. The flag -update
+// rewrites the lists.
+func TestToolLists(t *testing.T) {
+	for name, transport := range toolServers(t) {
+		t.Run(name, func(t *testing.T) {
+			ctx, c := connect(t, transport, mcpclient.Options{})
+			var got bytes.Buffer
+			enc := json.NewEncoder(&got)
+			enc.SetEscapeHTML(false)
+			for tool, err := range c.Tools(ctx) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := enc.Encode(tool); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join("testdata", "tools", name+".jsonl")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got.String(), string(want)); diff != "" {
+				t.Errorf("the list differs (-got +want); -update rewrites it:\n%s", diff)
+			}
+		})
+	}
+}

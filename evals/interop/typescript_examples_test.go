@@ -1,0 +1,227 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// examplePath is the program of an example server of the official SDK for
+// TypeScript.
+func examplePath(name string) string {
+	return "@modelcontextprotocol/sdk/dist/esm/examples/server/" + name + ".js"
+}
+
+func exampleCommand(t *testing.T, name string) *mcpclient.Command {
+	set := npmPeers(t)
+	return &mcpclient.Command{Path: set.Node(), Args: []string{set.Module(examplePath(name))}}
+}
+
+func exampleHTTP(t *testing.T, name string) *mcpclient.HTTP {
+	set := npmPeers(t)
+	return &mcpclient.HTTP{URL: nodeAt(t, set, set.Module(examplePath(name))) + "/mcp"}
+}
+
+// longRunning hears the progress of a call, and gives another one up once it hears
+// of that. The connection is as good as before.
+func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool string, short, long any) {
+	t.Helper()
+	var last mcpclient.Progress
+	hear := mcpclient.WithProgress(func(p mcpclient.Progress) { last = p })
+	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil || last.Total == nil || last.Progress < 1 {
+		t.Errorf("%s: got %+v, %v, last progress %v", tool, res, err, last)
+	}
+	given, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if _, err := c.CallTool(given, tool, long, mcpclient.WithProgress(func(mcpclient.Progress) { cancel() })); !errors.Is(err, context.Canceled) {
+		t.Errorf("%s: got %v, want context.Canceled", tool, err)
+	}
+	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil {
+		t.Errorf("%s after a cancelled call: got %+v, %v", tool, res, err)
+	}
+}
+
+// TestTypeScriptExamples has the example servers of the official SDK for TypeScript
+// as its peers, in the version that speaks 2025-11-25.
+func TestTypeScriptExamples(t *testing.T) {
+	npmPeers(t) // once, for all that run at the same time
+	for name, run := range map[string]func(t *testing.T, name string){
+		"progressExample":                      exampleProgress,
+		"toolWithSampleServer":                 exampleSampling,
+		"mcpServerOutputSchema":                exampleOutput,
+		"elicitationFormExample":               exampleForms,
+		"simpleStreamableHttp":                 exampleSimple,
+		"simpleTaskInteractive":                exampleTasks,
+		"standaloneSseWithGetStreamableHttp":   exampleChanges,
+		"ssePollingExample":                    examplePolling,
+		"simpleSseServer":                      exampleSSE,
+		"sseAndStreamableHttpCompatibleServer": exampleBoth,
+		"jsonResponseStreamableHttp":           exampleGreet,
+		"honoWebStandardStreamableHttp":        exampleGreet,
+		"simpleStatelessStreamableHttp":        exampleStateless,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, name)
+		})
+	}
+}
+
+func exampleProgress(t *testing.T, name string) {
+	ctx, c := connect(t, exampleCommand(t, name), mcpclient.Options{})
+	longRunning(t, ctx, c, "count", map[string]int{"n": 2}, map[string]int{"n": 100})
+}
+
+// exampleSampling's server prints a greeting between its messages.
+func exampleSampling(t *testing.T, name string) {
+	asks(t, exampleCommand(t, name), mcpclient.Options{}, []asking{{"summarize", map[string]any{"text": "long"}, "leaves fall"}})
+}
+
+func exampleOutput(t *testing.T, name string) {
+	ctx, c := connect(t, exampleCommand(t, name), mcpclient.Options{})
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.CallTool(ctx, tool.Name, map[string]string{"city": "Ulm", "country": "DE"}, mcpclient.WithOutputCheck(tool))
+		if err != nil || res.StructuredContent == nil {
+			t.Errorf("%s: got %+v, %v, want what its schema says", tool.Name, res, err)
+		}
+	}
+}
+
+func exampleForms(t *testing.T, name string) {
+	asks(t, exampleHTTP(t, name), mcpclient.Options{}, []asking{
+		{"register_user", nil, "Registration successful!\n\nUsername: green and blue\nEmail: ada@example.com\nNewsletter: No"},
+		{"update_shipping_address", nil, "green and blue"},
+	})
+}
+
+func exampleSimple(t *testing.T, name string) {
+	logged := make(chan mcpclient.LogMessage, 8)
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: mcpclient.LogDebug, OnNotification: func(n *mcpclient.Notification) {
+		if m, ok := n.LogMessage(); ok {
+			logged <- m
+		}
+	}})
+	for _, call := range []asking{
+		{"greet", map[string]any{"name": "Ada"}, "Hello, Ada!"},
+		{"collect-user-info", map[string]any{"infoType": "feedback"}, `"rating": 1`},
+		{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "periodic"},
+	} {
+		if res, err := c.CallTool(ctx, call.tool, call.args); err != nil || !strings.Contains(res.Text(), call.want) {
+			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
+		}
+	}
+	for range 2 {
+		if m := <-logged; m.Level != mcpclient.LogInfo || !strings.Contains(string(m.Data), "Periodic notification") {
+			t.Errorf("got the log message %+v", m)
+		}
+	}
+	links, err := c.CallTool(ctx, "list-files", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range links.Content {
+		if link, ok := block.(*mcpclient.ResourceLink); ok {
+			if res, err := c.ReadResource(ctx, link.URI); err != nil || len(res.Contents) != 1 {
+				t.Errorf("read %s: got %+v, %v", link.URI, res, err)
+			}
+		}
+	}
+	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
+		t.Errorf("greeting-template: got %+v, %v", res, err)
+	}
+	callTasks(t, ctx, c, asking{"delay", map[string]any{"duration": 10}, "Completed 10ms delay"})
+}
+
+// callTasks calls tools that have to be tasks.
+func callTasks(t *testing.T, ctx context.Context, c *mcpclient.Client, calls ...asking) {
+	t.Helper()
+	tools := map[string]*mcpclient.Tool{}
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools[tool.Name] = tool
+	}
+	for _, call := range calls {
+		res, err := c.CallTool(ctx, call.tool, call.args, mcpclient.WithTask(tools[call.tool]))
+		if err != nil || !strings.Contains(res.Text(), call.want) {
+			t.Errorf("%s: got %q, %v, want %q in it", call.tool, res.Text(), err, call.want)
+		}
+	}
+}
+
+// exampleTasks's server asks in the course of tasks, on the stream of tasks/result.
+func exampleTasks(t *testing.T, name string) {
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
+	callTasks(t, ctx, c,
+		asking{"confirm_delete", map[string]any{"filename": "x.txt"}, "Deleted 'x.txt'"},
+		asking{"write_haiku", map[string]any{"topic": "autumn"}, "leaves fall"})
+}
+
+// exampleChanges's server adds a resource every 5 s.
+func exampleChanges(t *testing.T, name string) {
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
+	sub, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ResourcesListChanged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Close() }()
+	for change, err := range sub.Changes(ctx) {
+		if err != nil || change.Kind != mcpclient.ResourcesChanged {
+			t.Errorf("got %+v, %v, want a change of the list of resources", change, err)
+		}
+		break
+	}
+	n := 0
+	for _, err := range c.Resources(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n < 2 {
+		t.Errorf("got %d resources after the change, want 2 or more", n)
+	}
+}
+
+// examplePolling's server ends the stream of a call before the answer, which comes
+// on the one that resumes it.
+func examplePolling(t *testing.T, name string) {
+	asks(t, exampleHTTP(t, name), mcpclient.Options{}, []asking{{"long-task", nil, "completed successfully"}})
+}
+
+func exampleSSE(t *testing.T, name string) {
+	asks(t, &mcpclient.SSE{URL: exampleHTTP(t, name).URL}, mcpclient.Options{}, []asking{
+		{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "Completed sending 2 notifications"},
+	})
+}
+
+func exampleBoth(t *testing.T, name string) {
+	base := strings.TrimSuffix(exampleHTTP(t, name).URL, "/mcp")
+	call := []asking{{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "1ms"}}
+	asks(t, &mcpclient.HTTP{URL: base + "/mcp"}, mcpclient.Options{}, call)
+	asks(t, &mcpclient.SSE{URL: base + "/sse"}, mcpclient.Options{}, call)
+}
+
+func exampleGreet(t *testing.T, name string) {
+	asks(t, exampleHTTP(t, name), mcpclient.Options{}, []asking{{"greet", map[string]any{"name": "Ada"}, "Ada"}})
+}
+
+func exampleStateless(t *testing.T, name string) {
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
+	if c.SessionID() != "" {
+		t.Error("got a session, want none")
+	}
+	if res, err := c.ReadResource(ctx, "https://example.com/greetings/default"); err != nil || len(res.Contents) != 1 {
+		t.Errorf("got %+v, %v", res, err)
+	}
+	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
+		t.Errorf("greeting-template: got %+v, %v", res, err)
+	}
+}
