@@ -52,7 +52,7 @@ type Decision struct {
 
 	// Remember makes the decision hold for later calls as well, until
 	// [Toolset.Forget], or until the command line or the URL behind the server's
-	// name is another one. SameArguments and SameTool hold until the tool's
+	// name is another one. It holds for the user who made it, see [Options.User]. SameArguments and SameTool hold until the tool's
 	// definition changes at the longest; SameServer does not end by that. Edited
 	// arguments are not remembered.
 	Remember Scope
@@ -81,8 +81,8 @@ func word(typeName string, n int, words ...string) string {
 	return words[n]
 }
 
-// ApproveFunc decides on a call before it is sent. It is asked about one call at
-// a time in each toolset, and not about calls for which a decision is
+// ApproveFunc decides on a call before it is sent. In each toolset it is asked
+// about one call of a user at a time ([Options.User]), and not about calls for which a decision is
 // remembered or which [Server.Trust] lets run. An error fails the call and is
 // fatal (see [Result.Fatal]).
 type ApproveFunc func(context.Context, *Approval) (Decision, error)
@@ -108,8 +108,9 @@ func (e *approvalError) Unwrap() error { return e.err }
 
 // approvals asks and remembers.
 type approvals struct {
-	asking chan struct{} // holds a token while somebody is being asked
+	asking turns
 	store  DecisionStore
+	user   func(context.Context) string // nil: users are not told apart
 	log    *slog.Logger
 }
 
@@ -118,18 +119,33 @@ func newApprovals(o *Options) *approvals {
 	if store == nil {
 		store = &decisions{}
 	}
-	return &approvals{asking: make(chan struct{}, 1), store: store, log: o.Logger}
+	return &approvals{store: store, user: o.User, log: o.Logger}
+}
+
+// question is a call about which somebody may have to be asked.
+type question struct {
+	call      *Prepared
+	arguments json.RawMessage // as the interceptors left them
+	user      string
+	anonymous bool // the user is not known, so nothing is remembered
+}
+
+func (q *question) key(scope Scope) DecisionKey {
+	return keyOf(scope, q.user, q.call.tool, q.arguments)
 }
 
 // recall finds a decision from before. The narrowest one counts.
-func (a *approvals) recall(ctx context.Context, t *Tool, arguments json.RawMessage) (d Decision, found bool) {
+func (a *approvals) recall(ctx context.Context, q *question) (d Decision, found bool) {
+	if q.anonymous {
+		return Decision{}, false
+	}
 	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
 		err := guard("Options.Decisions", func() (err error) {
-			d, found, err = a.store.Recall(ctx, keyOf(scope, t, arguments))
+			d, found, err = a.store.Recall(ctx, q.key(scope))
 			return err
 		})
 		if err != nil {
-			a.log.Warn("a decision cannot be recalled", "server", t.server.label, "tool", t.name, "error", err)
+			a.warn("a decision cannot be recalled", q, err)
 			return Decision{}, false
 		}
 		if found {
@@ -140,21 +156,27 @@ func (a *approvals) recall(ctx context.Context, t *Tool, arguments json.RawMessa
 	return Decision{}, false
 }
 
-func (a *approvals) remember(ctx context.Context, d Decision, t *Tool, arguments json.RawMessage) {
-	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil {
+func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
+	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil || q.anonymous {
 		return
 	}
-	err := guard("Options.Decisions", func() error {
-		return a.store.Remember(ctx, keyOf(d.Remember, t, arguments), d)
-	})
+	err := guard("Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
 	if err != nil {
-		a.log.Warn("a decision is not remembered", "server", t.server.label, "tool", t.name, "error", err)
+		a.warn("a decision is not remembered", q, err)
 	}
 }
 
-// Forget drops the decisions that are remembered for a server, or all of them
-// when server is "". The error is that of [Options.Decisions].
-func (t *Toolset) Forget(server string) error { return t.approvals.store.Forget(server) }
+func (a *approvals) warn(what string, q *question, err error) {
+	a.log.Warn(what, "server", q.call.tool.Server(), "tool", q.call.tool.name, "error", err)
+}
+
+// Forget drops the decisions that are remembered for a server, for all servers
+// when server is "": those of the user whom [Options.User] finds in the context,
+// or of all users when it finds none. The error is that of [Options.Decisions].
+func (t *Toolset) Forget(ctx context.Context, server string) error {
+	user, _ := t.approvals.userOf(ctx)
+	return t.approvals.store.Forget(ctx, user, server)
+}
 
 // needsApproval reports whether somebody must be asked about the tool.
 func (t *Tool) needsApproval() bool {
@@ -173,41 +195,51 @@ func (t *Tool) needsApproval() bool {
 // approve returns the arguments to send. edited says that they are not the
 // model's.
 func (a *approvals) approve(ctx context.Context, p *Prepared, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
-	t := p.tool
-	if !t.needsApproval() {
+	if !p.tool.needsApproval() {
 		return arguments, false, nil
 	}
-	d, known := a.recall(ctx, t, arguments)
-	if !known {
-		select {
-		case a.asking <- struct{}{}:
-		case <-ctx.Done():
-			return nil, false, ctx.Err()
-		}
-		defer func() { <-a.asking }()
-		// The answer to a call that was asked about meanwhile may hold for this one.
-		if d, known = a.recall(ctx, t, arguments); !known {
-			if d, err = a.ask(ctx, p, arguments); err != nil {
-				return nil, false, err
-			}
-			a.remember(ctx, d, t, arguments)
-		}
-	}
-	if !d.Allow {
-		return nil, false, &DeniedError{Tool: t.name, Reason: d.Reason}
-	}
-	if d.Arguments == nil {
+	d, err := a.decide(ctx, &question{call: p, arguments: arguments})
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !d.Allow:
+		return nil, false, &DeniedError{Tool: p.tool.name, Reason: d.Reason}
+	case d.Arguments == nil:
 		return arguments, false, nil
 	}
-	if arguments, err = t.check(d.Arguments); err != nil {
+	if arguments, err = p.tool.check(d.Arguments); err != nil {
 		return nil, false, &approvalError{fmt.Errorf("the edited arguments do not fit: %w", errors.Unwrap(err))}
 	}
 	return arguments, true, nil
 }
 
-func (a *approvals) ask(ctx context.Context, p *Prepared, arguments json.RawMessage) (d Decision, err error) {
+// decide finds a decision that holds for the call, or asks for one.
+func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
+	user, known := a.userOf(ctx)
+	q.user, q.anonymous = user, !known
+	if d, found := a.recall(ctx, q); found {
+		return d, nil
+	}
+	if err := a.asking.take(ctx, user); err != nil {
+		return Decision{}, err
+	}
+	defer a.asking.end(user)
+	// The answer to a call that was asked about meanwhile may hold for this one.
+	if d, found := a.recall(ctx, q); found {
+		return d, nil
+	}
+	d, err := q.ask(ctx)
+	if err == nil {
+		a.remember(ctx, d, q)
+	}
+	return d, err
+}
+
+// ask asks the host.
+func (q *question) ask(ctx context.Context) (d Decision, err error) {
+	t := q.call.tool
 	err = guard("ApproveFunc", func() (err error) {
-		d, err = p.tool.opts.Approve(ctx, &Approval{Tool: p.tool, Call: p.call, Arguments: append(json.RawMessage(nil), arguments...)})
+		d, err = t.opts.Approve(ctx, &Approval{Tool: t, Call: q.call.call, Arguments: append(json.RawMessage(nil), q.arguments...)})
 		return err
 	})
 	if err != nil {

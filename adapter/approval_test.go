@@ -123,11 +123,11 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if asked != want {
 				t.Errorf("scope %d: got %d questions, want %d", scope, asked, want)
 			}
-			if err := ts.Forget("other"); err != nil {
+			if err := ts.Forget(t.Context(), "other"); err != nil {
 				t.Fatal(err)
 			}
 			ts.Catalog(Plain).Call(t.Context(), calls[0])
-			if err := ts.Forget("p"); err != nil {
+			if err := ts.Forget(t.Context(), "p"); err != nil {
 				t.Fatal(err)
 			}
 			before := asked

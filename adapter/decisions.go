@@ -23,15 +23,17 @@ type DecisionStore interface {
 	// Remember keeps a decision instead of the one that was there, if any.
 	Remember(ctx context.Context, key DecisionKey, d Decision) error
 
-	// Forget drops the decisions about a server, all of them when server is "".
-	Forget(server string) error
+	// Forget drops the decisions of a user about a server; "" stands for all users
+	// or all servers.
+	Forget(ctx context.Context, user, server string) error
 }
 
 // DecisionKey is what a decision is remembered for. A decision about a tool does
 // not outlive the definition that it was made about, and none holds for another
-// server under the same label.
+// user, or for another server under the same label.
 type DecisionKey struct {
 	Scope       Scope  `json:"scope"`
+	User        string `json:"user,omitempty"`        // what Options.User returned
 	Server      string `json:"server"`                // the host's label
 	Origin      string `json:"origin"`                // a hash of the command line or the URL behind it
 	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
@@ -39,8 +41,13 @@ type DecisionKey struct {
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
 }
 
-func keyOf(scope Scope, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, Server: t.server.label, Origin: originOf(t.server.recipe)}
+// isOf reports whether the key is that of a user and a server; "" stands for all.
+func (k *DecisionKey) isOf(user, server string) bool {
+	return (user == "" || k.User == user) && (server == "" || k.Server == server)
+}
+
+func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) DecisionKey {
+	k := DecisionKey{Scope: scope, User: user, Server: t.server.label, Origin: originOf(t.server.recipe)}
 	if scope == SameServer {
 		return k
 	}
@@ -115,11 +122,11 @@ func (s *decisions) Remember(_ context.Context, key DecisionKey, d Decision) err
 	return nil
 }
 
-func (s *decisions) Forget(server string) error {
+func (s *decisions) Forget(_ context.Context, user, server string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.all {
-		if server == "" || key.Server == server {
+		if key.isOf(user, server) {
 			delete(s.all, key)
 		}
 	}

@@ -138,14 +138,14 @@ func (s *FileDecisions) files() ([]string, error) {
 }
 
 // Forget implements [DecisionStore]. A file that cannot be read is removed, too.
-func (s *FileDecisions) Forget(server string) error {
+func (s *FileDecisions) Forget(_ context.Context, user, server string) error {
 	all, err := s.files()
 	if err != nil {
 		return fmt.Errorf("forget decisions: %w", err)
 	}
 	var errs []error
 	for _, path := range all {
-		if f, err := readDecision(path); err == nil && server != "" && f.Key.Server != server {
+		if f, err := readDecision(path); err == nil && !f.Key.isOf(user, server) {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

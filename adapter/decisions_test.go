@@ -61,14 +61,14 @@ func TestDecisionStores(t *testing.T) {
 			if allowed, found := recalls(t, s, a); allowed || !found {
 				t.Errorf("got %t, %t, want the later decision", allowed, found)
 			}
-			if err := s.Forget("s"); err != nil {
+			if err := s.Forget(t.Context(), "", "s"); err != nil {
 				t.Fatal(err)
 			}
 			_, left := recalls(t, s, a)
 			if _, found := recalls(t, s, other); left || !found {
 				t.Errorf("got %t and %t, want one server forgotten", left, found)
 			}
-			if err := s.Forget(""); err != nil {
+			if err := s.Forget(t.Context(), "", ""); err != nil {
 				t.Fatal(err)
 			}
 			if _, found := recalls(t, s, other); found {
@@ -115,7 +115,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) DecisionKey {
 		tool := &Tool{server: &server{label: "s", recipe: &Server{Transport: transport}}}
-		return keyOf(SameServer, tool, nil)
+		return keyOf(SameServer, "", tool, nil)
 	}
 	seen := map[DecisionKey]bool{}
 	for _, transport := range []mcpclient.Transport{
@@ -177,7 +177,7 @@ func TestFileDecisionsWhereOthersWrite(t *testing.T) {
 		if err := s.Remember(t.Context(), key, Decision{Allow: true}); (err != nil) != refused {
 			t.Errorf("%#o: got %v", mode, err)
 		}
-		if err := s.Forget("another server"); (err != nil) != refused {
+		if err := s.Forget(t.Context(), "", "another server"); (err != nil) != refused {
 			t.Errorf("%#o: got %v", mode, err)
 		}
 	}
@@ -329,7 +329,7 @@ func (failingDecisions) Recall(context.Context, DecisionKey) (Decision, bool, er
 	return Decision{Allow: true}, true, errors.New("disk gone")
 }
 func (failingDecisions) Remember(context.Context, DecisionKey, Decision) error { panic("disk gone") }
-func (failingDecisions) Forget(string) error                                   { return errors.New("disk gone") }
+func (failingDecisions) Forget(context.Context, string, string) error          { return errors.New("disk gone") }
 
 func TestDecisionsThatCannotBeKept(t *testing.T) {
 	var log bytes.Buffer
@@ -350,7 +350,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 	if asked != 2 || !strings.Contains(log.String(), "cannot be recalled") || !strings.Contains(log.String(), "is not remembered") {
 		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())
 	}
-	if err := ts.Forget(""); err == nil {
+	if err := ts.Forget(t.Context(), ""); err == nil {
 		t.Error("got no error from a store that cannot forget")
 	}
 }

@@ -147,7 +147,8 @@ func unsent(err error) bool {
 }
 
 // ContextHeaders is a round tripper that adds headers to requests by what their
-// context says, so that many users can share the connections of one toolset:
+// context says, so that many users can share the connections of one toolset
+// (see [Options.User], too):
 //
 //	&mcpclient.HTTP{URL: url, Client: &http.Client{Transport: &adapter.ContextHeaders{
 //		Headers: func(ctx context.Context) http.Header {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -62,6 +63,13 @@ type Options struct {
 	// they are kept in memory, for as long as the toolset lives. [FileDecisions]
 	// keeps them longer.
 	Decisions DecisionStore
+
+	// User names the user for whom a call is made, by its context as the
+	// interceptors left it. What Approve decides for later calls then holds for
+	// that user alone, and nothing is remembered for "". It may be called
+	// concurrently. Set it where users share a toolset. Default: all calls are of
+	// one user.
+	User func(context.Context) string
 
 	// Intercept goes around every call that is sent, the first one outermost.
 	Intercept []Interceptor

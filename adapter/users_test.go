@@ -1,0 +1,186 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// userFrom names the user of a context; "mallory" is one of whom the host makes
+// a mistake.
+func userFrom(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	if user == "mallory" {
+		panic("no such session")
+	}
+	return user
+}
+
+func as(t testing.TB, user string) context.Context {
+	return context.WithValue(t.Context(), userKey{}, user)
+}
+
+// What one user allows for later calls is not allowed to another, nor to a call
+// of which the user is not known.
+func TestDecisionsHoldForOneUser(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	for name, kept := range map[string]func() DecisionStore{
+		"memory": func() DecisionStore { return nil },
+		"file":   func() DecisionStore { return NewFileDecisions(dir) },
+	} {
+		for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+			t.Run(fmt.Sprint(name, ", ", scope), func(t *testing.T) {
+				var asked []string
+				share := func() *Toolset {
+					return open(t, &Options{User: userFrom, Decisions: kept(), Approve: func(ctx context.Context, _ *Approval) (Decision, error) {
+						user, _ := ctx.Value(userKey{}).(string)
+						asked = append(asked, user)
+						return Decision{Allow: user != "bob", Remember: scope}, nil
+					}}, Server{Name: "p", Transport: annotated().transport(t)})
+				}
+				ts := share()
+				calls := func(ts *Toolset, want ...string) {
+					t.Helper()
+					asked = nil
+					for _, user := range []string{"ada", "bob", "ada", "bob", "", "", "mallory", "mallory"} {
+						r := ts.Catalog(Plain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
+						if r.IsError != (user == "bob") {
+							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
+						}
+					}
+					if diff := cmp.Diff(asked, want); diff != "" {
+						t.Errorf("got (-) want (+) questions to:\n%s", diff)
+					}
+				}
+				unknown := []string{"", "", "mallory", "mallory"}
+				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
+				calls(ts, unknown...)
+				if err := ts.Forget(as(t, "ada"), "p"); err != nil {
+					t.Fatal(err)
+				}
+				calls(ts, slices.Concat([]string{"ada"}, unknown)...)
+				if name == "file" {
+					calls(share(), unknown...)
+				}
+				if err := ts.Forget(t.Context(), ""); err != nil { // all users
+					t.Fatal(err)
+				}
+				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
+				if err := ts.Forget(t.Context(), ""); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// A host that tells users apart and one that does not share a directory: what the
+// latter keeps is of its one user, whom the former does not know.
+func TestUnknownUsersShareNothing(t *testing.T) {
+	asked := 0
+	opts := Options{Decisions: NewFileDecisions(t.TempDir()), Approve: func(context.Context, *Approval) (Decision, error) {
+		asked++
+		return Decision{Allow: true, Remember: SameServer}, nil
+	}}
+	one := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
+	opts.User = userFrom
+	many := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
+	for i, step := range []struct {
+		ts    *Toolset
+		asked int
+	}{{many, 1}, {one, 2}, {one, 2}, {many, 3}} {
+		step.ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		if asked != step.asked {
+			t.Errorf("step %d: got %d questions, want %d", i, asked, step.asked)
+		}
+	}
+}
+
+// A user is asked one question at a time, and an open dialog holds up no other
+// user.
+func TestUsersAreAskedSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asking := map[string]chan Decision{"ada": make(chan Decision), "bob": make(chan Decision)}
+		questions := make(chan string, 10)
+		ts := open(t, &Options{User: userFrom, Approve: func(ctx context.Context, a *Approval) (Decision, error) {
+			questions <- userFrom(ctx) + " " + string(a.Arguments)
+			return <-asking[userFrom(ctx)], nil
+		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		ctx, leave := context.WithCancel(as(t, "ada"))
+		ends := make(chan error, 3)
+		catalog := ts.Catalog(Plain)
+		go func() { ends <- catalog.Call(as(t, "ada"), call("1", "write", `{"city":"Rome"}`)).Err }()
+		synctest.Wait()
+		go func() { ends <- catalog.Call(ctx, call("1", "write", `{"city":"Oslo"}`)).Err }()
+		go func() { ends <- catalog.Call(as(t, "bob"), call("1", "write", `{"city":"Bari"}`)).Err }()
+		synctest.Wait()
+		if got := []string{<-questions, <-questions}; len(questions) != 0 || !slices.Equal(got, []string{`ada {"city":"Rome"}`, `bob {"city":"Bari"}`}) {
+			t.Errorf("got the questions %q and %d more, want one for each user", got, len(questions))
+		}
+		leave() // who waits for a turn need not
+		if err := <-ends; err != context.Canceled {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		asking["bob"] <- Decision{Allow: true}
+		asking["ada"] <- Decision{Allow: true}
+		for range 2 {
+			if err := <-ends; err != nil {
+				t.Errorf("got %v, want the call allowed", err)
+			}
+		}
+		_ = ts.Close()
+	})
+}
+
+// Two calls at once are asked about once where the answer to the first holds for
+// the second.
+func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := make(chan struct{}, 2), make(chan Decision, 2)
+		ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+			asked <- struct{}{}
+			return <-answer, nil
+		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		ends := make(chan string, 2)
+		for _, city := range []string{"Rome", "Oslo"} {
+			go func() {
+				ends <- ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
+			}()
+		}
+		synctest.Wait() // one is asked about, the other waits for its turn
+		answer <- Decision{Allow: true, Remember: SameTool}
+		answer <- Decision{Reason: "asked twice"}
+		got := []string{<-ends, <-ends}
+		slices.Sort(got)
+		if diff := cmp.Diff(got, []string{`{"city":"Oslo"}`, `{"city":"Rome"}`}); diff != "" || len(asked) != 1 {
+			t.Errorf("got %d questions and (-) want (+):\n%s", len(asked), diff)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A decision that edits is about one call: nobody allowed the model's own.
+func TestEditedArgumentsAreNotRemembered(t *testing.T) {
+	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
+		asked := 0
+		ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+			asked++
+			return Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
+		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		for range 2 {
+			r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+			if want := "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}"; r.Text != want {
+				t.Errorf("%v: got %q, want %q", scope, r.Text, want)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("%v: got %d questions, want one for each call", scope, asked)
+		}
+	}
+}
