@@ -10,19 +10,14 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
@@ -30,6 +25,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/internal/review"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -44,10 +41,10 @@ func main() {
 	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
 	answer, err := ask(context.Background(), os.Args[1], host, os.Getenv("OPENAI_MODEL"), you, os.Args[2])
 	if answer != "" {
-		fmt.Println(answer)
+		fmt.Println(safetext.Prose(answer))
 	}
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(safetext.Line(err.Error(), maxShown))
 	}
 }
 
@@ -93,7 +90,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	defer toolset.Close()
 	for _, s := range toolset.Servers() {
 		if s.Err != nil { // not reached, or written wrong in the file
-			fmt.Fprintln(you.out, "left out:", s.Err)
+			fmt.Fprintln(you.out, "left out:", safetext.Line(s.Err.Error(), maxShown))
 		}
 	}
 
@@ -115,6 +112,9 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 // errNobody is why something was denied or declined unasked.
 var errNobody = errors.New("nobody could be asked: standard input has ended")
 
+// maxShown bounds an error and what is asked about, in characters.
+const maxShown = 4000
+
 // person is asked one thing at a time. Where the input has ended, nobody is
 // there, and nothing is allowed or filled in.
 type person struct {
@@ -131,7 +131,7 @@ func (p *person) missed() bool {
 }
 
 // askLocked asks, and returns the line that is typed. What servers and models
-// wrote is shown quoted, or as JSON, so that it cannot disguise itself.
+// wrote is shown quoted, indented, or as JSON, so that it cannot disguise itself.
 func (p *person) askLocked(format string, args ...any) (string, error) {
 	fmt.Fprintf(p.out, format+" ", args...)
 	line, err := p.in.ReadString('\n')
@@ -146,7 +146,7 @@ func (p *person) askLocked(format string, args ...any) (string, error) {
 func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line, err := p.askLocked("Run %q on %s with %s? y/n:", a.Tool, a.Server, shownJSON(a.Arguments))
+	line, err := p.askLocked("Run %s on %s with %s? y/n:", safetext.Quote(a.Tool), a.Server, safetext.JSON(a.Arguments))
 	switch {
 	case err != nil:
 		return agent.Deny(err.Error()), nil
@@ -156,47 +156,16 @@ func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, 
 	return agent.Allow(), nil
 }
 
-// shownJSON puts JSON on one line, and escapes what could disguise it there, as
-// JSON does. What is no JSON is quoted.
-func shownJSON(text string) string {
-	var line bytes.Buffer
-	if err := json.Compact(&line, []byte(text)); err != nil {
-		return strconv.Quote(text)
-	}
-	var b strings.Builder
-	for _, r := range line.String() {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}
-
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range r.Params.Messages {
-		for _, c := range m.Content {
-			fmt.Fprintf(p.out, "%s asks the model: %q\n", source.Server, text(c))
-		}
-	}
+	fmt.Fprintf(p.out, "%s asks the model:\n%s\n", source.Server, safetext.Indent(review.Request(r.Params)))
 	line, err := p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens)
 	if err != nil || line != "y" {
 		return mcpclient.ErrRejected
 	}
 	return nil
-}
-
-func text(c mcpclient.Content) string {
-	if c, ok := c.(*mcpclient.TextContent); ok {
-		return c.Text
-	}
-	return fmt.Sprintf("%T", c)
 }
 
 // fillIn asks for each field of a form. Empty takes the default, or declines
@@ -208,12 +177,12 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "%s asks: %q\n", q.Server, q.Params.Message)
+	fmt.Fprintf(p.out, "%s asks: %s\n", q.Server, safetext.Quote(q.Params.Message))
 	content := map[string]any{}
 	for _, field := range fields {
 		value, err := p.fieldLocked(field)
 		if err != nil {
-			fmt.Fprintf(p.out, "declined: %v\n", err)
+			fmt.Fprintf(p.out, "declined: %s\n", safetext.Line(err.Error(), maxShown))
 			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
 		}
 		if value != nil {
@@ -233,13 +202,13 @@ func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
 
 // label words a field: its title, its options, and what an empty line takes.
 func label(f *mcpclient.Field) string {
-	text := strconv.Quote(f.Title)
+	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {
-		text += fmt.Sprintf(" %d=%q", i+1, o.Title)
+		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%q]", fmt.Sprint(f.Default))
+		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
 	case !f.Required:
 		text += " (optional)"
 	}

@@ -17,10 +17,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/examples/internal/review"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -38,10 +39,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: os.Stderr}
+	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: safetext.NewWriter(os.Stderr)}
 	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
 	if err := use(ctx, server, you, *tool, *args, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "client:", err)
+		fmt.Fprintln(os.Stderr, "client:", safetext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -61,7 +62,7 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s: %q\n  arguments: %s\n", t.Name, t.Description, t.InputSchema)
+			fmt.Fprintf(out, "%s: %s\n  arguments: %s\n", safetext.Line(t.Name, 200), safetext.Quote(t.Description), safetext.JSON(string(t.InputSchema)))
 		}
 		return nil
 	}
@@ -72,7 +73,7 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 	if err := result.Err(); err != nil { // the tool ran, and failed
 		return err
 	}
-	fmt.Fprintln(out, result.Text())
+	fmt.Fprintln(out, safetext.Prose(result.Text()))
 	return nil
 }
 
@@ -106,7 +107,7 @@ func (p *person) fillIn(_ context.Context, params *mcpclient.ElicitParams) (*mcp
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "the server asks: %q; !decline says no\n", params.Message)
+	fmt.Fprintf(p.out, "the server asks: %s; !decline says no\n", safetext.Quote(params.Message))
 	content := map[string]any{}
 	for _, f := range fields {
 		value, err := p.fieldLocked(f)
@@ -136,20 +137,20 @@ func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
 		if err == nil {
 			return value, nil
 		}
-		fmt.Fprintln(p.out, " ", err)
+		fmt.Fprintln(p.out, " ", safetext.Line(err.Error(), 1000))
 	}
 }
 
 // label words a field: its title, its options, and what an empty line takes.
 // What servers write is quoted, so that it cannot disguise itself.
 func label(f *mcpclient.Field) string {
-	text := strconv.Quote(f.Title)
+	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {
-		text += fmt.Sprintf(" %d=%q", i+1, o.Title)
+		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
 	}
 	switch {
 	case f.Default != nil:
-		text += fmt.Sprintf(" [%q]", fmt.Sprint(f.Default))
+		text += fmt.Sprintf(" [%s]", safetext.Quote(fmt.Sprint(f.Default)))
 	case !f.Required:
 		text += " (optional)"
 	}
@@ -161,13 +162,7 @@ func label(f *mcpclient.Field) string {
 func (p *person) reply(_ context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range params.Messages {
-		for _, c := range m.Content {
-			if c, ok := c.(*mcpclient.TextContent); ok {
-				fmt.Fprintf(p.out, "the server asks the model, as %s: %q\n", m.Role, c.Text)
-			}
-		}
-	}
+	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", safetext.Indent(review.Request(params)))
 	text, err := p.askLocked("your reply, or nothing to refuse")
 	if err != nil || text == "" {
 		return nil, mcpclient.ErrRejected

@@ -3,23 +3,79 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-const serverArg = "serve-as-demo"
+const (
+	serverArg       = "serve-as-demo"
+	hostileArg      = "serve-as-hostile"
+	programVariable = "MCPCHAIN_CLIENT_PROGRAM"
+)
 
 // TestMain makes this program the server that it uses, too.
 func TestMain(m *testing.M) {
-	if !slices.Contains(os.Args, serverArg) {
+	switch {
+	case os.Getenv(programVariable) != "":
+		main()
+	case slices.Contains(os.Args, serverArg):
+		_ = demoserver.Run(context.Background()) // ends with the input
+	case slices.Contains(os.Args, hostileArg):
+		serveHostile()
+	default:
 		os.Exit(m.Run())
 	}
-	_ = demoserver.Run(context.Background()) // ends with the input
+}
+
+// serveHostile has a tool that draws on the screen wherever it can.
+func serveHostile() {
+	const attack = "\x1b[2Jgone\u3164"
+	fmt.Fprintln(os.Stderr, attack)
+	s := mcp.NewServer(&mcp.Implementation{Name: "hostile", Version: "1"}, nil)
+	schema := json.RawMessage(`{"type":"object","description":"\u009b2J"}`)
+	s.AddTool(&mcp.Tool{Name: "draw", Description: attack, InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if strings.Contains(string(r.Params.Arguments), "fail") {
+			return nil, &jsonrpc.Error{Code: -32000, Message: attack + "\nagain"}
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: attack}}}, nil
+	})
+	_ = s.Run(context.Background(), &mcp.StdioTransport{}) // ends with the input
+}
+
+// Nothing that a server writes is obeyed by the terminal.
+func TestHostileServer(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		flags          []string
+		stdout, stderr string
+	}{
+		{nil, `draw: "\x1b[2Jgone\u3164"` + "\n  arguments: {\"type\":\"object\",\"description\":\"\\u009b2J\"}\n", `\x1b[2Jgone\u3164` + "\n"},
+		{[]string{"-call", "draw"}, `\x1b[2Jgone\u3164` + "\n", `\x1b[2Jgone\u3164` + "\n"},
+		{[]string{"-call", "draw", "-args", `{"a":"fail"}`}, "", `\x1b[2Jgone\u3164 again`},
+	} {
+		cmd := exec.CommandContext(t.Context(), program, append(tt.flags, program, hostileArg)...)
+		cmd.Env = append(os.Environ(), programVariable+"=1")
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run() // which fails where the tool does
+		if (err != nil) != (tt.stdout == "") || stdout.String() != tt.stdout || !strings.Contains(stderr.String(), tt.stderr) || strings.Contains(stderr.String(), "\x1b") {
+			t.Errorf("%q: got %v, %q and %q, want %q and %q", tt.flags, err, &stdout, &stderr, tt.stdout, tt.stderr)
+		}
+	}
 }
 
 func TestUse(t *testing.T) {
@@ -41,7 +97,7 @@ func TestUse(t *testing.T) {
 		"form":       {"book_table", `{"people":4}`, "2030-05-01\n19:30\n\nmany\n2\n\n\n", "a table for 4 on the terrace", `  "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `},
 		"declined":   {"book_table", "{}", "2030-05-01\n!decline\n", "(decline)", "!decline says no\n"},
 		"nobody":     {"book_table", "{}", "", "(cancel)", "the server asks: \"When should"},
-		"reply":      {"summarize", `{"text":"Go is small."}`, "It is about Go.\n", "Summary: It is about Go.\n", "the server asks the model, as user: \"Go is small.\"\n"},
+		"reply":      {"summarize", `{"text":"Go is small."}`, "It is about Go.\n", "Summary: It is about Go.\n", "the server asks the model:\n  system prompt:\n    Summarize the text of the user in one short sentence.\n  user:\n    Go is small.\n"},
 		"refusal":    {"summarize", `{"text":"Go is small."}`, "\n", "rejected by the user", "your reply, or nothing to refuse: "},
 	} {
 		t.Run(name, func(t *testing.T) {

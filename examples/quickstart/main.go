@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -35,15 +36,20 @@ func main() {
 	assistant := must(agent.New(model, tools, nil))
 	question := llms.TextParts(llms.ChatMessageTypeHuman, "What is 17 plus 25?")
 	result := must(assistant.Run(ctx, []llms.MessageContent{question}))
-	fmt.Println(result.Answer)
+	show(result.Answer)
 }
 
 // must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(safetext.Line(err.Error(), 4000))
 	}
 	return v
+}
+
+// show prints what a model wrote, without what a terminal would obey.
+func show(text string) {
+	fmt.Println(safetext.Prose(text))
 }
 
 func checkUsage() {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -43,6 +46,23 @@ func TestQuickstart(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "42") {
 		t.Errorf("got %v and %q, want an answer with 42", err, out)
+	}
+}
+
+// An answer is not obeyed by the terminal.
+func TestHostileModel(t *testing.T) {
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"\u001b[2JIt is 42."},"finish_reason":"stop"}]}`)
+	}))
+	defer host.Close()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, program, "serve")
+	cmd.Env = append(os.Environ(), programVariable+"=1", "OPENAI_API_KEY=none", "OPENAI_MODEL=m", "OPENAI_BASE_URL="+host.URL)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != `\x1b[2JIt is 42.`+"\n" {
+		t.Errorf("got %v and %q", err, out)
 	}
 }
 

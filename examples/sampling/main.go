@@ -20,6 +20,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -34,7 +35,7 @@ func main() {
 		run = func() error { return serve(ctx) }
 	}
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "sampling:", err)
+		fmt.Fprintln(os.Stderr, "sampling:", safetext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -50,7 +51,7 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 		return err
 	}
 	transport := &mcpclient.Command{
-		Path: program, Args: []string{"-serve"}, Stderr: os.Stderr,
+		Path: program, Args: []string{"-serve"}, Stderr: safetext.NewWriter(os.Stderr),
 		Env: []string{"OPENAI_API_KEY="}, // the server gets the model's answers only
 	}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("summarizer")})
@@ -66,7 +67,7 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		fmt.Fprintf(out, "%s: %s\n", file, clean(result.Text()))
+		fmt.Fprintf(out, "%s: %s\n", file, safetext.Prose(result.Text()))
 	}
 	return nil
 }

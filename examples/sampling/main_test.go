@@ -98,13 +98,13 @@ func TestSummaries(t *testing.T) {
 		failure     string // in the errors
 	}{
 		{"allowed", "y\ny\ny\ny\n", []string{"a.txt", "b.txt"},
-			[]string{"The server summarizer asks small for up to 300 tokens", "  | one two three", "a.txt: Some 3 words.", "b.txt: Some 2 words.", "[summarizer: answered, 24 tokens]"},
+			[]string{"The server summarizer asks small for up to 300 tokens", "  system prompt:\n    " + plain + "\n  user:\n    one two three\n", "a.txt: Some 3 words.", "b.txt: Some 2 words.", "[summarizer: answered, 24 tokens]"},
 			[]string{plain, plain}, ""},
 		{"always", "a\ny\ny\n", []string{"a.txt", "b.txt"}, []string{"a.txt: Some 3 words.", "b.txt: Some 2 words."}, []string{plain, plain}, ""},
 		{"instructed", "i\nIn French.\ny\n", []string{"a.txt"}, []string{"a.txt: Some 3 words."}, []string{plain + "\nIn French."}, ""},
 		{"not understood at first", "?\ny\ny\n", []string{"a.txt"}, []string{"a.txt: Some 3 words."}, []string{plain}, ""},
 		{"refused", "n\n", []string{"a.txt"}, []string{"[summarizer: refused, 0 tokens]"}, nil, "the request was not approved"},
-		{"reply refused", "y\nn\n", []string{"a.txt"}, []string{"would get this reply:\n  | Some 3 words.", "[summarizer: refused, 24 tokens]"}, []string{plain}, "the reply was not approved"},
+		{"reply refused", "y\nn\n", []string{"a.txt"}, []string{"would get this reply:\n  reply:\n    Some 3 words.\\x1b[2J\n", "[summarizer: refused, 24 tokens]"}, []string{plain}, "the reply was not approved"},
 		{"nobody there", "", []string{"a.txt"}, []string{"[summarizer: refused, 0 tokens]"}, nil, "the request was not approved"},
 		{"outside the directory", "", []string{"../x"}, nil, nil, "../x"},
 	}
@@ -127,12 +127,5 @@ func TestSummaries(t *testing.T) {
 				t.Errorf("the host was instructed %q, want %q", h.systems, tt.systems)
 			}
 		})
-	}
-}
-
-func TestLongTextsAreCut(t *testing.T) {
-	got := quoted(strings.Repeat("ä", maxShown+7))
-	if !strings.Contains(got, "(7 more characters)") || strings.Count(got, "ä") != maxShown {
-		t.Errorf("got %d characters and no word of the rest", strings.Count(got, "ä"))
 	}
 }

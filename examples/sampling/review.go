@@ -8,8 +8,9 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode"
 
+	"github.com/mcpchain/mcpchain/examples/internal/review"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -29,8 +30,8 @@ var errRefused = errors.New("the person refused")
 func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n%s\n",
-		r.Server, r.Model, r.Params.MaxTokens, quoted(r.Params.SystemPrompt), quoted(texts(r.Params.Messages)))
+	fmt.Fprintf(p.out, "The server %s asks %s for up to %d tokens:\n%s\n",
+		r.Server, r.Model, r.Params.MaxTokens, safetext.Indent(review.Request(r.Params)))
 	for {
 		choice, err := p.ask(ctx, "Let it? [y]es, [a]lways, [n]o, ne[v]er, [i]nstruct")
 		if err != nil {
@@ -58,8 +59,7 @@ func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcpclient.CreateMessageResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	message := []mcpclient.SamplingMessage{{Content: reply.Content}}
-	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, quoted(texts(message)))
+	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, safetext.Indent(review.Reply(reply)))
 	choice, err := p.ask(ctx, "Let it? [y]es, [n]o")
 	if err != nil {
 		return err
@@ -101,41 +101,4 @@ func lines(in io.Reader) <-chan string {
 		}
 	}()
 	return out
-}
-
-func texts(messages []mcpclient.SamplingMessage) string {
-	var all []string
-	for _, m := range messages {
-		for _, c := range m.Content {
-			if t, ok := c.(*mcpclient.TextContent); ok {
-				all = append(all, t.Text)
-			} else {
-				all = append(all, fmt.Sprintf("(%T)", c))
-			}
-		}
-	}
-	return strings.Join(all, "\n")
-}
-
-// maxShown bounds what is shown of a text, in characters.
-const maxShown = 2000
-
-// quoted indents a text, and says how much of it is not shown.
-func quoted(text string) string {
-	shown := []rune(clean(text))
-	more := ""
-	if n := len(shown) - maxShown; n > 0 {
-		shown, more = shown[:maxShown], fmt.Sprintf("\n(%d more characters)", n)
-	}
-	return "  | " + strings.ReplaceAll(string(shown)+more, "\n", "\n  | ")
-}
-
-// clean takes out what a terminal would obey, and what turns text around.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text)
 }
