@@ -5,6 +5,7 @@
 //	inspect -profile gemini mcp.json
 //	inspect -profile all mcp.json
 //	inspect -base-url https://api.openai.com/v1 mcp.json
+//	inspect -revision 2025-11-25 mcp.json
 //	inspect -json mcp.json
 //
 // With -base-url it is what package agent sends to an OpenAI-compatible endpoint,
@@ -22,7 +23,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,6 +35,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/examples/internal/revisions"
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -60,6 +62,8 @@ type options struct {
 	profiles []adapter.Profile
 	detailed bool // definitions are shown
 	timeout  time.Duration
+
+	revisions revisions.Flag
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -68,24 +72,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return statusFine
 	case err != nil:
-		_, _ = fmt.Fprintln(stderr, "inspect:", err)
+		_, _ = fmt.Fprintln(stderr, "inspect:", safetext.Exact(err.Error()))
 		return statusUsage
 	}
 	file, err := config.Load(o.file)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "inspect:", err)
+		_, _ = fmt.Fprintln(stderr, "inspect:", safetext.Exact(err.Error()))
 		return statusUsage
 	}
-	r, err := inspect(ctx, file, o)
+	r, servers, err := plan(file, o)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "inspect:", err)
+		_, _ = fmt.Fprintln(stderr, "inspect:", safetext.Exact(err.Error()))
+		return statusUsage
+	}
+	if err := r.inspect(ctx, servers, o); err != nil {
+		_, _ = fmt.Fprintln(stderr, "inspect:", safetext.Exact(err.Error()))
 		return statusMissing
 	}
 	if o.json {
-		enc := json.NewEncoder(stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(r)
+		err = r.encode(stdout)
 	} else {
 		err = r.write(stdout, o.detailed)
 	}
@@ -97,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
+	o := &options{revisions: revisions.Flag{}}
 	var profile, baseURL, model string
 	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -109,6 +114,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&profile, "profile", "", "show what is sent to one provider, or to all: "+fmt.Sprint(adapter.Profiles()))
 	flags.StringVar(&baseURL, "base-url", "", "show what an agent sends to the OpenAI-compatible endpoint at this `URL`")
 	flags.StringVar(&model, "model", "", "`name` of the model there, which matters where models are of many vendors")
+	flags.Var(o.revisions, "revision", revisions.Usage)
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for a server")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 const roleVariable = "MCPCHAIN_INSPECT_ROLE"
@@ -41,14 +42,16 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// oddServer has a tool that cannot be used and one that providers need changed.
+// oddServer has a tool that cannot be used and one that providers need changed. It
+// has no version, and templates for its only resources.
 func oddServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "odd\x1b[31m", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)
 	add := func(name, schema string) {
 		s.AddTool(&mcp.Tool{Name: name, Description: "Does\n" + name, InputSchema: json.RawMessage(schema)}, nil)
 	}
 	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
-	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
+	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"],"description":"\u009b31m\u3164"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
 	return s
 }
 
@@ -99,15 +102,16 @@ func TestText(t *testing.T) {
 		"  tool union_of_two: Does union.of two\n    the server calls it union.of two\n    plain: ",
 		"      wider: the root anyOf: the alternatives are merged into one object\n",
 		"  tool foreign cannot be used: input schema: $ref",
-		"off: \n  disabled\n",
-		"  prompts: ", "  resources: ",
+		"off:\n  disabled\n",
+		"  prompts: evening\n  resources: demo://menu\n  templates of resources: demo://dish/{name}\n",
+		`  reached: odd\x1b[31m\u200b, protocol revision 2026-07-28`, "  templates of resources: odd://{name}",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got %s\nwant it with %q", out, want)
 		}
 	}
-	if strings.Contains(out, "secret") || strings.Contains(out, "\x1b") {
-		t.Errorf("got %q, want neither arguments nor control characters", out)
+	if strings.Contains(out, "secret") || strings.ContainsAny(out, "\x1b\u009b\u200b") || strings.Contains(out, " \n") {
+		t.Errorf("got %q, want neither arguments, control characters nor blanks at the ends of lines", out)
 	}
 }
 
@@ -115,9 +119,9 @@ func TestText(t *testing.T) {
 func TestWrongServer(t *testing.T) {
 	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
 	for _, want := range []string{
-		"typo: \n  not reached: ", `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`,
+		"typo:\n  not reached: ", `mcp.json:1: mcpServers.typo.comand: unknown key; did you mean "command"?`,
 		"with 1 argument\n  reached: demo 1.0.0, ",
-		"line: \n  not reached: ", `mcp.json:1: mcpServers.line.command: there is no such program; arguments belong in "args"`,
+		"line:\n  not reached: ", `mcp.json:1: mcpServers.line.command: there is no such program; arguments belong in "args"`,
 	} {
 		if !strings.Contains(out, want) || stderr != "" {
 			t.Errorf("got %s%s\nwant it with %q", stderr, out, want)
@@ -136,7 +140,7 @@ func TestWrongServer(t *testing.T) {
 func TestProfile(t *testing.T) {
 	status, out, _ := inspectFile(t, servers(odd), "-profile", "gemini")
 	if status != statusSkipped || strings.Contains(out, "openai") || !strings.Contains(out, `"nullable": true`) ||
-		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") {
+		!strings.Contains(out, "      same: /properties/a type: null is written as nullable\n") || !strings.Contains(out, `"\u009b31m\u3164"`) {
 		t.Errorf("got %d and %s\nwant what Gemini is sent, and all changes", status, out)
 	}
 }
@@ -169,15 +173,48 @@ func TestAllProfiles(t *testing.T) {
 	}
 }
 
+// A revision is forced by the file or the command line, which counts more.
+func TestRevision(t *testing.T) {
+	old := strings.Replace(demo, `"env"`, `"revision":"2025-06-18","env"`, 1)
+	for _, tt := range []struct {
+		server string
+		flags  []string
+		want   string
+	}{
+		{demo, nil, "2026-07-28\n"},
+		{old, nil, "2025-06-18 (forced)\n"},
+		{old, []string{"-revision", "demo=2025-11-25"}, "2025-11-25 (forced)\n"},
+		{demo, []string{"-revision", "2025-11-25"}, "2025-11-25 (forced)\n"},
+	} {
+		if _, out, _ := inspectFile(t, servers(tt.server), tt.flags...); !strings.Contains(out, ", protocol revision "+tt.want) {
+			t.Errorf("%v: got %s\nwant the revision %s", tt.flags, out, tt.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for want, transport := range map[string]mcpclient.Transport{
+		"command x with 2 arguments": &mcpclient.Command{Path: "x", Args: []string{"secret", "b"}},
+		"https://example.com/mcp":    &mcpclient.HTTP{URL: "https://me:secret@example.com/mcp?key=secret#x"},
+		"sse http://example.com/sse": &mcpclient.SSE{URL: "http://me:secret@example.com/sse?key=secret"},
+		"":                           nil,
+	} {
+		if got := describe(transport); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
-	status, out, _ := inspectFile(t, servers(demo, gone), "-json")
-	if status != statusMissing {
-		t.Errorf("got the status %d, want %d", status, statusMissing)
+	status, out, _ := inspectFile(t, servers(demo, gone, odd), "-json", "-revision", "demo=2025-11-25")
+	if status != statusMissing || strings.ContainsAny(out, "\u009b\u200b\u3164") {
+		t.Errorf("got the status %d and %q, want %d and nothing that a terminal obeys or hides", status, out, statusMissing)
 	}
 	var r struct {
 		Servers []struct {
-			Name, Revision, Error string
-			Tools                 []struct {
+			Name, Revision, ForcedRevision, Error string
+			ResourceTemplates                     []string
+			Tools                                 []struct {
 				Name, ServerName, Fingerprint string
 				Profiles                      []struct {
 					Profile    string
@@ -190,7 +227,8 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("got %s: %v", out, err)
 	}
-	if len(r.Servers) != 2 || r.Servers[0].Name != "demo" || r.Servers[0].Revision == "" || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
+	if len(r.Servers) != 3 || r.Servers[0].Name != "demo" || r.Servers[0].Revision != "2025-11-25" || r.Servers[0].ForcedRevision != "2025-11-25" ||
+		!slices.Equal(r.Servers[0].ResourceTemplates, []string{"demo://dish/{name}"}) || !strings.Contains(r.Servers[1].Error, `server "gone"`) {
 		t.Fatalf("got %s\nwant demo reached and gone not", out)
 	}
 	for _, tool := range r.Servers[0].Tools {
@@ -229,6 +267,9 @@ func TestStatus(t *testing.T) {
 		"endpoint, profile": {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":       {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
 		"bad endpoint":      {servers(), []string{"-base-url", "x"}, statusUsage, "not an http URL"},
+		"revision":          {servers(demo), []string{"-revision", "2025-11-25"}, statusFine, ""},
+		"unknown revision":  {servers(demo), []string{"-revision", "demo=1"}, statusUsage, "want one of 2026-07-28"},
+		"no such server":    {servers(demo), []string{"-revision", "x\u200b=2025-11-25"}, statusUsage, "-revision: there is no server \"x\\u200b\" to connect to"},
 		"two files":         {servers(), []string{"other.json"}, statusUsage, "want one file"},
 		"help":              {servers(), []string{"-help"}, statusFine, "usage: inspect"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 
 	"github.com/tmc/langchaingo/llms"
@@ -17,6 +18,7 @@ import (
 // report is what was found out.
 type report struct {
 	Servers []*serverReport `json:"servers"`
+	byName  map[string]*serverReport
 }
 
 type serverReport struct {
@@ -25,6 +27,7 @@ type serverReport struct {
 	Disabled     bool                          `json:"disabled,omitempty"`
 	Error        string                        `json:"error,omitempty"`
 	Revision     string                        `json:"revision,omitempty"`
+	Forced       string                        `json:"forcedRevision,omitempty"` // by the file or the command line
 	Info         *mcpclient.Implementation     `json:"serverInfo,omitempty"`
 	Capabilities *mcpclient.ServerCapabilities `json:"capabilities,omitempty"`
 	Instructions string                        `json:"instructions,omitempty"`
@@ -32,6 +35,7 @@ type serverReport struct {
 	Skipped      []skippedTool                 `json:"skipped,omitempty"`
 	Prompts      []string                      `json:"prompts,omitempty"`
 	Resources    []string                      `json:"resources,omitempty"`
+	Templates    []string                      `json:"resourceTemplates,omitempty"`
 	Trouble      []string                      `json:"trouble,omitempty"` // lists that could not be had
 }
 
@@ -68,15 +72,13 @@ type change struct {
 // maxListed bounds the prompts and resources of one server that are listed.
 const maxListed = 1000
 
-// inspect connects to the servers and asks them what they have.
-func inspect(ctx context.Context, file *config.Config, o *options) (*report, error) {
-	r := &report{Servers: []*serverReport{}}
-	var servers []adapter.Server
-	byName := map[string]*serverReport{}
+// plan begins a report on the servers of a file, and says which to connect to.
+func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
+	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for _, s := range file.Servers {
 		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport)}
 		r.Servers = append(r.Servers, about)
-		byName[s.Name] = about
+		r.byName[s.Name] = about
 		switch {
 		case s.Err != nil:
 			about.Error = s.Err.Error()
@@ -84,23 +86,34 @@ func inspect(ctx context.Context, file *config.Config, o *options) (*report, err
 			servers = append(servers, adapter.Server{Name: s.Name, Transport: s.Transport, Revision: s.Revision})
 		}
 	}
+	if err := o.revisions.Apply(servers); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range servers {
+		r.byName[s.Name].Forced = s.Revision
+	}
+	return r, servers, nil
+}
+
+// inspect connects to the servers and asks them what they have.
+func (r *report) inspect(ctx context.Context, servers []adapter.Server, o *options) error {
 	tools, err := adapter.Open(ctx, servers, &adapter.Options{
 		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: answering(),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = tools.Close() }()
 	byTool := map[string]*toolReport{}
 	for _, s := range tools.Servers() {
-		byName[s.Name].fill(ctx, s, byTool)
+		r.byName[s.Name].fill(ctx, s, byTool)
 	}
 	for _, p := range o.profiles {
 		if err := fillProfile(tools, p, byTool); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r, ctx.Err()
+	return ctx.Err()
 }
 
 // answering offers a server all that it may ask for, since some list tools for that
@@ -125,13 +138,20 @@ func describe(t mcpclient.Transport) string {
 	case *mcpclient.Command:
 		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
 	case *mcpclient.HTTP:
-		u, err := url.Parse(t.URL)
-		if err != nil {
-			return "http"
-		}
-		return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+		return public(t.URL)
+	case *mcpclient.SSE:
+		return "sse " + public(t.URL)
 	}
 	return ""
+}
+
+// public is a URL without what may be secret in it.
+func public(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
@@ -154,24 +174,34 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
 	}
 	if server.Capabilities.Prompts != nil {
-		for p, err := range status.Client.Prompts(ctx) {
-			if err != nil {
-				s.Trouble = append(s.Trouble, err.Error())
-				break
-			}
-			if s.Prompts = append(s.Prompts, p.Name); len(s.Prompts) == maxListed {
-				break
-			}
-		}
+		s.Prompts = listed(s, status.Client.Prompts(ctx), func(p *mcpclient.Prompt) string { return p.Name })
 	}
 	if server.Capabilities.Resources != nil {
-		for r, err := range status.Client.Resources(ctx) {
-			if err != nil {
-				s.Trouble = append(s.Trouble, err.Error())
-				break
-			}
-			if s.Resources = append(s.Resources, r.URI); len(s.Resources) == maxListed {
-				break
+		s.Resources = listed(s, status.Client.Resources(ctx), func(r *mcpclient.Resource) string { return r.URI })
+		s.Templates = listed(s, templates(status.Client.ResourceTemplates(ctx)), func(t *mcpclient.ResourceTemplate) string { return t.URITemplate })
+	}
+}
+
+// listed names what a server lists, and notes why there may be more.
+func listed[T any](s *serverReport, all iter.Seq2[*T, error], name func(*T) string) (names []string) {
+	for v, err := range all {
+		if err != nil {
+			s.Trouble = append(s.Trouble, err.Error())
+			break
+		}
+		if names = append(names, name(v)); len(names) == maxListed {
+			break
+		}
+	}
+	return names
+}
+
+// templates are none where a server with resources knows no such method.
+func templates(all iter.Seq2[*mcpclient.ResourceTemplate, error]) iter.Seq2[*mcpclient.ResourceTemplate, error] {
+	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
+		for t, err := range all {
+			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound || !yield(t, err) {
+				return
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -17,7 +18,8 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+		text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+		_, p.err = fmt.Fprintln(p.w, text)
 	}
 }
 
@@ -36,36 +38,60 @@ func (r *report) write(w io.Writer, detailed bool) error {
 	return p.err
 }
 
+// encode writes the report as JSON, with escapes for what a terminal would obey or
+// not show.
+func (r *report) encode(w io.Writer) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, safetext.EscapeJSON(b.String()))
+	return err
+}
+
 func (s *serverReport) write(p *printer, detailed bool) {
-	p.line("%s: %s", clean(s.Name), clean(s.Transport))
+	p.line("%s: %s", line(s.Name), line(s.Transport))
 	if s.Disabled {
 		p.line("  disabled")
 	}
 	if s.Error != "" {
-		p.line("  not reached: %s", clean(s.Error))
+		p.line("  not reached: %s", line(s.Error))
 	}
 	if s.Disabled || s.Error != "" {
 		return
 	}
-	p.line("  reached: %s %s, protocol revision %s", clean(s.Info.Name), clean(s.Info.Version), s.Revision)
+	p.line("  reached: %s, protocol revision %s%s", line(s.Info.Name+" "+s.Info.Version), s.Revision, s.forced())
 	if s.Instructions != "" {
-		p.line("  instructions: %s", clean(s.Instructions))
+		p.line("  instructions: %s", line(s.Instructions))
 	}
 	for _, t := range s.Tools {
 		t.write(p, detailed)
 	}
 	for _, t := range s.Skipped {
-		p.line("  tool %s cannot be used: %s", clean(t.Name), clean(t.Error))
+		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
 	}
 	if len(s.Prompts) > 0 {
-		p.line("  prompts: %s", clean(strings.Join(s.Prompts, ", ")))
+		p.line("  prompts: %s", line(strings.Join(s.Prompts, ", ")))
 	}
 	if len(s.Resources) > 0 {
-		p.line("  resources: %s", clean(strings.Join(s.Resources, ", ")))
+		p.line("  resources: %s", line(strings.Join(s.Resources, ", ")))
+	}
+	if len(s.Templates) > 0 {
+		p.line("  templates of resources: %s", line(strings.Join(s.Templates, ", ")))
 	}
 	for _, trouble := range s.Trouble {
-		p.line("  trouble: %s", clean(trouble))
+		p.line("  trouble: %s", line(trouble))
 	}
+}
+
+func (s *serverReport) forced() string {
+	if s.Forced == "" {
+		return ""
+	}
+	return " (forced)"
 }
 
 func (t *toolReport) write(p *printer, detailed bool) {
@@ -73,9 +99,9 @@ func (t *toolReport) write(p *printer, detailed bool) {
 	if t.Annotations != nil {
 		hints = hintsOf(t.Annotations)
 	}
-	p.line("  tool %s%s: %s", t.Name, hints, clean(t.Description))
+	p.line("  tool %s%s: %s", t.Name, hints, line(t.Description))
 	if t.Name != t.ServerName {
-		p.line("    the server calls it %s", clean(t.ServerName))
+		p.line("    the server calls it %s", line(t.ServerName))
 	}
 	for _, profile := range t.Profiles {
 		profile.write(p, detailed)
@@ -110,7 +136,7 @@ func (r *profileReport) write(p *printer, detailed bool) {
 			if at == "" {
 				at = "the root"
 			}
-			p.line("      %s: %s %s: %s", c.Effect, clean(at), c.Keyword, clean(c.Note))
+			p.line("      %s: %s %s: %s", c.Effect, line(at), line(c.Keyword), line(c.Note))
 		}
 	}
 	if detailed {
@@ -118,7 +144,7 @@ func (r *profileReport) write(p *printer, detailed bool) {
 		if err != nil {
 			raw = []byte(err.Error())
 		}
-		p.line("      %s", raw)
+		p.line("      %s", safetext.EscapeJSON(string(raw)))
 	}
 }
 
@@ -150,20 +176,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// maxShown bounds what one line repeats of what a server says, in runes.
+// maxShown bounds what one line repeats of what a server says, in characters.
 const maxShown = 300
 
-// clean puts a server's text on one line, without control characters.
-func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
-	}
-	return string(runes)
-}
+// line puts a server's text on one line.
+func line(text string) string { return safetext.Line(text, maxShown) }

@@ -1,0 +1,53 @@
+// Package revisions reads the flag that forces the protocol revision of servers.
+package revisions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Usage is that of the flag.
+const Usage = "speak this `[server=]revision` of the protocol with a server, or with all; may be repeated"
+
+// Flag is a [flag.Value] that may be given several times: the revisions by server,
+// that of "" for all others.
+type Flag map[string]string
+
+// String is what package flag shows of a default: there is none.
+func (f Flag) String() string { return "" }
+
+// Set reads revision or server=revision.
+func (f Flag) Set(s string) error {
+	at := strings.LastIndexByte(s, '=')
+	server, revision := s[:max(0, at)], s[at+1:]
+	if known := mcpclient.Revisions(); !slices.Contains(known, revision) {
+		return fmt.Errorf("want one of %s, or server=revision", strings.Join(known, ", "))
+	}
+	if _, dup := f[server]; dup {
+		return fmt.Errorf("%q is given twice", s)
+	}
+	f[server] = revision
+	return nil
+}
+
+// Apply forces the revisions on servers, whatever they were to speak before.
+func (f Flag) Apply(servers []adapter.Server) error {
+	for name := range f {
+		if name != "" && !slices.ContainsFunc(servers, func(s adapter.Server) bool { return s.Name == name }) {
+			return fmt.Errorf("-revision: there is no server %q to connect to", name)
+		}
+	}
+	for i := range servers {
+		s := &servers[i]
+		if revision, ok := f[s.Name]; ok {
+			s.Revision = revision
+		} else if revision, ok := f[""]; ok {
+			s.Revision = revision
+		}
+	}
+	return nil
+}
