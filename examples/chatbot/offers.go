@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -32,7 +32,7 @@ func (s *session) listResources(ctx context.Context) error {
 			}
 			s.item(r.URI, server.Name, r.Title)
 		}
-		for t, err := range templates(ctx, server.Client) {
+		for t, err := range templates.List(ctx, server.Client) {
 			if err != nil {
 				return fmt.Errorf("server %s: %w", server.Name, err)
 			}
@@ -40,20 +40,6 @@ func (s *session) listResources(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// templates lists those of a server, none where it knows no such method.
-func templates(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcpclient.ResourceTemplate, error] {
-	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
-		for t, err := range c.ResourceTemplates(ctx) {
-			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound {
-				return
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
 }
 
 // readResource shows a resource, and whose it is.
@@ -241,7 +227,7 @@ func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, er
 			return true, nil
 		}
 	}
-	for t, err := range templates(ctx, c) {
+	for t, err := range templates.List(ctx, c) {
 		if err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -178,7 +179,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 	if server.Capabilities.Resources != nil {
 		s.Resources = listed(s, status.Client.Resources(ctx), func(r *mcpclient.Resource) string { return r.URI })
-		s.Templates = listed(s, templates(status.Client.ResourceTemplates(ctx)), func(t *mcpclient.ResourceTemplate) string { return t.URITemplate })
+		s.Templates = listed(s, templates.List(ctx, status.Client), func(t *mcpclient.ResourceTemplate) string { return t.URITemplate })
 	}
 }
 
@@ -194,17 +195,6 @@ func listed[T any](s *serverReport, all iter.Seq2[*T, error], name func(*T) stri
 		}
 	}
 	return names
-}
-
-// templates are none where a server with resources knows no such method.
-func templates(all iter.Seq2[*mcpclient.ResourceTemplate, error]) iter.Seq2[*mcpclient.ResourceTemplate, error] {
-	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
-		for t, err := range all {
-			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound || !yield(t, err) {
-				return
-			}
-		}
-	}
 }
 
 // fillProfile adds what a provider would be sent.

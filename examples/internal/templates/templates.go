@@ -1,0 +1,30 @@
+// Package templates lists the resource templates of servers, of which many with
+// resources have no such method.
+package templates
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// List is [mcpclient.Client.ResourceTemplates], and empty where the server knows no
+// such method.
+func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcpclient.ResourceTemplate, error] {
+	return known(c.ResourceTemplates(ctx))
+}
+
+func known(all iter.Seq2[*mcpclient.ResourceTemplate, error]) iter.Seq2[*mcpclient.ResourceTemplate, error] {
+	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
+		for t, err := range all {
+			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound {
+				return
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+func TestKnown(t *testing.T) {
+	gone := errors.New("gone")
+	for name, tt := range map[string]struct {
+		last error
+		want error
+	}{
+		"no such method": {fmt.Errorf("list: %w", &mcpclient.RPCError{Code: mcpclient.CodeMethodNotFound}), nil},
+		"other error":    {gone, gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := func(yield func(*mcpclient.ResourceTemplate, error) bool) {
+				_ = yield(&mcpclient.ResourceTemplate{Name: "a"}, nil) && yield(nil, tt.last)
+			}
+			var got error
+			n := 0
+			for template, err := range known(all) {
+				if got = err; template != nil {
+					n++
+				}
+			}
+			if n != 1 || got != tt.want {
+				t.Errorf("got %d templates and %v, want 1 and %v", n, got, tt.want)
+			}
+			for range known(all) { // ends with the range
+				break
+			}
+		})
+	}
+}
