@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -32,7 +33,7 @@ func main() {
 	defer stop()
 	p := &program{in: bufio.NewReader(os.Stdin), out: os.Stdout, open: oauth.OpenBrowser}
 	if err := p.run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "oauth:", err)
+		fmt.Fprintln(os.Stderr, "oauth:", safetext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
@@ -89,7 +90,7 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.out, "%s: %s\n", tool.Name, tool.Description)
+		fmt.Fprintf(p.out, "%s: %s\n", safetext.Line(tool.Name, 200), safetext.Line(tool.Description, 1000))
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (p *program) call(ctx context.Context, client *mcpclient.Client, s *setting
 	if err := result.Err(); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.out, result.Text())
+	fmt.Fprintln(p.out, safetext.Prose(result.Text()))
 	return nil
 }
 
@@ -145,7 +146,10 @@ func (p *program) receiver(paste bool) oauth.Receiver {
 
 // offerToOpen shows the URL before anything opens it.
 func (p *program) offerToOpen(ctx context.Context, url string) error {
-	fmt.Fprintf(p.out, "The server wants you to sign in at\n\n  %s\n\nOpen it in the browser? [Y/n] ", url)
+	if err := p.showLink("The server wants you to sign in at", url); err != nil {
+		return err
+	}
+	fmt.Fprint(p.out, "Open it in the browser? [Y/n] ")
 	line, err := p.in.ReadString('\n')
 	if err != nil && line == "" { // without a terminal there is still the URL
 		fmt.Fprintln(p.out, "no answer.\nOpen it yourself. Waiting …")
@@ -159,11 +163,27 @@ func (p *program) offerToOpen(ctx context.Context, url string) error {
 }
 
 func (p *program) askForAnswer(_ context.Context, url string) (string, error) {
-	fmt.Fprintf(p.out, "Open this URL on a device with a browser, and sign in:\n\n  %s\n\n"+
-		"The last page will not load. Copy its whole address to here: ", url)
+	if err := p.showLink("On a device with a browser, sign in at", url); err != nil {
+		return "", err
+	}
+	fmt.Fprint(p.out, "The last page will not load. Copy its whole address to here: ")
 	address, err := p.in.ReadString('\n')
 	if err != nil && address == "" {
 		return "", fmt.Errorf("read the address: %w", err)
 	}
 	return address, nil
+}
+
+// showLink shows whose page the server sends the person to, the whole address, and
+// what is odd about it.
+func (p *program) showLink(what, url string) error {
+	link, err := safetext.ReadLink(url)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "%s %s:\n\n  %s\n\n", what, link.Host, link.URL)
+	for _, warning := range link.Warnings {
+		fmt.Fprintf(p.out, "Warning: %s.\n", warning)
+	}
+	return nil
 }

@@ -60,8 +60,8 @@ func startNotes(t *testing.T) *notes {
 		Text string `json:"text,omitempty"`
 	}
 	for _, name := range []string{"list_notes", "add_note"} {
-		mcp.AddTool(server, &mcp.Tool{Name: name, Description: "A tool."}, func(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + " done " + in.Text}}}, nil, nil
+		mcp.AddTool(server, &mcp.Tool{Name: name, Description: "A\ntool.\x1b[2J"}, func(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "\x1b[2J" + name + " done " + in.Text}}}, nil, nil
 		})
 	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
@@ -170,12 +170,12 @@ func TestSignInRefreshRestartStepUp(t *testing.T) {
 		}
 		before = tokens
 	}
-	step("sign in", n.run("-store", dir, "-call", "list_notes"), "list_notes done", 1, 1)
+	step("sign in", n.run("-store", dir, "-call", "list_notes"), `\x1b[2Jlist_notes done`, 1, 1)
 	if got := n.signIns[0]; !strings.Contains(got, "notes%3Aread") || strings.Contains(got, "notes%3Awrite") {
 		t.Errorf("asked for %q, want read access only", got)
 	}
 	expire(t)
-	step("restart and refresh", n.run("-store", dir), "add_note: A tool.", 1, 1)
+	step("restart and refresh", n.run("-store", dir), `add_note: A tool.\x1b[2J`, 1, 1)
 	expire(t)
 	step("step up", n.run("-store", dir, "-call", "add_note", "-args", `{"text":"buy milk"}`), "add_note done buy milk", 2, 2)
 	if got := n.signIns[1]; !strings.Contains(got, "notes%3Aread") || !strings.Contains(got, "notes%3Awrite") {
@@ -277,7 +277,7 @@ func TestClosedInput(t *testing.T) {
 		}
 	}()
 	rest, err := io.ReadAll(out)
-	if err != nil || !strings.Contains(string(rest), "list_notes: A tool.") {
+	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
 		t.Errorf("got %q, %v", rest, err)
 	}
 	if err := <-done; err != nil {
@@ -310,11 +310,31 @@ func TestPasted(t *testing.T) {
 		_ = person.Close()
 	}()
 	rest, err := io.ReadAll(out)
-	if err != nil || !strings.Contains(string(rest), "list_notes: A tool.") {
+	if err != nil || !strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`) {
 		t.Errorf("got %q, %v", rest, err)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// The person sees whose page it is, and what is odd about the address.
+func TestShowLink(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://auth.example.com/a?b=c": "Sign in at auth.example.com:\n\n  https://auth.example.com/a?b=c\n\n",
+		"http://auth.xn--exmpl-cua.com/": "Sign in at auth.xn--exmpl-cua.com:\n\n  http://auth.xn--exmpl-cua.com/\n\n" +
+			"Warning: http is not encrypted: others can read and change what the page says.\n" +
+			"Warning: a browser may show xn--exmpl-cua in other letters, alike to another name (it is in punycode).\n",
+	} {
+		var out strings.Builder
+		p := &program{out: &out}
+		if err := p.showLink("Sign in at", url); err != nil || out.String() != want {
+			t.Errorf("%s: got %v and %q, want %q", url, err, &out, want)
+		}
+	}
+	p := &program{out: io.Discard, open: func(context.Context, string) error { t.Error("opened"); return nil }}
+	if err := p.offerToOpen(t.Context(), "file:///etc/passwd"); err == nil {
+		t.Error("got no error for what is no web page")
 	}
 }
 
