@@ -10,7 +10,7 @@ import (
 
 // samplingResult puts the model's reply into the protocol. It fails when the
 // model called a tool in a way that the protocol has no words for.
-func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer) (*mcpclient.CreateMessageResult, error) {
 	out := &mcpclient.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := textOf(r); text != "" {
 		out.Content = append(out.Content, &mcpclient.TextContent{Text: text})
@@ -20,15 +20,14 @@ func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams) (*mcpclient
 		if !mayCall(p) {
 			break // a call of nothing
 		}
-		if !offered(p.Tools, call.Name) {
+		if tools[call.Name] == nil {
 			return nil, fmt.Errorf("the model called a tool %q that it was not given", cut(call.Name))
 		}
-		input := json.RawMessage(call.Arguments)
-		if !isObject(input) {
+		if !isObject(json.RawMessage(call.Arguments)) {
 			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", cut(call.Name))
 		}
 		out.Content = append(out.Content, &mcpclient.ToolUseContent{
-			ID: call.ID, Name: call.Name, Input: input, Meta: withHostExtra(call.Extra),
+			ID: call.ID, Name: call.Name, Input: tools.taken(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
 		})
 		used++
 	}
@@ -53,15 +52,6 @@ func textOf(r *chat.Reply) string {
 
 func mayCall(p *mcpclient.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
-}
-
-func offered(tools []*mcpclient.Tool, name string) bool {
-	for _, t := range tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // stopReason is the protocol's word for why the model stopped, or the host's

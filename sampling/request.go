@@ -10,22 +10,19 @@ import (
 
 // chatRequest words a checked request for the model. includeContext is left
 // out: the host shares nothing of other servers.
-func chatRequest(req *Request, o *Options) *chat.Request {
+func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
 		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
 		ReasoningEffort: o.ReasoningEffort, ToolChoice: toolChoice(p), OneChance: true, ToEnd: true,
-		Metadata: metadata(p.Metadata, o.Metadata),
-	}
-	for _, t := range p.Tools {
-		out.Tools = append(out.Tools, chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
+		Metadata: metadata(p.Metadata, o.Metadata), Tools: tools.tools(p.Tools),
 	}
 	for _, text := range []string{o.System, p.SystemPrompt} {
 		if text != "" {
 			out.Messages = append(out.Messages, chat.Text(chat.System, text))
 		}
 	}
-	w := &writer{messages: out.Messages}
+	w := &writer{messages: out.Messages, tools: tools}
 	for _, m := range p.Messages {
 		w.message(m)
 	}
@@ -50,6 +47,7 @@ func toolChoice(p *mcpclient.CreateMessageParams) chat.ToolChoice {
 // that may take them.
 type writer struct {
 	messages []chat.Message
+	tools    offer
 	order    []string // ids of the latest tool uses
 	waiting  []chat.Part
 }
@@ -92,7 +90,7 @@ func (w *writer) assistant(blocks []mcpclient.Content) {
 			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
 		case *mcpclient.ToolUseContent:
 			w.order = append(w.order, c.ID)
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: string(c.Input), Extra: hostExtra(c.Meta)})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: w.tools.replayed(c.Name, c.Input), Extra: hostExtra(c.Meta)})
 		default:
 			if part, ok := mediaPart(c); ok {
 				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})

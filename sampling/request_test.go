@@ -85,7 +85,7 @@ func TestRequestMapping(t *testing.T) {
 			      {"type":"hologram"}]},
 			    {"type":"tool_result","toolUseId":"b","structuredContent":{"n":1},"content":[]}]}]}`,
 			`{"model":"gpt-4.1","max_completion_tokens":5,"stream":false,"tool_choice":"none",
-			  "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],
+			  "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}],
 			  "messages":[{"role":"system","content":"House rules."},
 			  {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},
 			  {"role":"tool","tool_call_id":"a","content":"[resource A file:///a text/plain 3 bytes]\nresource file:///b:\n` + "````\\ncode ```\\n````" + `\n[resource file:///c application/pdf, 3 bytes of binary data]\n[image image/svg+xml, 3 bytes, of a kind that the model does not take]\n[content of unknown type hologram]"},

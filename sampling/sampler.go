@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -26,6 +27,7 @@ type Sampler struct {
 	options  Options
 	governor *governor
 	memory   memory
+	schemas  schema.Cache
 	recall   recall
 	log      *slog.Logger
 }
@@ -196,7 +198,11 @@ func (s *Sampler) settle(r *run) error {
 // cannot be put into the protocol, get a second chance, as models err at random
 // and if the limits allow.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
-	question := chatRequest(r.request, &s.options)
+	tools, err := s.offer(r.request)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.recall.of(r.who)
 	for again := true; ; again = false {
 		r.record.Completions++
@@ -204,7 +210,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessag
 		s.charge(r, reply, err)
 		if err == nil {
 			var result *mcpclient.CreateMessageResult
-			if result, err = samplingResult(reply, r.request.Params); err == nil {
+			if result, err = samplingResult(reply, r.request.Params, tools); err == nil {
 				r.record.AnsweredBy = cut(reply.Model)
 				result.Model = cmp.Or(s.options.ModelName, result.Model)
 				return result, nil

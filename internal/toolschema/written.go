@@ -20,6 +20,7 @@ type Written struct {
 	Root       map[string]any // the same, decoded; nil for Plain
 	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
 	Wrapped    bool           // all arguments are asked for in the wrapper
+	TurnBack   bool           // what a model writes by it may have to be turned back by [Schema.Arguments]
 	Changes    []rewrite.Change
 }
 
@@ -41,6 +42,7 @@ func (s *Schema) For(target rewrite.Target) *Written {
 	}
 	properties, _ := r.Root["properties"].(map[string]any)
 	w.Wrapped = s.Wrapper != "" && properties[s.Wrapper] != nil
+	w.TurnBack = w.Wrapped || r.Changed && target != rewrite.OpenAI
 	return w
 }
 

@@ -1,0 +1,89 @@
+package sampling
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// offer is the tools of a request as the model is given them, by name.
+type offer map[string]*offered
+
+// offered is one tool, with its schema in the dialect of the model's provider.
+type offered struct {
+	schema  *toolschema.Schema
+	written *toolschema.Written
+}
+
+// offer writes the tools of a request for its model.
+func (s *Sampler) offer(req *Request) (offer, error) {
+	target := s.chat.Schemas(req.Model)
+	out := offer{}
+	for _, t := range req.Params.Tools {
+		schema, err := toolschema.New(t.InputSchema, &s.schemas)
+		if err != nil {
+			return nil, fmt.Errorf("tools: %q: %w", cut(t.Name), err)
+		}
+		out[t.Name] = &offered{schema, schema.For(target)}
+	}
+	return out, nil
+}
+
+// tools lists the tools for the host.
+func (o offer) tools(of []*mcpclient.Tool) []chat.Tool {
+	var out []chat.Tool
+	for _, t := range of {
+		out = append(out, chat.Tool{Name: t.Name, Description: t.Description, Parameters: o[t.Name].written.Parameters})
+	}
+	return out
+}
+
+// taken is what a model wrote for a tool, in the form that the server's schema
+// takes. What is in it already stays as it is written, and so does what cannot be
+// put into it: the server says what is wrong.
+func (o offer) taken(tool, arguments string) json.RawMessage {
+	written := json.RawMessage(arguments)
+	t, ok := o[tool]
+	if !ok || !t.written.TurnBack {
+		return written
+	}
+	args, err := t.schema.Arguments(arguments, t.written.Wrapped)
+	if err != nil || sameValue(args, written) {
+		return written
+	}
+	return args
+}
+
+// sameValue reports whether two texts are the same JSON value.
+func sameValue(a, b []byte) bool {
+	v, errV := schema.Decode(a)
+	w, errW := schema.Decode(b)
+	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
+}
+
+// replayed is what a server says that the model wrote, in the wrapper that the
+// model was asked to put it into.
+func (o offer) replayed(tool string, arguments json.RawMessage) string {
+	t, ok := o[tool]
+	if !ok || !t.written.Wrapped {
+		return string(arguments)
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(arguments, &members) == nil && len(members) == 1 && members[t.schema.Wrapper] != nil {
+		return string(arguments) // it could not be taken out
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage(`{}`)
+	}
+	wrapped, err := jsonrpc.Marshal(map[string]json.RawMessage{t.schema.Wrapper: arguments})
+	if err != nil {
+		return string(arguments)
+	}
+	return string(wrapped)
+}

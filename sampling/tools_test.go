@@ -1,0 +1,117 @@
+package sampling
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// callOf is a host's answer that calls a tool.
+func callOf(name, arguments string) string {
+	return fmt.Sprintf(`{"choices":[{"message":{"tool_calls":[{"id":"c1","type":"function","function":{"name":%q,"arguments":%q}}]},"finish_reason":"tool_calls"}]}`, name, arguments)
+}
+
+// A server's tools are described as the model's provider takes them, what the model
+// writes by that is turned back, and the model sees its own words again.
+func TestToolsAreWrittenForTheHost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		host, schema string
+		sent         string // parameters
+		wrote        string // by the model
+		taken        string // by the server
+		replayed     string // to the model
+	}{
+		"nothing at all": {"openai", `{}`, `{"type":"object","properties":{}}`, `{}`, `{}`, `{}`},
+		"a bare object":  {"compatible", `{"type":"object"}`, `{"type":"object","properties":{}}`, `{}`, `{}`, `{}`},
+		"a list of anything": {"openai", `{"type":"object","properties":{"l":{"type":"array"}}}`,
+			`{"type":"object","properties":{"l":{"type":"array","items":{}}}}`, `{"l": ["1"]}`, `{"l": ["1"]}`, `{"l": ["1"]}`},
+		"a tuple": {"azure", `{"type":"object","properties":{"l":{"type":"array","items":[{"type":"integer"}]}}}`,
+			`{"type":"object","properties":{"l":{"type":"array","prefixItems":[{"type":"integer"}],"items":{}}}}`, `{"l":[1]}`, `{"l":[1]}`, `{"l":[1]}`},
+		"alternatives at the root": {"openai", `{"type":"object","properties":{"a":{"type":"integer"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+			`{"type":"object","description":"Give all arguments in \"input\".","properties":{"input":{"type":"object","properties":{"a":{"type":"integer"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}},"required":["input"],"additionalProperties":false}`,
+			`{"input":{"a":1}}`, `{"a":1}`, `{"input":{"a":1}}`},
+		"arguments that do not fit": {"openai", `{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"not":{"required":["b"]}}`,
+			`{"type":"object","description":"Give all arguments in \"input\".","properties":{"input":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"not":{"required":["b"]}}},"required":["input"],"additionalProperties":false}`,
+			`{"input":{"c":1}}`, `{"input":{"c":1}}`, `{"input":{"c":1}}`},
+		"any properties for Gemini": {"gemini", `{"type":"object","properties":{"o":{"type":"object","additionalProperties":{"type":"string"}}},"required":["o"]}`,
+			`{"type":"object","properties":{"o":{"type":"array","description":"A list of names and values.","items":{"type":"object","properties":{"key":{"type":"string"},"value":{"type":"string"}},"required":["key","value"]}}},"required":["o"]}`,
+			`{"o":[{"key":"a","value":"b"}]}`, `{"o":{"a":"b"}}`, `{"o":{"a":"b"}}`},
+		"nothing for Gemini": {"gemini", `{"type":"object"}`,
+			`{"type":"object","properties":{"no_parameters":{"type":"boolean","nullable":true,"description":"Leave it out: there are no parameters."}}}`,
+			`{"no_parameters":true}`, `{}`, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, answering(callOf("f", tt.wrote), plainAnswer))
+			s := h.sampler(t, &Options{Host: tt.host})
+			first := `{"role":"user","content":{"type":"text","text":"Hi"}}`
+			ask := func(messages string) *mcpclient.CreateMessageResult {
+				t.Helper()
+				got, err := s.CreateMessage(t.Context(), question(t, `{"maxTokens":5,"tools":[{"name":"f","inputSchema":`+tt.schema+`}],"messages":[`+messages+`]}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			use, _ := ask(first).Content[0].(*mcpclient.ToolUseContent)
+			if use == nil || string(use.Input) != tt.taken {
+				t.Fatalf("got the tool use %+v, want %s", use, tt.taken)
+			}
+			equalJSON(t, encodedAt(t, h.last(), "tools", 0, "function", "parameters"), tt.sent)
+			ask(first + `,{"role":"assistant","content":{"type":"tool_use","id":"c1","name":"f","input":` + tt.taken + `}},` +
+				`{"role":"user","content":{"type":"tool_result","toolUseId":"c1","content":[{"type":"text","text":"done"}]}}`)
+			arguments, _ := at(t, h.last(), "messages", 1, "tool_calls", 0, "function", "arguments").(string)
+			equalJSON(t, arguments, tt.replayed)
+		})
+	}
+}
+
+// A schema that cannot be read cannot be written for a provider, either.
+func TestToolsThatCannotBeWritten(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"$ref":"https://example.com/s"}`:  "never fetched",
+		`{"type":"string"}`:                 "arguments are an object",
+		`{"$schema":"https://example.com"}`: "unsupported dialect",
+	} {
+		h := newHost(t, answering(plainAnswer))
+		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+schema+`}]}`))
+		failure, ok := errors.AsType[*mcpclient.RPCError](err)
+		if !ok || failure.Code != -32602 || !strings.Contains(failure.Message, want) || !strings.Contains(failure.Message, `"f"`) {
+			t.Errorf("%s: got %v, want invalid params with %q", schema, err, want)
+		}
+		if h.asked() != 0 {
+			t.Errorf("%s: the model was asked", schema)
+		}
+	}
+}
+
+// at is the value at a path in JSON.
+func at(t *testing.T, text string, path ...any) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, _ := v.(map[string]any)
+			v = object[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				t.Fatalf("got %s, want something at %v", text, path)
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+func encodedAt(t *testing.T, text string, path ...any) string {
+	t.Helper()
+	return string(encoded(at(t, text, path...)))
+}
