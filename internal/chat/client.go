@@ -225,12 +225,7 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 		return nil, err
 	}
 	if x.stream == nil { // also from hosts that do not stream
-		a, err := x.decodeReply()
-		if err != nil || deltas == nil {
-			return a, err
-		}
-		a.cutAt(d.stops)
-		return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
+		return x.whole(d, deltas)
 	}
 	defer x.stream.Close()
 	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })

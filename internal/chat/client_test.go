@@ -211,11 +211,14 @@ func TestTheOtherFormOfAnswer(t *testing.T) {
 			}
 		}
 	}
-	h = newHost(t, answering(plainAnswer))
-	var piece string
-	got, err = h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(s string) error { piece += s; return nil }})
-	if err != nil || got.Text != "Hello" || piece != "Hello" {
-		t.Errorf("in one piece: got %+v and the piece %q, %v, want Hello", got, piece, err)
+	for name, h := range map[string]*host{
+		"in one piece": newHost(t, answering(plainAnswer)), "in one piece, called a stream": newHost(t, streaming(plainAnswer)),
+	} {
+		var piece string
+		got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(s string) error { piece += s; return nil }})
+		if err != nil || got.Text != "Hello" || piece != "Hello" || got.Usage.Total != 5 {
+			t.Errorf("%s: got %+v and the piece %q, %v, want Hello", name, got, piece, err)
+		}
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
@@ -41,12 +43,15 @@ func fuzzReply(f *testing.F, contentType string) {
 		if reply.Model == "" || streamed.String() != reply.Text {
 			t.Errorf("got model %q, text %q and pieces %q, want a model and the same twice", reply.Model, reply.Text, streamed.String())
 		}
+		if !utf8.ValidString(reply.Text + reply.Reasoning + reply.Refusal) {
+			t.Errorf("got %+v, want valid UTF-8", reply)
+		}
 		if strings.Contains(reply.Text, "STOP") || strings.Contains(reply.Text, "###") {
 			t.Errorf("a stop sequence is in %q", reply.Text)
 		}
 		ids := map[string]bool{}
 		for _, call := range reply.ToolCalls {
-			if call.ID == "" || call.Name == "" || call.Arguments == "" || ids[call.ID] {
+			if !utf8.ValidString(call.Arguments) || call.ID == "" || call.Name == "" || call.Arguments == "" || ids[call.ID] {
 				t.Errorf("got the call %+v among %+v", call, reply.ToolCalls)
 			}
 			ids[call.ID] = true
@@ -70,11 +75,59 @@ func FuzzStream(f *testing.F) {
 		chunk(`{"content":"ST"}`, "") + "\n\n" + chunk(`{"content":"OP"}`, "stop") + "\n\ndata: [DONE]\n\n",
 		callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}},{"index":0,"id":"b","function":{"name":"f"}}`) + "\n\n" + chunk(`{}`, "tool_calls") + "\n\n",
 		callDelta(`{"function":{"name":"f"}}`) + "\n\n" + callDelta(`{"function":{"arguments":"{}"}}`) + "\n\n" + chunk(`{}`, "length") + "\n\n",
+		callDelta(`{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"f"}},{"index":0,"id":"r","function":{"arguments":"{"}}`) + "\n\n" + chunk(`{}`, "stop") + "\n\n",
+		chunk(`{"content":"a\ud83d"}`, "") + "\n\n" + `data: {"choices":[{"message":{"content":"\ude00"},"finish_reason":"stop"}]}` + "\n\n",
+		"{\"error\":\n{\"message\":\"x\"}}\n", plainAnswer,
 		"event: error\ndata: {}\n\n", ": comment\n\ndata: x\n\n",
 	} {
 		f.Add([]byte(s))
 	}
 	fuzzReply(f, "text/event-stream")
+}
+
+// A text that comes in two pieces is whole in the end, wherever it is cut.
+func FuzzPieces(f *testing.F) {
+	for _, s := range []string{"plain", "a😀b", "\n\"\\\b\f\r\t\u2028<&>", "\xff\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f"} {
+		f.Add(s, 1)
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, cut int) {
+		quoted, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want string
+		if err := json.Unmarshal(quoted, &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := unquote(quoted); got != want {
+			t.Errorf("%s: got %q, want %q", quoted, got, want)
+		}
+		joined := func(a, b string) string {
+			var p wellFormedPieces
+			first, second := p.write(a), p.write(b)
+			if !utf8.ValidString(first) || !utf8.ValidString(second) {
+				t.Errorf("got the pieces %q and %q, want valid UTF-8", first, second)
+			}
+			return first + second + p.flush()
+		}
+		within := max(0, min(cut, len(s)))
+		if got := joined(s[:within], s[within:]); !utf8.ValidString(got) || utf8.ValidString(s) && got != s {
+			t.Errorf("%q cut at %d: got %q", s, within, got)
+		}
+		units := utf16.Encode([]rune(want))
+		escaped := func(units []uint16) []byte {
+			out := []byte{'"'}
+			for _, u := range units {
+				out = fmt.Appendf(out, `\u%04x`, u)
+			}
+			return append(out, '"')
+		}
+		within = max(0, min(cut, len(units)))
+		if got := joined(unquote(escaped(units[:within])), unquote(escaped(units[within:]))); got != want {
+			t.Errorf("%q cut at unit %d: got %q", want, within, got)
+		}
+	})
 }
 
 func FuzzErrorBody(f *testing.F) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // The types of this file read fields that hosts fill with more kinds of JSON
@@ -18,28 +17,24 @@ type looseString string
 func (s *looseString) UnmarshalJSON(data []byte) error {
 	*s = ""
 	if text, ok := stringOf(data); ok {
-		*s = looseString(text)
+		*s = looseString(wellFormed(text))
 	} else if c := data[0]; c == '-' || '0' <= c && c <= '9' {
 		*s = looseString(data)
 	}
 	return nil
 }
 
-// stringOf reads a JSON string, mostly without a decoder: streams have many.
+// stringOf reads a JSON string, which a host may have cut within a character.
 func stringOf(data []byte) (string, bool) {
 	if len(data) < 2 || data[0] != '"' {
 		return "", false
 	}
-	if inner := data[1 : len(data)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner), true
-	}
-	var text string
-	err := json.Unmarshal(data, &text)
-	return text, err == nil
+	return unquote(data), true
 }
 
 // looseText is a string, or a list of strings and parts of which the text
-// counts. Thinking and other parts are left out.
+// counts. Thinking and other parts are left out. It may begin or end within a
+// character: see [wellFormed].
 type looseText string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -56,13 +51,13 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	var b strings.Builder
 	for _, raw := range parts {
 		var part struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
+			Type looseString `json:"type"`
+			Text looseText   `json:"text"`
 		}
 		if text, ok := stringOf(raw); ok {
 			b.WriteString(text)
 		} else if json.Unmarshal(raw, &part) == nil && (part.Type == "text" || part.Type == "") {
-			b.WriteString(part.Text)
+			b.WriteString(string(part.Text))
 		}
 	}
 	*t = looseText(b.String())
@@ -70,7 +65,7 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 }
 
 // looseJSON is JSON inside a string, as the API has arguments, or the same
-// without the string around it.
+// without the string around it. It may begin or end within a character.
 type looseJSON string
 
 // UnmarshalJSON implements [json.Unmarshaler].

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -115,6 +116,16 @@ type functionWire struct {
 	Arguments looseJSON   `json:"arguments"`
 }
 
+// whole reads an answer that came in one piece, and passes it on as one.
+func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
+	a, err := x.decodeReply()
+	if err != nil || deltas == nil {
+		return a, err
+	}
+	a.cutAt(d.stops)
+	return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
+}
+
 // decodeReply reads an answer that came in one piece.
 func (x *exchange) decodeReply() (*answer, error) {
 	var w replyWire
@@ -138,12 +149,12 @@ func (x *exchange) decodeReply() (*answer, error) {
 	m := &choice.Message
 	a := &answer{
 		id: string(w.ID), model: string(w.Model), usage: decodeUsage(w.Usage),
-		text: string(m.Content), refusal: string(m.Refusal), reasoning: m.reasoning(),
+		text: wellFormed(string(m.Content)), refusal: wellFormed(string(m.Refusal)), reasoning: wellFormed(m.reasoning()),
 		finish: string(choice.Finish), stopWord: string(choice.StopReason),
 	}
 	for _, call := range m.calls() {
 		a.calls = append(a.calls, answerCall{ToolCall{
-			ID: string(call.ID), Name: string(call.Function.Name), Arguments: string(call.Function.Arguments),
+			ID: string(call.ID), Name: string(call.Function.Name), Arguments: wellFormed(string(call.Function.Arguments)),
 		}, call.Extra})
 	}
 	return a, nil
@@ -164,6 +175,9 @@ func (m *messageWire) reasoning() string {
 	}
 	return string(m.Reasoning)
 }
+
+// empty says whether there is nothing in it.
+func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls()) == 0 }
 
 // size is how many bytes of it the model wrote.
 func (m *messageWire) size() int {

@@ -43,35 +43,34 @@ func callbackError(err error) error {
 	return errCallback{err}
 }
 
-// maxCalls bounds the tool calls of one reply.
-const maxCalls = 256
-
 // assembler puts the events of a stream together.
 type assembler struct {
 	x      *exchange
 	draft  *draft
 	deltas *Deltas
+	side   *sideLines
 	filter stopFilter
 
-	answer    answer
-	text      strings.Builder
-	reasoning strings.Builder
-	refusal   strings.Builder
-	calls     []*pendingCall
-	byIndex   map[int]*pendingCall
-	done      bool // nothing more is to come
-}
-
-type pendingCall struct {
-	id, name  string
-	arguments strings.Builder
-	extra     json.RawMessage
+	answer     answer
+	textPieces wellFormedPieces
+	text       strings.Builder
+	thoughts   wellFormedPieces
+	reasoning  strings.Builder
+	refusal    strings.Builder
+	calls      streamedCalls
+	begun      bool // a chunk has come
+	said       bool // a delta has said something
+	done       bool // nothing more is to come
 }
 
 // assemble reads a stream to its end.
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	a := &assembler{x: x, draft: d, deltas: deltas, filter: stopFilter{stops: d.stops}, byIndex: map[int]*pendingCall{}}
-	events := sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+	side := &sideLines{r: &boundedReader{r: src, left: x.maxReply}}
+	a := &assembler{
+		x: x, draft: d, deltas: deltas, side: side, filter: stopFilter{stops: d.stops},
+		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
+	}
+	events := sse.NewReader(side, int(x.maxReply))
 	for !a.done {
 		ev, err := events.Next()
 		if err == nil {
@@ -82,6 +81,9 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 		switch {
 		case err != nil && a.answer.cut:
 			a.done = true // all is there but the usage
+		case err == errNoStream:
+			x.body = side.kept
+			return x.whole(d, deltas)
 		case err != nil:
 			return nil, err
 		}
@@ -89,14 +91,23 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 	return a.finish()
 }
 
+// errNoStream is the end of a stream that was none, but an answer in one piece.
+var errNoStream = errors.New("an answer in one piece")
+
 // end says whether the stream may end as it does.
 func (a *assembler) end(err error) error {
+	ended := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+	var w replyWire
 	switch {
 	case errors.Is(err, errTooLarge):
 		return a.x.tooLarge()
-	case a.answer.finish != "" && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
+	case ended && a.answer.finish != "":
 		a.done = true // some hosts leave out [DONE], or its blank line
 		return nil
+	case ended && !a.begun && json.Valid(a.side.kept):
+		return errNoStream
+	case json.Unmarshal(a.side.kept, &w) == nil && hasError(w.Error):
+		return a.x.reported(200, a.side.kept)
 	case err == io.EOF:
 		return a.x.wrong(CodeTruncated, "the stream ended before the model did")
 	}
@@ -122,6 +133,7 @@ func (a *assembler) event(ev sse.Event) error {
 	if hasError(w.Error) {
 		return a.x.reported(200, data)
 	}
+	a.begun = true
 	a.head(&w)
 	choice := firstChoice(w.Choices)
 	if choice == nil {
@@ -146,34 +158,24 @@ func (a *assembler) head(w *replyWire) {
 	}
 }
 
+// choice takes a piece of the answer.
 func (a *assembler) choice(choice *choiceWire) error {
-	m := &choice.Delta
+	m := a.piece(choice)
 	if a.answer.cut {
 		a.answer.cutOff += m.size()
 		return nil
 	}
-	if s := m.reasoning(); s != "" {
-		a.reasoning.WriteString(s)
-		if err := a.deltas.reason(s); err != nil {
-			return err
-		}
-	}
-	a.refusal.WriteString(string(m.Refusal))
-	came := len(a.filter.held) + len(m.Content)
-	text, stopped := a.filter.write(string(m.Content))
-	a.text.WriteString(text)
-	if err := a.deltas.text(text); err != nil {
+	thought := a.thoughts.write(m.reasoning())
+	a.reasoning.WriteString(thought)
+	if err := a.deltas.reason(thought); err != nil {
 		return err
 	}
-	if stopped {
-		a.answer.cut, a.answer.cutOff = true, came-len(text)
-		a.done = !a.draft.toEnd
-		return nil
+	a.refusal.WriteString(string(m.Refusal))
+	if err := a.say(a.textPieces.write(string(m.Content))); err != nil || a.answer.cut {
+		return err
 	}
 	for _, delta := range m.calls() {
-		if err := a.call(&delta); err != nil {
-			return err
-		}
+		a.calls.add(&delta)
 	}
 	if choice.Finish != "" {
 		a.answer.finish, a.answer.stopWord = string(choice.Finish), string(choice.StopReason)
@@ -181,64 +183,57 @@ func (a *assembler) choice(choice *choiceWire) error {
 	return nil
 }
 
-// call takes a piece of a tool call. The id and the name come first, and are
-// repeated by some hosts.
-func (a *assembler) call(delta *toolCallWire) error {
-	call := a.pending(delta)
-	if call == nil {
-		if len(a.calls) > maxCalls { // no more than settleCalls refuses
-			return nil
+// piece is what a chunk adds to the answer: its delta, or its message if there is
+// none. Some hosts send the whole message at the end.
+func (a *assembler) piece(choice *choiceWire) *messageWire {
+	m := &choice.Message
+	switch {
+	case !choice.Delta.empty():
+		a.said = true
+		return &choice.Delta
+	case !a.said || m.empty():
+		return m
+	}
+	rest := &messageWire{}
+	if text, ok := strings.CutPrefix(wellFormed(string(m.Content)), a.text.String()); ok {
+		if text, ok = strings.CutPrefix(text, a.filter.held); ok {
+			rest.Content = looseText(text)
 		}
-		call = &pendingCall{}
-		a.calls = append(a.calls, call)
-		if delta.Index.n != nil {
-			a.byIndex[*delta.Index.n] = call
-		}
 	}
-	if call.id == "" {
-		call.id = string(delta.ID)
+	if a.refusal.Len() == 0 {
+		rest.Refusal = m.Refusal
 	}
-	if call.name == "" {
-		call.name = string(delta.Function.Name)
+	if a.reasoning.Len() == 0 {
+		rest.Reasoning = looseText(m.reasoning())
 	}
-	if delta.Extra != nil {
-		call.extra = delta.Extra
+	if len(a.calls.calls) == 0 {
+		rest.ToolCalls = m.calls()
 	}
-	call.arguments.WriteString(string(delta.Function.Arguments))
-	return nil
+	return rest
 }
 
-// pending finds the call that a piece belongs to, nil for a new one. Gemini
-// gives no index, or the same index to several calls, and each call in one
-// piece.
-func (a *assembler) pending(delta *toolCallWire) *pendingCall {
-	id, name := string(delta.ID), string(delta.Function.Name)
-	if delta.Index.n != nil {
-		call := a.byIndex[*delta.Index.n]
-		if call != nil && id != "" && call.id != "" && id != call.id {
-			return nil
-		}
-		return call
+// say passes on text up to a stop sequence.
+func (a *assembler) say(piece string) error {
+	came := len(a.filter.held) + len(piece)
+	text, stopped := a.filter.write(piece)
+	a.text.WriteString(text)
+	if err := a.deltas.text(text); err != nil {
+		return err
 	}
-	if len(a.calls) == 0 {
-		return nil
+	if stopped {
+		a.answer.cut, a.answer.cutOff = true, came-len(text)
+		a.done = !a.draft.toEnd
 	}
-	if id != "" {
-		for _, call := range a.calls {
-			if call.id == id {
-				return call
-			}
-		}
-		return nil
-	}
-	if name != "" {
-		return nil
-	}
-	return a.calls[len(a.calls)-1]
+	return nil
 }
 
 // finish closes the answer.
 func (a *assembler) finish() (*answer, error) {
+	if !a.answer.cut {
+		if err := a.say(a.textPieces.flush()); err != nil {
+			return nil, err
+		}
+	}
 	if !a.answer.cut {
 		rest := a.filter.flush()
 		a.text.WriteString(rest)
@@ -246,12 +241,13 @@ func (a *assembler) finish() (*answer, error) {
 			return nil, err
 		}
 	}
-	a.answer.text, a.answer.reasoning, a.answer.refusal = a.text.String(), a.reasoning.String(), a.refusal.String()
-	for _, call := range a.calls {
-		a.answer.calls = append(a.answer.calls, answerCall{
-			ToolCall{ID: call.id, Name: call.name, Arguments: call.arguments.String()}, call.extra,
-		})
+	thought := a.thoughts.flush()
+	a.reasoning.WriteString(thought)
+	if err := a.deltas.reason(thought); err != nil {
+		return nil, err
 	}
+	a.answer.text, a.answer.reasoning, a.answer.refusal = a.text.String(), a.reasoning.String(), wellFormed(a.refusal.String())
+	a.answer.calls = a.calls.answer()
 	return &a.answer, nil
 }
 

@@ -144,6 +144,142 @@ func TestStream(t *testing.T) {
 			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}}, nil,
 		},
 		{
+			"another id on every delta",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":""}},{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}`),
+				callDelta(`{"index":0,"id":"r1","function":{"arguments":"{\"x\""}}`),
+				callDelta(`{"index":1,"id":"r2","function":{"arguments":"}"}},{"index":0,"id":"r3","function":{"arguments":":1}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}}, nil,
+		},
+		{
+			"another id and the name on every delta",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
+				callDelta(`{"index":0,"id":"r1","function":{"name":"f","arguments":":\"}"}}`),
+				callDelta(`{"index":0,"id":"r2","function":{"name":"f","arguments":"\\\"\"}"}}`),
+				callDelta(`{"index":0,"id":"r3","function":{"name":"f","arguments":"{\"x\":2}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":"}\""}`), call("r3", "f", `{"x":2}`)}}, nil,
+		},
+		{
+			"no index, another id on every delta",
+			[]string{
+				callDelta(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`),
+				callDelta(`{"id":"r1","function":{"arguments":":1}"}}`),
+				chunk(`{}`, "tool_calls"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":1}`)}}, nil,
+		},
+		{
+			"index 0 for all and no ids",
+			[]string{
+				callDelta(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}},{"index":0,"function":{"name":"f","arguments":"{\"y\":2}"}}`),
+				callDelta(`{"index":0,"function":{"name":"g","arguments":"{\"z\":"}}`),
+				callDelta(`{"index":0,"function":{"name":"g","arguments":"3}"}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"y":2}`), call("ID", "g", `{"z":3}`)}}, nil,
+		},
+		{
+			"index 0 for all and no ids, names first",
+			[]string{
+				callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`), callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`),
+				callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`), callDelta(`{"index":0,"function":{"arguments":"{\"y\":2}"}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`), call("ID", "f", `{"y":2}`)}}, nil,
+		},
+		{
+			"the name once more at the end",
+			[]string{
+				callDelta(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}}`), callDelta(`{"index":0,"function":{"name":"f","arguments":""}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{"x":1}`)}}, nil,
+		},
+		{
+			"index 0 for all, no ids and no arguments",
+			[]string{callDelta(`{"index":0,"function":{"name":"f"}}`), callDelta(`{"index":0,"function":{"name":"g"}}`), chunk(`{}`, "stop")},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{}`), call("ID", "g", `{}`)}}, nil,
+		},
+		{
+			"a name in pieces",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"get","arguments":""}}`), callDelta(`{"index":0,"function":{"name":"_wea"}}`),
+				callDelta(`{"index":0,"function":{"name":"ther","arguments":"{"}}`), callDelta(`{"index":0,"function":{"arguments":"}"}}`), chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "get_weather", `{}`)}}, nil,
+		},
+		{
+			"a name in pieces of no tool",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"no_"}}`), callDelta(`{"index":0,"function":{"name":"such"}}`),
+				callDelta(`{"index":0,"function":{"name":"_tool","arguments":"{}"}}`), chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "no_such_tool", `{}`)}}, nil,
+		},
+		{
+			"a name that grows",
+			[]string{
+				callDelta(`{"index":0,"id":"a","function":{"name":"get_"}}`),
+				callDelta(`{"index":0,"function":{"name":"get_weather","arguments":"{}"}}`), chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "get_weather", `{}`)}}, nil,
+		},
+		{
+			"calls in a message at the end",
+			[]string{
+				chunk(`{"role":"assistant","content":"Let me."}`, ""),
+				`data: {"choices":[{"index":0,"message":{"content":"Let me.","reasoning":"Hm.","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+			},
+			Reply{Model: "m", Text: "Let me.", Reasoning: "Hm.", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`), call("b", "f", `{}`)}},
+			[]string{"Let me."},
+		},
+		{
+			"the whole message once more",
+			[]string{
+				chunk(`{"content":"Let #"}`, ""), callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`),
+				`data: {"choices":[{"message":{"content":"Let #me","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"delta":{},"finish_reason":"stop"}]}`,
+			},
+			Reply{Model: "m", Text: "Let #me", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`)}}, []string{"Let ", "#me"},
+		},
+		{
+			"another message at the end",
+			[]string{chunk(`{"content":"Let me."}`, ""), `data: {"choices":[{"message":{"content":"Other."},"finish_reason":"stop"}]}`},
+			Reply{Model: "m", Text: "Let me.", Finish: FinishStop}, []string{"Let me."},
+		},
+		{
+			"messages instead of deltas",
+			[]string{
+				`data: {"choices":[{"message":{"role":"assistant","content":"Hel"}}]}`, `data: {"choices":[{"message":{"content":"lo"},"finish_reason":"stop"}]}`,
+			},
+			Reply{Model: "m", Text: "Hello", Finish: FinishStop}, []string{"Hel", "lo"},
+		},
+		{
+			"halves of surrogate pairs",
+			[]string{
+				chunk(`{"reasoning":"\ud83d"}`, ""), chunk(`{"reasoning":"\ude00"}`, ""), chunk(`{"content":"a\ud83d"}`, ""), chunk(`{"content":""}`, ""),
+				chunk(`{"content":[{"type":"text","text":"\ude00\ud83d\ude01\ud83d"}]}`, ""), chunk(`{"content":"\ude02b"}`, ""),
+				callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":\"\ud83d"}}`), callDelta(`{"index":0,"function":{"arguments":"\ude00\"}"}}`),
+				chunk(`{}`, "stop"),
+			},
+			Reply{Model: "m", Text: "a😀😁😂b", Reasoning: "😀", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{"x":"😀"}`)}},
+			[]string{"a", "😀😁", "😂b"},
+		},
+		{
+			"halves without the other",
+			[]string{chunk(`{"content":"\ud83d"}`, ""), chunk(`{"content":"a\ude00\n\u0041"}`, ""), chunk(`{"content":"\\ud83d\ud83d"}`, "stop")},
+			Reply{Model: "m", Text: "\uFFFDa\uFFFD\nA\\ud83d\uFFFD", Finish: FinishStop}, []string{"\uFFFDa\uFFFD\nA", "\\ud83d", "\uFFFD"},
+		},
+		{
+			"bytes of a character",
+			[]string{chunk(`{"content":"a`+"\xf0\x9f"+`"}`, ""), chunk(`{"content":"`+"\x98\x80"+`b"}`, ""), chunk(`{"content":"`+"\xff"+`"}`, "stop")},
+			Reply{Model: "m", Text: "a😀b\uFFFD", Finish: FinishStop}, []string{"a", "😀b", "\uFFFD"},
+		},
+		{
 			"phantom calls",
 			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"type":"function","function":{}}`), chunk(`{}`, "tool_calls")},
 			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`)}}, nil,
@@ -174,6 +310,7 @@ func TestStream(t *testing.T) {
 			h := newHost(t, streaming(tt.lines...))
 			r := hello()
 			r.Stop = []string{"###"}
+			r.Tools = []Tool{{Name: "f"}, {Name: "g"}, {Name: "get"}, {Name: "get_weather"}}
 			var pieces []string
 			got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
 				Text: func(s string) error { pieces = append(pieces, s); return nil },
@@ -229,6 +366,11 @@ func TestStreamFaults(t *testing.T) {
 		{"error in the choice", []string{start, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"message":"m","code":"x"}}]}`}, Error{Status: 200, Code: "x", Message: "m"}},
 		{"finish reason error", []string{chunk(`{"content":"x"}`, "error")}, Error{Code: CodeTruncated, Message: "the host broke off with finish reason error"}},
 		{"filtered", []string{chunk(`{}`, "content_filter")}, Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
+		{"bare error", []string{`{"error":{"message":"m","code":"x"}}`}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"bare error on several lines", []string{"{\n  \"error\": {\r\n    \"message\": \"m\",\n    \"code\": 503\n  }\n}"}, Error{Status: 503, Message: "m"}},
+		{"bare error within the stream", []string{start, `{"error":{"message":"m","code":"x"}}`}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"bare JSON of something else", []string{`{"status":"ok"}`}, Error{Code: CodeEmpty, Message: "the answer has no choice"}},
+		{"bare JSON of something else within the stream", []string{start, `{"status":"ok"}`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: invalid character '<' looking for beginning of value"}},
 		{"too many calls", append(many, many[0], chunk(`{}`, "stop")), Error{Code: CodeMalformed, Message: "the answer has more than 256 tool calls"}},
 		{"a nameless call", []string{callDelta(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), chunk(`{}`, "tool_calls")}, Error{Code: CodeMalformed, Message: "a tool call without a name"}},

@@ -1,0 +1,173 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+const (
+	maxCalls    = 256 // tool calls of one reply
+	maxCallName = 256 // bytes of a name that comes in pieces
+)
+
+// streamedCalls puts the tool calls of a stream together.
+type streamedCalls struct {
+	names   *names // of the tools, as the host knows them
+	calls   []*streamedCall
+	byIndex map[int]*streamedCall
+}
+
+type streamedCall struct {
+	id, name  string
+	arguments strings.Builder
+	object    jsonObject // of the arguments
+	extra     json.RawMessage
+	repeated  bool // so far only the name of the call before it has come once more
+}
+
+// add takes a piece of a call. The id and the name come first, and are repeated
+// by some hosts.
+func (s *streamedCalls) add(delta *toolCallWire) {
+	name, arguments := string(delta.Function.Name), string(delta.Function.Arguments)
+	call := s.find(delta)
+	if call == nil {
+		if len(s.calls) > maxCalls { // no more than settleCalls refuses
+			return
+		}
+		call = &streamedCall{repeated: s.repeats(delta)}
+		s.calls = append(s.calls, call)
+		if delta.Index.n != nil {
+			s.byIndex[*delta.Index.n] = call
+		}
+	}
+	if call.id == "" {
+		call.id = string(delta.ID)
+	}
+	switch {
+	case name == "" || name == call.name:
+	case call.name == "", s.grown(call.name, name):
+		call.name = name
+	case !call.begun():
+		call.name += name
+	}
+	if delta.Extra != nil {
+		call.extra = delta.Extra
+	}
+	call.arguments.WriteString(arguments)
+	call.object.write(arguments)
+	call.repeated = call.repeated && !call.begun()
+}
+
+// find returns the call that a piece belongs to, nil for a new one. Gemini gives
+// no index, or the same index to several calls, and each call in one piece; other
+// hosts make up another id for each piece.
+func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
+	id, name := string(delta.ID), string(delta.Function.Name)
+	call := s.candidate(delta)
+	switch {
+	case call == nil:
+		return nil
+	case name == "", id != "" && id == call.id:
+		return call
+	case call.begun(): // the name is repeated, or another call begins
+		if name == call.name && !call.object.closed {
+			return call
+		}
+		return nil
+	case delta.Index.n == nil, id != "" && call.id != "": // after a call without arguments
+		return nil
+	case name == call.name, s.continues(call.name, name):
+		return call
+	}
+	return nil
+}
+
+// candidate is the call that a piece belongs to if it does not begin another.
+func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
+	if delta.Index.n != nil {
+		return s.byIndex[*delta.Index.n]
+	}
+	for _, call := range s.calls {
+		if delta.ID != "" && call.id == string(delta.ID) {
+			return call
+		}
+	}
+	if len(s.calls) == 0 {
+		return nil
+	}
+	return s.calls[len(s.calls)-1]
+}
+
+// repeats says whether a piece that begins a call may be the name of the one at
+// its index once more.
+func (s *streamedCalls) repeats(delta *toolCallWire) bool {
+	call := s.candidate(delta)
+	return call != nil && delta.ID == "" && string(delta.Function.Name) == call.name
+}
+
+// continues says whether a name may go on with a piece: some tool's name begins
+// with both, or neither is a tool's name by itself.
+func (s *streamedCalls) continues(name, piece string) bool {
+	if len(name)+len(piece) > maxCallName {
+		return false
+	}
+	if s.grown(name, piece) || !s.known(name) && !s.known(piece) {
+		return true
+	}
+	for known := range s.names.in {
+		if strings.HasPrefix(known, name+piece) {
+			return true
+		}
+	}
+	return false
+}
+
+// grown says whether a name has come again, and longer.
+func (s *streamedCalls) grown(name, longer string) bool {
+	return strings.HasPrefix(longer, name) && !s.known(name) && s.known(longer)
+}
+
+func (s *streamedCalls) known(name string) bool { return s.names.in[name] != "" }
+
+// answer returns the calls.
+func (s *streamedCalls) answer() []answerCall {
+	var out []answerCall
+	for _, call := range s.calls {
+		if !call.repeated {
+			out = append(out, answerCall{
+				ToolCall{ID: call.id, Name: call.name, Arguments: wellFormed(call.arguments.String())}, call.extra,
+			})
+		}
+	}
+	return out
+}
+
+// begun says whether any of the arguments have come.
+func (c *streamedCall) begun() bool { return c.arguments.Len() > 0 }
+
+// jsonObject follows a JSON object that comes in pieces.
+type jsonObject struct {
+	depth    int
+	inString bool
+	escaped  bool
+	closed   bool // the object is whole
+}
+
+func (o *jsonObject) write(piece string) {
+	for i := range len(piece) {
+		c := piece[i]
+		switch {
+		case o.escaped:
+			o.escaped = false
+		case o.inString:
+			o.escaped, o.inString = c == '\\', c != '"'
+		case c == '"':
+			o.inString = true
+		case c == '{', c == '[':
+			o.depth++
+		case c == '}', c == ']':
+			o.depth--
+			o.closed = o.closed || o.depth == 0
+		}
+	}
+}
