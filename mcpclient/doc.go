@@ -171,7 +171,7 @@
 //	… and the front matter of one           16 KiB
 //	resumptions of a stream without event   5, 1 to 30 s apart, or as long as the server asks, up to 1 h
 //	rest of a response after its answer     4 KiB within 1 s, of 1,024 responses at a time
-//	body of a response that failed          64 KiB
+//	body of a response that failed          64 KiB within 1 s
 //	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB

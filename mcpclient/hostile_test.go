@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -54,6 +57,21 @@ func hostilities() []hostility {
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
 		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
 		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{Jitter: -1})},
+		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, func(t *testing.T) {
+			metByHTTP(t, legacy(), 503, nil)
+		}},
+		{"a status 404 whose body does not end", time.Second, 8 << 20, func(t *testing.T) {
+			metByHTTP(t, legacy(), 404, nil)
+		}},
+		{"a status 401 whose body does not end", time.Second, 8 << 20, func(t *testing.T) {
+			asked := 0
+			metByHTTP(t, legacy(), 401, func(context.Context, mcpclient.HTTPExchange) bool { asked++; return true })
+			if asked != 1 {
+				t.Errorf("got %d calls of the hook, want 1", asked)
+			}
+		}},
+		{"a page whose body does not end", time.Second, 8 << 20, endlessPage},
+		{"a refusal of server/discover whose body does not end", time.Second, 8 << 20, endlessProbe},
 	}
 }
 
@@ -175,5 +193,89 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// neverEnds fails a request in a response whose body does not end.
+func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header().Set("Content-Length", "100")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "the reason is")
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+// metByHTTP has a client list the tools of a server that fails the first time.
+func metByHTTP(t *testing.T, opts mcpclient.Options, status int, unauthorized func(context.Context, mcpclient.HTTPExchange) bool) {
+	t.Helper()
+	var sessions, lists atomic.Int32
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		switch {
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", sessions.Add(1)))
+			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+		case m.Method != "tools/list":
+			w.WriteHeader(http.StatusAccepted)
+		case lists.Add(1) == 1:
+			neverEnds(w, r, status)
+		default:
+			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+		}
+	}))
+	defer s.Close()
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Unauthorized: unauthorized}, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
+		t.Errorf("got %d sessions after the status %d", got, status)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is wrong by its head is known at once, though it comes with status 200.
+func endlessPage(t *testing.T) {
+	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		w.Header().Set("Content-Type", "text/html")
+		neverEnds(w, r, http.StatusOK)
+	})
+	defer s.Close()
+	c := connectTo(t, s, legacy())
+	if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
+		t.Errorf("got %v, want an error about the content type", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Connect goes on with the next revision.
+func endlessProbe(t *testing.T) {
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		switch m.Method {
+		case "server/discover":
+			neverEnds(w, r, http.StatusNotFound)
+		case "initialize":
+			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer s.Close()
+	c := connectTo(t, s, mcpclient.Options{})
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -85,7 +85,12 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 	if resp.StatusCode/100 == 2 && mediaType(resp) != mediaJSON {
 		return x
 	}
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxQuoted))
+	var head []byte
+	if resp.StatusCode/100 == 2 {
+		head, _ = io.ReadAll(io.LimitReader(resp.Body, maxQuoted))
+	} else {
+		head = readFailed(resp.Body, maxQuoted)
+	}
 	x.Body = c.scrub(string(head))
 	resp.Body = struct {
 		io.Reader

@@ -19,18 +19,32 @@ func (c *httpConn) single(resp *http.Response, m *outgoing, deliver func([]byte)
 	if resp.StatusCode/100 != 2 {
 		return c.refused(resp, m, deliver)
 	}
+	if mediaType(resp) != mediaJSON {
+		return c.misfit(resp)
+	}
 	body, err := c.readBody(resp)
-	switch media := mediaType(resp); {
+	switch {
 	case err != nil:
 		return err
 	case len(bytes.TrimSpace(body)) == 0:
-		return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown(), resp.StatusCode)
-	case media != mediaJSON:
-		return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-			ErrInvalidResult, c.shown(), cut(media), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body[:min(len(body), maxScrubbed)]))))))
+		return c.bodiless(resp)
 	}
 	deliver(body)
 	return nil
+}
+
+// misfit is the error of a response that is no message by its type.
+func (c *httpConn) misfit(resp *http.Response) error {
+	body := readFailed(resp.Body, maxFailed)
+	if len(bytes.TrimSpace(body)) == 0 {
+		return c.bodiless(resp)
+	}
+	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
+		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body))))))
+}
+
+func (c *httpConn) bodiless(resp *http.Response) error {
+	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown(), resp.StatusCode)
 }
 
 // beginning is what an error shows of a body that is no message.
@@ -75,6 +89,11 @@ func mediaType(resp *http.Response) string {
 	}
 	media, _, _ := mime.ParseMediaType(v)
 	return media
+}
+
+// shownType is what an error shows of the type of a response: as it was sent.
+func (c *httpConn) shownType(resp *http.Response) string {
+	return cut(c.scrub(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
 // readBody reads a body within the bound of a message.
@@ -124,10 +143,23 @@ func readSized(r io.Reader, size int) ([]byte, error) {
 	}
 }
 
+const (
+	maxFailed  = maxScrubbed // bytes of a body that is read for what an error shows
+	failedTime = time.Second // and how long that may take
+)
+
+// readFailed reads the body of a response whose head says that it failed, as far as it
+// comes in time. Not every such body ends.
+func readFailed(body io.ReadCloser, max int64) []byte {
+	late := time.AfterFunc(failedTime, func() { _ = body.Close() })
+	defer late.Stop()
+	raw, _ := io.ReadAll(io.LimitReader(body, max))
+	return raw
+}
+
 // statusError makes an error of a response that has a failure status.
 func (c *httpConn) statusError(resp *http.Response) *HTTPError {
-	const maxErrorBody = 64 << 10
-	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	raw := readFailed(resp.Body, maxFailed)
 	lost := ""
 	if resp.StatusCode == http.StatusNotFound {
 		lost = resp.Request.Header.Get(sessionHeader)

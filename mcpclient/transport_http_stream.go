@@ -187,8 +187,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		return nil, err
 	}
 	s.since = time.Now()
-	media := mediaType(resp)
-	if resp.StatusCode == http.StatusOK && media == mediaStream {
+	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
 		return resp.Body, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -197,7 +196,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		s.after = askedWait(err)
 		return nil, err
 	}
-	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown(), resp.StatusCode, cut(media))
+	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown(), resp.StatusCode, s.conn.shownType(resp))
 }
 
 // askedWait is how long a server that refused a stream for now asks to wait, by

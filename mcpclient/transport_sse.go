@@ -104,11 +104,11 @@ type sseConn struct {
 // open reads the beginning of the stream up to the endpoint.
 func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 	shown := c.stream.shown()
-	switch media := mediaType(resp); {
+	switch {
 	case resp.StatusCode/100 != 2:
 		return c.stream.statusError(resp)
-	case media != mediaStream:
-		return fmt.Errorf("%w: GET %s: content type %q, want %s", ErrInvalidResult, shown, cut(media), mediaStream)
+	case mediaType(resp) != mediaStream:
+		return fmt.Errorf("%w: GET %s: content type %q, want %s", ErrInvalidResult, shown, c.stream.shownType(resp), mediaStream)
 	}
 	c.events = sse.NewReader(c.body, c.stream.max)
 	for {

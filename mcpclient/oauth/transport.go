@@ -277,9 +277,14 @@ func closeBody(req *http.Request) {
 	}
 }
 
+// discardTime bounds the reading of an error, which may not end.
+const discardTime = time.Second
+
 // discard reads the little that an error has, for the connection to be used
 // again.
 func discard(resp *http.Response) {
+	late := time.AfterFunc(discardTime, func() { _ = resp.Body.Close() })
+	defer late.Stop()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	_ = resp.Body.Close()
 }

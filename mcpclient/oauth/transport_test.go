@@ -279,3 +279,25 @@ func TestNewReportsMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A refusal whose body does not end holds the sign-in up for a second at most.
+func TestRefusalWithoutEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
+			if req.Header.Get("Authorization") != "" {
+				w.protected(rw, req)
+				return
+			}
+			_, _ = io.Copy(io.Discard, req.Body)
+			rw.Header().Set("WWW-Authenticate", w.scheme)
+			rw.WriteHeader(http.StatusUnauthorized)
+			rw.(http.Flusher).Flush()
+			<-req.Context().Done()
+		}
+		start := time.Now()
+		w.mustCall(w.transport(w.options()))
+		if got := time.Since(start); got > discardTime {
+			t.Errorf("got the answer after %v, want at most %v", got, discardTime)
+		}
+	})
+}
