@@ -78,7 +78,7 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 				failures = 0
 			}
 			c.log.Debug("the stream of a subscription broke", "error", err)
-			if backoff.Sleep(s.ctx, max(relisten.Delay(failures), askedWait(err))) == nil {
+			if backoff.Sleep(s.ctx, max(relisten.Delay(failures), backoff.Spread(askedWait(err)))) == nil {
 				continue
 			}
 		}

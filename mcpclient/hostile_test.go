@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +72,7 @@ func hostilities() []hostility {
 				t.Errorf("got %d calls of the hook, want 1", asked)
 			}
 		}},
+		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
 		{"a page whose body does not end", time.Second, 8 << 20, endlessPage},
 		{"a refusal of server/discover whose body does not end", time.Second, 8 << 20, endlessProbe},
 	}
@@ -277,5 +280,47 @@ func endlessProbe(t *testing.T) {
 	c := connectTo(t, s, mcpclient.Options{})
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Clients that were told the same time to wait do not come back together.
+func sentAway(t *testing.T) {
+	var mu sync.Mutex
+	var back []time.Time
+	first := map[string]bool{}
+	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		mu.Lock()
+		defer mu.Unlock()
+		if name := r.Header.Get("X-Client"); !first[name] {
+			first[name] = true
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		back = append(back, time.Now())
+		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+	})
+	defer s.Close()
+	const clients = 50
+	var lists sync.WaitGroup
+	start, opts := time.Now(), modern()
+	for i := range clients {
+		lists.Go(func() {
+			header := http.Header{"X-Client": {fmt.Sprint(i)}}
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: header}, &opts)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = c.Close() }()
+			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	lists.Wait()
+	slices.SortFunc(back, time.Time.Compare)
+	if len(back) != clients || back[0].Sub(start) < time.Second || back[clients-1].Sub(back[0]) < 250*time.Millisecond {
+		t.Errorf("got %d clients back from %v to %v, want %d over more than 250 ms after 1 s", len(back), back[0].Sub(start), back[len(back)-1].Sub(start), clients)
 	}
 }

@@ -70,6 +70,7 @@ type outgoing struct {
 	header       fields
 	room         [3]field // for header, which seldom has more
 	opensSession bool     // the response may name a session
+	repeatable   bool     // it does the same when it is sent twice
 	bound        bool     // to session as it is; otherwise it joins the one that there is
 	heard        func()   // called when something of the response comes, if set
 

@@ -97,6 +97,7 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		m.body = e.encode(make([]byte, 0, e.room(r)), call.ID, r, o)
 		m.header = e.header(m.room[:0], r)
 		m.opensSession, m.heard, m.exchange.first = r.method == "initialize", r.heard, !c.ready.Load()
+		m.repeatable = repeatable(r.method)
 		if r.session != nil && r.session.session != nil {
 			m.bound = true
 			m.session.Store(r.session.session)

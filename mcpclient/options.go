@@ -126,10 +126,12 @@ type Options struct {
 	CloseTimeout time.Duration
 
 	// MaxRetries bounds how often a request is sent again after an HTTP status
-	// that passes (408, 429, 5xx but 501), or when its response broke off and
-	// could not be resumed, with growing waits of 0.25 s to 30 s, or
-	// as long as the server asks for in Retry-After, if that is not over 30 s. Tool
-	// calls, custom requests and those of Connect are never sent again. It also bounds how often the
+	// that passes (408, 429, 5xx but 501), when its connection failed before the
+	// response began, or when that broke off and could not be resumed, with growing
+	// waits of 0.25 s to 30 s, or as long as the server asks for in Retry-After, if
+	// that is not over 30 s, and up to half as long again, 5 s at most, so that clients
+	// do not come back together. One that finds an idle connection closed is sent on
+	// another by net/http itself. Tool calls, custom requests and those of Connect are never sent again. It also bounds how often the
 	// answer to a request of the server is. Default 3; negative: none.
 	MaxRetries int
 

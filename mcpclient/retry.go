@@ -69,15 +69,28 @@ func (c *Client) passes(ctx context.Context, r *request, err error, failed int) 
 // from 0. It is false for one that will not, or not in time.
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
+	later := wait
 	status, ok := errors.AsType[*HTTPError](err)
 	switch {
 	case ok && status.transient() && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
-	case ok || !errors.Is(err, errLost) || errors.Is(err, ErrMessageTooLarge):
+		later = max(wait, backoff.Spread(status.RetryAfter))
+	case ok || !lost(err):
 		return 0, false
 	}
-	end, bounded := ctx.Deadline()
-	return wait, wait <= maxRetryWait && (!bounded || time.Until(end) > wait)
+	if end, bounded := ctx.Deadline(); bounded {
+		left := time.Until(end)
+		ok, later = left > wait, min(later, (wait+left)/2)
+	} else {
+		ok = true
+	}
+	return later, ok && wait <= maxRetryWait
+}
+
+// lost reports whether an answer over HTTP was lost on the way, or not begun.
+func lost(err error) bool {
+	_, broken := errors.AsType[*brokenError](err)
+	return broken || errors.Is(err, errLost) && !errors.Is(err, ErrMessageTooLarge)
 }
 
 // reply sends the answer to a request of the server, in the session that asked and

@@ -84,7 +84,8 @@ func TestRetries(t *testing.T) {
 		"three times":        {busy{status: 429, times: 3}, 0, "tools/list", 0, true, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
 		"too often":          {busy{status: 500, times: 9}, 0, "tools/list", 0, false, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
 		"408":                {busy{status: 408, times: 1}, 0, "tools/list", 0, true, 2, 250 * time.Millisecond, 500 * time.Millisecond},
-		"as asked":           {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 0, true, 2, 7 * time.Second, 7 * time.Second},
+		"as asked":           {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 0, true, 2, 7 * time.Second, 10500 * time.Millisecond},
+		"as asked, in time":  {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 8 * time.Second, true, 2, 7 * time.Second, 7500 * time.Millisecond},
 		"asked for too much": {busy{status: 503, times: 1, after: "31"}, 0, "tools/list", 0, false, 1, 0, 0},
 		"no time for it":     {busy{status: 503, times: 1, after: "7"}, 0, "tools/list", 5 * time.Second, false, 1, 0, 0},
 		"more":               {busy{status: 502, times: 5}, 5, "tools/list", 0, true, 6, 7750 * time.Millisecond, 15500 * time.Millisecond},
@@ -283,4 +284,70 @@ func TestRetryGivenUp(t *testing.T) {
 			t.Errorf("got status %d, want 503", e.Status)
 		}
 	})
+}
+
+// cutter is a server that cuts connections instead of answering some requests.
+type cutter struct {
+	cut func(r *http.Request, got int) bool
+	got []string // methods
+}
+
+func (s *cutter) serve(w http.ResponseWriter, r *http.Request, m message) {
+	s.got = append(s.got, m.Method)
+	if s.cut(r, len(s.got)) {
+		conn, _, _ := w.(http.Hijacker).Hijack()
+		_ = conn.Close()
+		return
+	}
+	if m.Method == "tools/list" {
+		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+		return
+	}
+	_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+}
+
+// A request whose connection fails before the head of the response is made again where
+// that is safe: after a wait, or at once by net/http when the connection was idle. A
+// tool call is not.
+func TestCutConnections(t *testing.T) {
+	first := func(r *http.Request, got int) bool { return got == 1 }
+	for name, test := range map[string]struct {
+		cut        func(r *http.Request, got int) bool
+		fresh      bool // no connection is used twice
+		max        int
+		method     string
+		ok         bool
+		got        int
+		from, upTo time.Duration
+	}{
+		"a new one":              {first, true, 0, "tools/list", true, 2, 250 * time.Millisecond, 500 * time.Millisecond},
+		"an idle one":            {first, false, -1, "tools/list", true, 2, 0, 0},
+		"all":                    {func(*http.Request, int) bool { return true }, true, 0, "tools/list", false, 4, 1750 * time.Millisecond, 3500 * time.Millisecond},
+		"a new one, tool call":   {first, true, 0, "tools/call", false, 1, 0, 0},
+		"an idle one, tool call": {first, false, 0, "tools/call", false, 1, 0, 0},
+		"an idle one, custom":    {first, false, 0, "acme/do", false, 1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &cutter{cut: test.cut}
+				s := httpServer(t, server.serve)
+				s.Transport().DisableKeepAlives = test.fresh
+				o := modern()
+				o.MaxRetries = test.max
+				c := connectTo(t, s, o)
+				defer func() { _ = c.Close() }()
+				start := time.Now()
+				_, err := c.Call(t.Context(), test.method, nil)
+				if ok := err == nil; ok != test.ok {
+					t.Errorf("got %v", err)
+				}
+				if got := time.Since(start); got < test.from || got > test.upTo {
+					t.Errorf("got the end after %v, want %v to %v", got, test.from, test.upTo)
+				}
+				if len(server.got) != test.got {
+					t.Errorf("got the requests %q, want %d", server.got, test.got)
+				}
+			})
+		})
+	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
 )
 
@@ -64,6 +66,9 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, m.body)
 	req.Header = c.header(method, m.header, m.session.Load(), accept)
+	if m.repeatable {
+		req.Header[replayable] = req.Header[replayable]
+	}
 	zipped := c.asksForGzip(req.Header)
 	if zipped {
 		req.Header["Accept-Encoding"] = acceptGzip
@@ -81,6 +86,11 @@ func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept 
 	return resp, nil
 }
 
+// replayable is a field by which net/http takes a POST for one that it can send again,
+// on another connection, when the one that was idle turns out to be closed. Without a
+// value it is not sent.
+const replayable = "Idempotency-Key"
+
 // unsent is the error of a request that has no response.
 func (c *httpConn) unsent(method string, err error) error {
 	if c.exchanges.over() {
@@ -89,7 +99,25 @@ func (c *httpConn) unsent(method string, err error) error {
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
 		err = &scrubbedError{cut(text), err}
 	}
-	return fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	if broke(err) {
+		return &brokenError{err}
+	}
+	return err
+}
+
+// brokenError marks a request whose connection failed before the head of its response
+// came. What the server did is not known.
+type brokenError struct{ error }
+
+func (e *brokenError) Unwrap() error { return e.error }
+
+// broke reports whether a request failed because of the network: its connection was
+// not made, or was cut. That a name has no address, or a certificate is not trusted, is
+// no such failure.
+func broke(err error) bool {
+	_, network := errors.AsType[*os.SyscallError](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // send makes an HTTP request as the client would, whose part is to follow

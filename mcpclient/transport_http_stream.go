@@ -165,7 +165,7 @@ func (s *eventStream) wait() time.Duration {
 	case s.opened == 1 && s.failed == 0 && s.polled:
 		return s.retry
 	}
-	return max(s.retry, s.after, backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
+	return max(s.retry, backoff.Spread(s.after), backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
 }
 
 // open opens the stream again after the last event that was seen, having waited

@@ -50,6 +50,15 @@ func (p Policy) limit(n int) time.Duration {
 	return min(first, longest)
 }
 
+// longestSpread bounds what [Spread] adds.
+const longestSpread = 5 * time.Second
+
+// Spread is a wait that a server asked for, with some chance added: up to half of it,
+// 5 s at most. Those who were told the same do not come back together, nor too early.
+func Spread(asked time.Duration) time.Duration {
+	return asked + rand.N(min(max(asked, 0)/2, longestSpread)+1)
+}
+
 // Sleep waits for d, or until ctx ends, and then returns ctx.Err().
 func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {

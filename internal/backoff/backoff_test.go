@@ -42,6 +42,21 @@ func TestDelayAtExtremes(t *testing.T) {
 	}
 }
 
+func TestSpread(t *testing.T) {
+	for asked, most := range map[time.Duration]time.Duration{0: 0, time.Second: 1500 * time.Millisecond, time.Hour: time.Hour + 5*time.Second} {
+		seen := map[time.Duration]bool{}
+		for range 200 {
+			got := Spread(asked)
+			if seen[got] = true; got < asked || got > most {
+				t.Fatalf("Spread(%v): got %v, want at most %v", asked, got, most)
+			}
+		}
+		if asked > 0 && len(seen) < 2 {
+			t.Errorf("Spread(%v): got the same 200 times", asked)
+		}
+	}
+}
+
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

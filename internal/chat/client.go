@@ -172,7 +172,7 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 		if !ok || begun || n == c.retries || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
 			return nil, err
 		}
-		wait := failure.RetryAfter
+		wait := backoff.Spread(failure.RetryAfter)
 		if wait == 0 {
 			wait = c.backoff.Delay(n)
 		}

@@ -72,10 +72,10 @@ func TestRetry(t *testing.T) {
 		waitMax time.Duration
 	}{
 		{"busy", failing(429, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
-		{"busy and says until when", failing(429, "Retry-After: 20", ""), Options{}, 3, true, 40 * time.Second, 40 * time.Second},
-		{"busy in milliseconds", failing(429, "Retry-After-Ms: 10", ""), Options{}, 3, true, 20 * time.Millisecond, 20 * time.Millisecond},
+		{"busy and says until when", failing(429, "Retry-After: 20", ""), Options{}, 3, true, 40 * time.Second, 50 * time.Second},
+		{"busy in milliseconds", failing(429, "Retry-After-Ms: 10", ""), Options{}, 3, true, 20 * time.Millisecond, 30 * time.Millisecond},
 		{"busy for too long", failing(429, "Retry-After: 31", ""), Options{}, 1, false, 0, 0},
-		{"busy for longer, allowed", failing(429, "Retry-After: 31", ""), Options{MaxRetryWait: time.Minute}, 3, true, 62 * time.Second, 62 * time.Second},
+		{"busy for longer, allowed", failing(429, "Retry-After: 31", ""), Options{MaxRetryWait: time.Minute}, 3, true, 62 * time.Second, 72 * time.Second},
 		{"failed", failing(500, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
 		{"overloaded", failing(529, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
 		{"took too long", failing(408, "", ""), Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
