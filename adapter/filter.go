@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 
@@ -60,7 +61,7 @@ func matches(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// keeps reports whether the host wants a tool.
+// keeps reports whether the host wants a tool. A filter that panics does not say.
 func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
 	r := s.recipe
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
@@ -69,18 +70,20 @@ func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = guard(fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
+	err = guard(s.opts.Logger, fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})
 	return keep, err
 }
 
-// guard runs a function of the host. A panic becomes an error.
-func guard(what string, fn func() error) (err error) {
+// guard runs a function of the host. A panic becomes an error, and its stack an
+// entry of the log.
+func guard(log *slog.Logger, what string, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s panicked: %v\n%s", what, p, debug.Stack())
+			err = fmt.Errorf("%s panicked: %v", what, p)
+			log.Error(err.Error(), "stack", string(debug.Stack()))
 		}
 	}()
 	return fn()

@@ -16,8 +16,10 @@ import (
 
 // Request is a call on its way to a server.
 type Request struct {
+	// Tool and Call, as the model made it, say which call this is. A request with
+	// others in their place is not sent.
 	Tool *Tool
-	Call llms.ToolCall // as the model made it
+	Call llms.ToolCall
 
 	// Arguments are what is sent: repaired and checked. An interceptor may put
 	// others in their place, which are checked again; it must not write into
@@ -57,7 +59,7 @@ func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallT
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
-			err = guard("interceptor", func() (err error) {
+			err = guard(s.call.tool.opts.Logger, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})
@@ -82,6 +84,9 @@ func (e *interceptedError) Unwrap() error { return e.err }
 // send is what comes after the interceptors: approval and the call itself.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
 	defer func() { s.err = err }()
+	if r.Tool != s.call.tool || r.Call != s.call.call {
+		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
+	}
 	if _, err := s.reachable(); err != nil { // nobody is asked about that
 		return nil, err
 	}

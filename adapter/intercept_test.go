@@ -97,6 +97,7 @@ func TestInterceptorRetries(t *testing.T) {
 
 func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
+	const replaced = "Error: the call was stopped: an interceptor may not put another Tool or Call into the Request: call the other tool itself"
 	for name, tt := range map[string]struct {
 		i    func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error)
 		want string
@@ -104,6 +105,18 @@ func TestInterceptorFails(t *testing.T) {
 		"error":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, over }, "Error: the call was stopped: over the budget"},
 		"nothing": {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: an interceptor returned neither a result nor an error"},
 		"panic":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { panic("oops") }, "Error: the call was stopped: interceptor panicked: oops"},
+		"another tool": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+			other := *r.Tool
+			r.Tool = &other
+			return next(ctx, r)
+		}, replaced},
+		"another call": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+			r.Call.ID = "2"
+			return next(ctx, r)
+		}, replaced},
+		"another request": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+			return next(ctx, &Request{Arguments: r.Arguments})
+		}, replaced},
 		"bad arguments": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
 			r.Arguments = json.RawMessage(`{}`)
 			return next(ctx, r)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -277,11 +278,25 @@ func TestServerWithTooManyTools(t *testing.T) {
 	}
 }
 
+// A filter that panics at a tool has not said that the model may have it.
 func TestFilterThatPanics(t *testing.T) {
-	p := newPeer().tool("a", object, echo)
-	_, err := Open(t.Context(), []Server{{Name: "p", Transport: p.transport(t), Filter: func(*mcpclient.Tool) bool { panic("oops") }}}, nil)
-	if err == nil || !strings.Contains(err.Error(), `server "p": filter at tool "a" panicked: oops`) {
-		t.Errorf("got %v, want the panic as an error", err)
+	var log bytes.Buffer
+	p := newPeer().tool("a", object, echo).tool("b", object, echo)
+	ts := open(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcpclient.Tool) bool {
+		if tool.Name == "a" {
+			panic("oops")
+		}
+		return true
+	}})
+	if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	skipped := ts.Servers()[0].Skipped
+	if len(skipped) != 1 || skipped[0].Name != "a" || skipped[0].Err.Error() != `filter at tool "a" panicked: oops` {
+		t.Errorf("got %v, want the panic as the reason why a is left out", skipped)
+	}
+	if !strings.Contains(log.String(), "TestFilterThatPanics") {
+		t.Errorf("got the log %s, want the stack in it", log.String())
 	}
 }
 

@@ -152,8 +152,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	case errors.As(err, &unasked):
 		return "nobody could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &intercepted):
-		line, _, _ := strings.Cut(intercepted.err.Error(), "\n") // after it, the stack of a panic
-		return "the call was stopped: " + cut(line, 1<<10), false
+		return "the call was stopped: " + cut(intercepted.err.Error(), 1<<10), false
 	case errors.Is(err, mcpclient.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):

@@ -43,7 +43,8 @@ type Server struct {
 	Allow, Deny []string
 
 	// Filter says whether a tool that passes Allow and Deny is offered. Default:
-	// all are. It must not change the tool. [ReadOnly], [NotDestructive] and
+	// all are. It must not change the tool. A tool at which it panics is left out,
+	// see [SkippedTool]. [ReadOnly], [NotDestructive] and
 	// [Matching] are filters.
 	Filter func(*mcpclient.Tool) bool
 
@@ -189,23 +190,28 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		if count++; count > s.opts.MaxTools {
 			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
 		}
-		if keep, err := s.keeps(def); err != nil {
-			return l, err
-		} else if !keep {
-			continue
-		}
-		tool, err := newTool(s, def, s.opts, &s.set.schemas)
-		if err == nil && seen[def.Name] {
+		tool, err := s.offer(def)
+		if tool != nil && seen[def.Name] {
 			err = errors.New("listed twice: the first one is used")
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			l.skip(s, def.Name, err)
-			continue
+		case tool != nil:
+			seen[def.Name] = true
+			l.tools = append(l.tools, tool)
 		}
-		seen[def.Name] = true
-		l.tools = append(l.tools, tool)
 	}
 	return l, nil
+}
+
+// offer makes a tool of a definition, nil if the host does not want it.
+func (s *server) offer(def *mcpclient.Tool) (*Tool, error) {
+	keep, err := s.keeps(def)
+	if err != nil || !keep {
+		return nil, err
+	}
+	return newTool(s, def, s.opts, &s.set.schemas)
 }
 
 // skip notes that a tool is left out.

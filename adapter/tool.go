@@ -50,7 +50,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		fingerprint: Fingerprint(def),
 	}
 	if rename := s.recipe.Rename; rename != nil {
-		err = guard("Server.Rename", func() error { tool.own = rename(def); return nil })
+		err = guard(o.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
 	}
 	return tool, err
 }
