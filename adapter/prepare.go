@@ -48,10 +48,12 @@ func (t *Tool) prepare(call llms.ToolCall) (*Prepared, error) {
 	if _, err := t.current(); err != nil {
 		return nil, err
 	}
-	arguments, err := t.arguments(function(call).Arguments)
+	asked := function(call)
+	arguments, err := t.arguments(asked.Arguments)
 	if err != nil {
 		return nil, err
 	}
+	call.FunctionCall = &asked // the caller's may change
 	return &Prepared{call: call, tool: t, arguments: arguments}, nil
 }
 

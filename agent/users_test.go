@@ -1,0 +1,177 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+)
+
+type userKey struct{}
+
+func userOf(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	return user
+}
+
+// crowd is two servers that fight for the name of a tool while two users work
+// with them by one toolset and one model.
+type crowd struct {
+	t       *testing.T
+	toolset *adapter.Toolset
+
+	changing     sync.Mutex // guards changes, and is held while the servers change
+	changes      int
+	files, vault *server
+
+	mu       sync.Mutex
+	approved map[string]bool // calls, as they are written by note
+	ran      map[string]int  // calls that ran, by user and server
+	stale    int             // calls that were not sent because of a change
+}
+
+// note is how a call is written: for whom it is, where, and with which arguments.
+func note(user, server, arguments string) string { return user + "@" + server + " " + arguments }
+
+// save adds a tool that says whose it is, and takes what is meant for that
+// server, from a user who may save there, as it was approved.
+func (c *crowd) save(s *server, owner, name string) {
+	s.AddTool(&mcp.Tool{Name: name, Description: owner, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var args struct{ User, For string }
+			if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
+				c.t.Error(err)
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			switch {
+			case args.For != owner:
+				c.t.Errorf("%s got what was meant for %s: %s", owner, args.For, r.Params.Arguments)
+			case !c.approved[note(args.User, owner, string(r.Params.Arguments))]:
+				c.t.Errorf("%s ran what was not approved: %s", owner, r.Params.Arguments)
+			case args.User == "bob" && owner == "vault":
+				c.t.Errorf("bob's calls are denied at vault, and it ran one: %s", r.Params.Arguments)
+			}
+			c.ran[args.User+"@"+owner]++
+			return text(string(r.Params.Arguments)), nil
+		})
+}
+
+// change goes round: both servers have "save", which is prefixed; only files has,
+// and a tool with vault's prefixed name as well; only vault has.
+func (c *crowd) change() {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	switch c.changes++; c.changes % 3 {
+	case 0:
+		c.save(c.files, "files", "save")
+	case 1:
+		c.vault.RemoveTools("save")
+		c.save(c.files, "files", "vault__save")
+	case 2:
+		c.files.RemoveTools("vault__save", "save")
+		c.save(c.vault, "vault", "save")
+	}
+	if err := c.toolset.Refresh(c.t.Context()); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// answer is the model: it calls every tool that it is offered, for the server that
+// the tool says it is of, with the same ids in every turn. Lists change while it
+// thinks.
+func (c *crowd) answer(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+	user := userOf(ctx)
+	for _, m := range p.messages[1:] {
+		for _, part := range m.Parts {
+			if r, ok := part.(llms.ToolCallResponse); ok && strings.Contains(r.Content, `"user"`) && !strings.Contains(r.Content, `"user":"`+user+`"`) {
+				c.t.Errorf("the model was told for %s: %s", user, r.Content)
+			}
+		}
+	}
+	if p.options.ToolChoice == "none" {
+		return choice(&llms.ContentChoice{Content: user}), nil
+	}
+	var calls []llms.ToolCall
+	for i, tool := range p.options.Tools {
+		arguments := fmt.Sprintf(`{"for":%q,"turn":%d,"user":%q}`, tool.Function.Description, len(p.messages), user)
+		calls = append(calls, toolCall(fmt.Sprint("call_", i), tool.Function.Name, arguments))
+	}
+	if len(calls) == 0 { // both servers are changing
+		calls = []llms.ToolCall{toolCall("call_0", "save", `{"for":"nobody"}`)}
+	}
+	if len(p.messages)%5 < 2 {
+		c.change()
+	}
+	return choice(&llms.ContentChoice{ToolCalls: calls}), nil
+}
+
+// approve approves what the agent is about to run. Lists change while it thinks.
+func (c *crowd) approve(ctx context.Context, a *agent.Approval) (agent.Decision, error) {
+	if !strings.Contains(a.Arguments, `"for":"`+a.Server+`"`) || !strings.Contains(a.Arguments, `"user":"`+userOf(ctx)+`"`) {
+		c.t.Errorf("%s is asked about %s at %s", userOf(ctx), a.Arguments, a.Server)
+	}
+	c.mu.Lock()
+	c.approved[note(userOf(ctx), a.Server, a.Arguments)] = true
+	n := len(c.approved)
+	c.mu.Unlock()
+	if n%4 == 0 {
+		c.change()
+	}
+	return agent.Allow(), nil
+}
+
+// decide is what the users decided for all later calls: bob trusts files alone.
+func decide(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	return adapter.Decision{Allow: userOf(ctx) == "ada" || a.Tool.Server() == "files", Remember: adapter.SameServer}, nil
+}
+
+// Two users, two servers, one model: names and ids collide, lists change at the
+// worst moments, and nothing gets to where it does not belong.
+func TestUsersDoNotMeet(t *testing.T) {
+	const turns = 40
+	c := &crowd{t: t, files: emptyServer(), vault: emptyServer(), approved: map[string]bool{}, ran: map[string]int{}}
+	c.save(c.files, "files", "save")
+	c.save(c.vault, "vault", "save")
+	c.toolset = openAll(t, &adapter.Options{Approve: decide, User: userOf},
+		adapter.Server{Name: "files", Transport: c.files.connect(t)}, adapter.Server{Name: "vault", Transport: c.vault.connect(t)})
+	a := withTools(t, play(c.answer), c.toolset, &agent.Options{
+		Approve: c.approve, MaxTurns: turns, MaxToolCalls: 10 * turns, MaxConsecutiveFailures: turns,
+	})
+	var users sync.WaitGroup
+	for _, user := range []string{"ada", "bob"} {
+		users.Go(func() {
+			result := new(agent.Result)
+			for e, err := range a.Events(context.WithValue(t.Context(), userKey{}, user), human("I am "+user)) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				result.Add(e)
+				if e, ok := e.(*agent.ToolEnd); ok {
+					if _, stale := errors.AsType[*adapter.StaleToolError](e.Result.Err); stale {
+						c.mu.Lock()
+						c.stale++
+						c.mu.Unlock()
+					}
+				}
+			}
+			if result.Answer != user {
+				t.Errorf("%s was told %q", user, result.Answer)
+			}
+		})
+	}
+	users.Wait()
+	if c.ran["ada@files"] == 0 || c.ran["ada@vault"] == 0 || c.ran["bob@files"] == 0 || c.stale == 0 {
+		t.Errorf("ran %v, and %d were stale: want some of each", c.ran, c.stale)
+	}
+}
