@@ -191,6 +191,14 @@ func TestWhoseAnswers(t *testing.T) {
 		"give -answer other/key=value for the fields date, time")
 }
 
+func TestRevision(t *testing.T) {
+	path := configure(t, map[string]string{"new": "good", "old": "good"})
+	converse(t, "", "-config", path, "-revision", "old=2025-11-25", "-yes", "-prompt", "call old__add {\"a\":1,\"b\":2}").check(t,
+		"The result: 1 + 2 = 3.\n", 0, "server new: 7 tools, protocol revision 2026-07-28\n", "server old: 7 tools, protocol revision 2025-11-25\n")
+	converse(t, "", "-revision", "none=2025-11-25").check(t, "", 2, "chatbot: -revision: there is no server \"none\" to connect to; -help lists the flags\n")
+	converse(t, "", "-revision", "2025").check(t, "", 2, "want one of 2026-07-28, 2025-11-25")
+}
+
 func TestPrompt(t *testing.T) {
 	converse(t, "ignored\n", "-yes", "-prompt", "What is 2 times 21?").check(t, "The result: 2 × 21 = 42.\n", 0)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 	"github.com/mcpchain/mcpchain/examples/internal/safetext"
 )
 
@@ -57,6 +58,8 @@ type options struct {
 	answers                answers
 	trace                  string
 	connectTimeout         time.Duration
+	revisions              revisions.Flag
+	noInstructions         bool
 	demoModel, demoServer  bool // be that, and nothing else
 }
 
@@ -65,10 +68,8 @@ type usageError struct{ reason string }
 
 func (e *usageError) Error() string { return e.reason + "; -help lists the flags" }
 
-// parseFlags reads the command line. Its error is flag.ErrHelp, with the help
-// written to help, or a *usageError.
-func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
-	o := &options{answers: answers{}}
+// declare returns the flags, which write to o.
+func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags := flag.NewFlagSet("chatbot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.baseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint, such as http://localhost:11434/v1")
@@ -79,8 +80,18 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value where there are several; may be repeated")
 	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
 	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` that each server has to get ready, default 30s")
+	flags.Var(o.revisions, "revision", revisions.Usage)
+	flags.BoolVar(&o.noInstructions, "no-instructions", false, "keep from the model what servers say of the use of their tools")
 	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
 	flags.BoolVar(&o.demoServer, demoServerFlag, false, "only be the demo server, on standard input and output")
+	return flags
+}
+
+// parseFlags reads the command line. Its error is flag.ErrHelp, with the help
+// written to help, or a *usageError.
+func parseFlags(args []string, getenv func(string) string, help io.Writer) (*options, error) {
+	o := &options{answers: answers{}, revisions: revisions.Flag{}}
+	flags := o.declare(getenv)
 	err := flags.Parse(args)
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/examples/internal/revisions"
 )
 
 func env(pairs ...string) func(string) string {
@@ -30,32 +33,34 @@ func TestFlags(t *testing.T) {
 		env  func(string) string
 		want options
 	}{
-		"nothing": {nil, env(), options{answers: answers{}, connectTimeout: 30 * time.Second}},
+		"nothing": {nil, env(), options{connectTimeout: 30 * time.Second}},
 		"all": {
-			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m"},
+			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m",
+				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{baseURL: "http://h/v1", model: "m", apiKey: "k", config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute},
+				answers: answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute,
+				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
 		},
 		"environment": {
 			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
-			options{baseURL: "https://h/v1", model: "m", answers: answers{}, connectTimeout: 30 * time.Second},
+			options{baseURL: "https://h/v1", model: "m", connectTimeout: 30 * time.Second},
 		},
 		"openai": {
 			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
-			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k", answers: answers{}, connectTimeout: 30 * time.Second},
+			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k", connectTimeout: 30 * time.Second},
 		},
 		"key alone": {
 			nil, env("OPENAI_API_KEY", "k"),
-			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL", answers: answers{}, connectTimeout: 30 * time.Second},
+			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL", connectTimeout: 30 * time.Second},
 		},
 		"demo server": {
 			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
-			options{model: "m", answers: answers{}, connectTimeout: 30 * time.Second, demoServer: true},
+			options{model: "m", connectTimeout: 30 * time.Second, demoServer: true},
 		},
 		"endpoint alone": {
 			nil, env("OPENAI_BASE_URL", "http://h"),
-			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL", answers: answers{}, connectTimeout: 30 * time.Second},
+			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL", connectTimeout: 30 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +68,7 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, *got, cmp.AllowUnexported(options{})); diff != "" {
+			if diff := cmp.Diff(tt.want, *got, cmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -83,6 +88,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-base-url http://h", "-base-url needs the name of a model, in -model or OPENAI_MODEL"},
 		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
 		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},
+		{"-revision x=1", `invalid value "x=1" for flag -revision: want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, or server=revision`},
 		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
 		{"-demo-model -demo-server", "-demo-model and -demo-server are two programs"},
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},

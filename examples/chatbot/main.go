@@ -7,12 +7,12 @@
 //	printf 'What is 17 plus 25?\n' | go run ./examples/chatbot -yes
 //
 // The parts, in the order in which a conversation meets them: flags.go,
-// servers.go and model.go find out what to talk to; session.go takes turns, and
-// input.go and interrupts.go tell it when; show.go puts on console.go what
-// happens; approve.go and form.go ask the person; commands.go is for what is
-// said to the program itself, and offers.go for the resources and prompts of
-// servers; trace.go keeps a record, and lacks.go what a script must know at the
-// end. demo.go serves the demos to other programs.
+// servers.go and model.go find out what to talk to, and instructions.go what the
+// model is told first; session.go takes turns, and input.go and interrupts.go tell
+// it when; show.go puts on console.go what happens; approve.go and form.go ask the
+// person; commands.go is for what is said to the program itself, and offers.go for
+// the resources and prompts of servers; trace.go keeps a record, and lacks.go what
+// a script must know at the end. demo.go serves the demos to other programs.
 package main
 
 import (
@@ -101,6 +101,34 @@ func run(o *options) (err error) {
 	defer model.close()
 	s.model = model
 	p := &person{con: con, yes: o.yes, answers: given, lacks: s.lacks, tools: map[toolOf]string{}, lends: map[string]bool{}}
+	if err := p.serve(servers, model); err != nil {
+		return err
+	}
+	if s.tools, err = s.openServers(ctx, servers, wrong, o.connectTimeout); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer s.tools.Close()
+	llm, err := openaimodel.New(model.config, model.model, nil)
+	if err != nil {
+		return err
+	}
+	s.agent, err = agent.New(llm, s.tools, &agent.Options{System: s.systemPrompt(!o.noInstructions), Approve: p.approve})
+	if err != nil {
+		return err
+	}
+	if !o.oneShot {
+		signals.converse()
+		if err := s.converse(ctx); err != nil || interactive {
+			return err
+		}
+	} else if err := s.ask(ctx, o.prompt); isQuit(err) {
+		return err
+	}
+	return s.lacks.report(con)
+}
+
+// serve has the person, and the model on loan, answer what the servers ask.
+func (p *person) serve(servers []adapter.Server, model *endpoint) error {
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
 		Source: func(ctx context.Context) sampling.Source {
@@ -115,30 +143,10 @@ func run(o *options) (err error) {
 		servers[i].Options = &mcpclient.Options{
 			Sampling:    agent.Sampling(lender{lent}),
 			Elicitation: agent.Elicitation(p),
-			Logger:      warnings(con, servers[i].Name),
+			Logger:      warnings(p.con, servers[i].Name),
 		}
 	}
-	if s.tools, err = s.openServers(ctx, servers, wrong, o.connectTimeout); err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	defer s.tools.Close()
-	llm, err := openaimodel.New(model.config, model.model, nil)
-	if err != nil {
-		return err
-	}
-	s.agent, err = agent.New(llm, s.tools, &agent.Options{System: instructions(s.tools), Approve: p.approve})
-	if err != nil {
-		return err
-	}
-	if !o.oneShot {
-		signals.converse()
-		if err := s.converse(ctx); err != nil || interactive {
-			return err
-		}
-	} else if err := s.ask(ctx, o.prompt); isQuit(err) {
-		return err
-	}
-	return s.lacks.report(con)
+	return nil
 }
 
 // terminalWidth is 0 when the terminal does not tell.

@@ -31,12 +31,21 @@ func listServers(o *options) (servers []adapter.Server, wrong []adapter.ServerSt
 		if err != nil {
 			return nil, nil, fmt.Errorf("find this program, to start the demo server: %w", err)
 		}
-		return []adapter.Server{{
+		servers = []adapter.Server{{
 			Name:      "demo",
 			Transport: &mcpclient.Command{Path: self, Args: []string{"-" + demoServerFlag}},
-		}}, nil, nil
+		}}
+	} else if servers, wrong, err = readConfig(o.config); err != nil {
+		return nil, nil, err
 	}
-	cfg, err := config.Load(o.config)
+	if err := o.revisions.Apply(servers); err != nil {
+		return nil, nil, &usageError{err.Error()}
+	}
+	return servers, wrong, nil
+}
+
+func readConfig(path string) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
+	cfg, err := config.Load(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,19 +111,6 @@ func (s *session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 	if reached == 0 {
 		s.lacks.unreachable.Store(int64(len(servers)))
 	}
-}
-
-// instructions tells the model how the servers want to be used. They are the
-// servers' words, so they are short and say whose they are.
-func instructions(toolset *adapter.Toolset) string {
-	var b strings.Builder
-	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
-	for _, s := range toolset.Servers() {
-		if s.Err == nil && s.Client.Server().Instructions != "" {
-			fmt.Fprintf(&b, "\n\nThe server %q describes its tools: %s", s.Name, safetext.Line(s.Client.Server().Instructions, 2000))
-		}
-	}
-	return b.String()
 }
 
 // warnings shows a server's breaches of the protocol, as many as are bearable.

@@ -19,6 +19,9 @@ import (
 // id to.
 const pidFile = "CHATBOT_TEST_PID"
 
+// instructionsOf holds, in the environment, what a server tells the model.
+const instructionsOf = "CHATBOT_TEST_INSTRUCTIONS"
+
 // serveBadly is a server that does not start, does not stop, or says what it
 // should not.
 func serveBadly(how string) {
@@ -54,6 +57,8 @@ func serveBadly(how string) {
 			text := strings.Repeat("x", 33<<20)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 		})
+	case "instruct": // tells the model more than it should
+		s = mcp.NewServer(&mcp.Implementation{Name: "instruct"}, &mcp.ServerOptions{Instructions: os.Getenv(instructionsOf)})
 	case "shadow": // lists what the demo server has, too
 		s = shadowServer()
 	case "vanish":

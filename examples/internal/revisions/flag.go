@@ -11,7 +11,7 @@ import (
 )
 
 // Usage is that of the flag.
-const Usage = "speak this `[server=]revision` of the protocol with a server, or with all; may be repeated"
+const Usage = "speak this `revision` of the protocol with all servers or, as server=revision, with one; may be repeated"
 
 // Flag is a [flag.Value] that may be given several times: the revisions by server,
 // that of "" for all others.

@@ -26,16 +26,22 @@ func Block(s string, n int) string {
 		}
 		b.WriteString(piece)
 	}
-	shown := Indent(b.String())
 	if more > 0 {
-		shown = fmt.Sprintf("%s…\n  (%s not shown)", shown, characters(more))
+		fmt.Fprintf(&b, "…\n(%s not shown)", characters(more))
 	}
-	return shown
+	return Indent(b.String())
 }
 
-// Indent puts two blanks before each line.
+// Indent puts two blanks before each line that is not empty.
 func Indent(s string) string {
-	return "  " + strings.ReplaceAll(s, "\n", "\n  ")
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if line != "\n" {
+			b.WriteString("  ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 func characters(n int) string {

@@ -75,7 +75,8 @@ func TestLine(t *testing.T) {
 func TestBlock(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"\n one\n two\n\n", "  one\n   two"},
-		{"", "  "},
+		{"", ""},
+		{"a\n\nb", "  a\n\n  b"},
 		{"a\u2028\r", `  a\u2028\x0d`},
 		{strings.Repeat("é", 30), "  " + strings.Repeat("é", 30)},
 		{strings.Repeat("é", 31), "  " + strings.Repeat("é", 30) + "…\n  (1 more character is not shown)"},
