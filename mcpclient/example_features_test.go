@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -59,6 +60,46 @@ func ExampleClient_Complete() {
 	}
 	fmt.Println(completion.Values, completion.HasMore)
 	// Output: [python pytorch] true
+}
+
+// Calls of one client may run at the same time, on one connection.
+func ExampleClient_CallTool_parallel() {
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/call":      `{"content":[{"type":"text","text":"sunny"}]}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	cities := []string{"Ulm", "Oslo", "Rome"}
+	answers := make([]string, len(cities))
+	var calls sync.WaitGroup
+	for i, city := range cities {
+		calls.Go(func() {
+			result, err := client.CallTool(ctx, "weather", map[string]string{"city": city})
+			if err == nil {
+				err = result.Err()
+			}
+			if err != nil {
+				answers[i] = err.Error()
+				return
+			}
+			answers[i] = result.Text()
+		})
+	}
+	calls.Wait()
+	for i, city := range cities {
+		fmt.Println(city, answers[i])
+	}
+	// Output:
+	// Ulm sunny
+	// Oslo sunny
+	// Rome sunny
 }
 
 // news is a modern server that tells of two changes and then has enough.

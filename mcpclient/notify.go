@@ -15,6 +15,15 @@ type Notification struct {
 	Params json.RawMessage // nil when absent
 }
 
+// Progress reads a notifications/progress, of whichever call; ok is false for other
+// notifications. Who wants those of one call makes it [WithProgress].
+func (n *Notification) Progress() (p Progress, ok bool) {
+	if n.Method != "notifications/progress" || json.Unmarshal(n.Params, &p) != nil {
+		return Progress{}, false
+	}
+	return p, true
+}
+
 // maxNoticeBytes bounds the memory of the notifications that wait. One is kept
 // whatever its size.
 const maxNoticeBytes = defaultMaxMessage

@@ -112,11 +112,14 @@ func (c *Client) PromptsPage(ctx context.Context, cursor *string, opts ...CallOp
 	return page[Prompt](ctx, c, "prompts/list", "prompts", cursor, opts)
 }
 
-// GetPrompt fills in the prompt called name. args may be nil.
-func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts ...CallOption) (*GetPromptResult, error) {
-	var arguments any
-	if args != nil {
-		arguments = args
+// GetPrompt fills in the prompt called name. args is a map[string]string, or a value
+// that encoding/json makes an object of, such as a struct: its numbers and booleans
+// become strings, which is all that an argument of a prompt can be, and its nulls are
+// left out. It may be nil.
+func (c *Client) GetPrompt(ctx context.Context, name string, args any, opts ...CallOption) (*GetPromptResult, error) {
+	arguments, err := promptArguments(args)
+	if err != nil {
+		return nil, fmt.Errorf("get prompt %q: arguments: %w", name, err)
 	}
 	params, err := encodeArguments(name, arguments)
 	if err != nil {
@@ -128,4 +131,32 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 		return nil, fmt.Errorf("get prompt %q: %w", name, err)
 	}
 	return result, nil
+}
+
+// promptArguments makes arguments of which each is a string.
+func promptArguments(args any) (any, error) {
+	if texts, ok := args.(map[string]string); ok {
+		if texts == nil {
+			return nil, nil
+		}
+		return texts, nil
+	}
+	object, err := encodeParams(args)
+	if err != nil || object == nil {
+		return nil, err
+	}
+	texts := []byte{'{'}
+	var bad error
+	err = jsonrpc.Members(object, func(key, value []byte) {
+		switch value[0] {
+		case 'n':
+		case '{', '[':
+			bad = errors.Join(bad, fmt.Errorf("%q is no string, number or boolean: %s", cut(string(key)), cut(string(value))))
+		case '"':
+			texts = appendMember(texts, string(key), value)
+		default:
+			texts = appendMember(texts, string(key), jsonrpc.AppendString(nil, string(value)))
+		}
+	})
+	return json.RawMessage(closeObject(texts)), errors.Join(err, bad)
 }

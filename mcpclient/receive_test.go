@@ -75,6 +75,27 @@ func TestLogging(t *testing.T) {
 	})
 }
 
+func TestNotificationProgress(t *testing.T) {
+	two := 2.0
+	for method, test := range map[string]struct {
+		params string
+		want   mcpclient.Progress
+		ok     bool
+	}{
+		"notifications/progress": {`{"progressToken":7,"progress":1,"total":2,"message":"half"}`, mcpclient.Progress{Progress: 1, Total: &two, Message: "half"}, true},
+		"notifications/message":  {`{"progress":1}`, mcpclient.Progress{}, false},
+	} {
+		n := &mcpclient.Notification{Method: method, Params: json.RawMessage(test.params)}
+		if got, ok := n.Progress(); ok != test.ok || got.String() != test.want.String() {
+			t.Errorf("%s: got %v, %t, want %v", method, got, ok, test.want)
+		}
+		n.Params = json.RawMessage(`{"progress":"much"}`)
+		if got, ok := n.Progress(); ok {
+			t.Errorf("no number: got %v, want none", got)
+		}
+	}
+}
+
 // A server without logging is not told a level.
 func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()

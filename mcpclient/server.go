@@ -11,10 +11,12 @@ import (
 // Server is what is known of the server after connecting. Info is the server's
 // own claim: show it, but decide nothing by it.
 type Server struct {
-	Revision     string // the protocol revision in use
+	Revision     string   // the protocol revision in use
+	Revisions    []string // that a modern server says it speaks; nil for a legacy one
 	Info         Implementation
 	Capabilities ServerCapabilities
-	Instructions string // a hint for the model on how to use the server
+	Instructions string          // a hint for the model on how to use the server
+	Meta         json.RawMessage // the _meta of its answer to initialize or server/discover
 }
 
 // ServerCapabilities is what a server declared. Nil means not offered.
@@ -27,6 +29,10 @@ type ServerCapabilities struct {
 	Tasks        *TaskCapability            `json:"tasks,omitempty"` // revision 2025-11-25; since then an extension
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
+
+	// Others are the capabilities that the protocol does not name, at most 100 in
+	// 64 KiB.
+	Others map[string]json.RawMessage `json:"-"`
 }
 
 // String lists what is offered, for logs: "tools (list changes), logging", or
@@ -56,6 +62,9 @@ func (s ServerCapabilities) String() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Experimental)) {
 		all = append(all, "experimental "+strconv.Quote(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Others)) {
+		all = append(all, "unknown "+strconv.Quote(name))
 	}
 	if len(all) == 0 {
 		return "nothing"
@@ -132,6 +141,8 @@ func requirement(method string) string {
 		return "completions"
 	case "tasks/cancel":
 		return "tasks.cancel"
+	case "tasks/list":
+		return "tasks.list"
 	case "skills/list", "skills/get":
 		return "the extension " + skillsExtension
 	}
@@ -170,6 +181,8 @@ func (s *ServerCapabilities) offers(capability string) bool {
 		return s.Completions != nil
 	case "tasks.cancel":
 		return s.Tasks != nil && s.Tasks.Cancel != nil
+	case "tasks.list":
+		return s.Tasks != nil && s.Tasks.List != nil
 	case "the extension " + skillsExtension:
 		_, ok := s.Extensions[skillsExtension]
 		return ok

@@ -1,6 +1,11 @@
 package mcpclient
 
-import "github.com/mcpchain/mcpchain/internal/jsonrpc"
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
 
 // greeting is what a server says of itself: the result of initialize or of
 // server/discover.
@@ -35,18 +40,38 @@ func (g *greeting) decode(d *jsonrpc.Decoder) {
 			g.server.Capabilities.decode(d)
 		case name == "serverInfo": // of initialize, and where drafts of server/discover had it
 			g.server.Info.decode(d)
-		case name == "_meta" && g.modern:
-			for key := range membersOf(d) {
-				if string(key) == metaPrefix+"serverInfo" {
-					inMeta.decode(d)
-				}
-			}
+		case name == "_meta":
+			g.meta(d, &inMeta)
 		case name == "instructions":
 			g.server.Instructions = stringMember(d, "instructions", d.Raw())
 		}
 	}
-	if inMeta.Name != "" {
+	if inMeta.Name != "" && g.modern {
 		g.server.Info = inMeta
+	}
+	g.server.Revisions = g.revisions
+}
+
+// maxKeptMeta bounds the _meta that a client keeps of its server, and the
+// capabilities that it does not know, in bytes.
+const maxKeptMeta = 64 << 10
+
+// meta keeps _meta, and finds in it who the server is. One that is larger than the
+// bound is only read.
+func (g *greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
+	raw := d.Raw()
+	g.server.Meta = nil
+	if len(raw) <= maxKeptMeta && raw[0] == '{' {
+		g.server.Meta = bytes.Clone(raw)
+	}
+	in := jsonrpc.NewDecoder(raw, maxElements)
+	for key := range membersOf(&in) {
+		if string(key) == metaPrefix+"serverInfo" {
+			info.decode(&in)
+		}
+	}
+	if err := in.Err(); err != nil && g.modern {
+		d.Fail(err)
 	}
 }
 
@@ -72,6 +97,7 @@ func (i *Implementation) decode(d *jsonrpc.Decoder) {
 
 func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 	*c = ServerCapabilities{}
+	size := 0 // of what is kept though it is not known
 	for key := range membersOf(d) {
 		switch string(key) {
 		case "tools":
@@ -90,8 +116,24 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 			objectMember(d, "extensions", &c.Extensions)
 		case "experimental":
 			objectMember(d, "experimental", &c.Experimental)
+		default:
+			size += len(key)
+			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {
+				size += len(raw)
+				c.other(string(key), raw)
+			}
 		}
 	}
+}
+
+// maxOthers bounds the capabilities that are kept though they are not known.
+const maxOthers = 100
+
+func (c *ServerCapabilities) other(name string, raw []byte) {
+	if c.Others == nil {
+		c.Others = map[string]json.RawMessage{}
+	}
+	c.Others[name] = bytes.Clone(raw)
 }
 
 func listCapability(d *jsonrpc.Decoder) *ListCapability {

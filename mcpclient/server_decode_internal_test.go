@@ -3,7 +3,9 @@ package mcpclient
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -19,7 +21,7 @@ func TestGreeting(t *testing.T) {
 		`{"capabilities":{"tools":null,"resources":null,"completions":null,"logging":null,"tasks":null,"extensions":null,"experimental":null}}`,
 		`{"capabilities":null,"serverInfo":null,"instructions":null,"protocolVersion":null,"supportedVersions":null,"_meta":null}`,
 		`{"serverInfo":{"name":"s","title":"S","version":"1","description":"d","websiteUrl":"https://s.example","icons":[{"src":"a","sizes":["1x1"]}],"x":[{}]}}`,
-		`{"_meta":{"x":{},"io.modelcontextprotocol/serverInfo":{"name":"m","version":null}},"serverInfo":{"name":"s"}}`,
+		`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":null},"x":{}},"serverInfo":{"name":"s"}}`,
 		`{"_meta":{"io.modelcontextprotocol/serverInfo":{"version":"2"}},"serverInfo":{"name":"s"}}`,
 		`[]`, `"text"`, `{"capabilities":[1]}`, `{"capabilities":{"tools":true}}`, `{"capabilities":{"logging":1}}`,
 		`{"capabilities":{"resources":{"subscribe":"yes"}}}`, `{"capabilities":{"tasks":[1]}}`, `{"serverInfo":{"name":1}}`,
@@ -31,6 +33,7 @@ func TestGreeting(t *testing.T) {
 				Capabilities ServerCapabilities
 				ServerInfo   Implementation
 				Instructions string
+				Meta         any `json:"_meta"`
 			}
 			var legacyOnly struct{ ProtocolVersion string }
 			var modernOnly struct {
@@ -48,14 +51,17 @@ func TestGreeting(t *testing.T) {
 			if modernOnly.Meta.ServerInfo.Name != "" {
 				want.ServerInfo = modernOnly.Meta.ServerInfo
 			}
+			server := &Server{Revisions: modernOnly.SupportedVersions, Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}
+			if _, isObject := want.Meta.(map[string]any); isObject {
+				server.Meta, _ = json.Marshal(want.Meta)
+			}
 			got := greeting{modern: modern}
 			err := decodeResult([]byte(raw), &got)
 			switch {
 			case (err == nil) != (wantErr == nil):
 				t.Errorf("modern %t: %s: got %v, want as %v", modern, raw, err, wantErr)
 			case err != nil:
-			case got.revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.revisions, modernOnly.SupportedVersions),
-				!reflect.DeepEqual(got.server, &Server{Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}):
+			case got.revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.server, server):
 				t.Errorf("modern %t: %s:\ngot  %+v\nwant %+v", modern, raw, got, want)
 			}
 		}
@@ -85,4 +91,39 @@ func TestGreetingOfPHP(t *testing.T) {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
+}
+
+// What is not known is kept within bounds.
+func TestGreetingKeepsWhatIsUnknown(t *testing.T) {
+	for name, test := range map[string]struct {
+		raw    string
+		others int
+		meta   int // bytes
+	}{
+		"little":         {`{"capabilities":{"tools":{},"com.example/x":{"a":[1]},"y":true},"_meta":{"k":1}}`, 2, 7},
+		"nothing":        {`{"capabilities":{"tools":{}},"_meta":{}}`, 0, 2},
+		"many":           {`{"capabilities":{` + members(maxOthers+50) + `}}`, maxOthers, 0},
+		"one too large":  {`{"capabilities":{"x":"` + strings.Repeat("x", maxKeptMeta) + `","y":1}}`, 1, 0},
+		"all too large":  {`{"capabilities":{"` + strings.Repeat("x", maxKeptMeta) + `":1,"y":1}}`, 0, 0},
+		"meta too large": {`{"_meta":{"k":"` + strings.Repeat("x", maxKeptMeta) + `"}}`, 0, 0},
+	} {
+		for _, modern := range []bool{false, true} {
+			got := greeting{modern: modern}
+			if err := decodeResult([]byte(test.raw), &got); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if others, meta := got.server.Capabilities.Others, got.server.Meta; len(others) != test.others || len(meta) != test.meta {
+				t.Errorf("%s: got %d capabilities and %d bytes of _meta, want %d and %d", name, len(others), len(meta), test.others, test.meta)
+			}
+		}
+	}
+}
+
+// members are n members of an object.
+func members(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"x%d":1`, i))
+	}
+	return strings.Join(all, ",")
 }

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,25 @@ func TestServerCapabilitiesString(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", raw, got, want)
 			}
 		}
+	}
+}
+
+func TestServerIsKeptWhole(t *testing.T) {
+	for revision, answer := range map[string]string{
+		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
+		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
+	} {
+		c, err := mcpclient.Connect(t.Context(), library(map[string]string{"server/discover": answer, "initialize": answer}), &mcpclient.Options{Revision: revision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.Server()
+		if string(got.Meta) != `{"k":1}` || string(got.Capabilities.Others["com.example/x"]) != `{"y":1}` || got.Capabilities.String() != `unknown "com.example/x"` {
+			t.Errorf("%s: got %+v, want _meta and the unknown capability", revision, got)
+		}
+		if modern := revision == mcpclient.Revision20260728; modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}) {
+			t.Errorf("%s: got the revisions %q", revision, got.Revisions)
+		}
+		_ = c.Close()
 	}
 }

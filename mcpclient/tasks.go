@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 )
@@ -104,6 +105,14 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 // methods fail.
 func (c *Client) ResumeTask(id, tool string) *Task {
 	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
+}
+
+// Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client,
+// over all pages, as [Client.Tools] lists tools; [Client.ResumeTask] takes one up. The
+// error is a [*CapabilityError] where the server has no such list: in other revisions
+// none has.
+func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*TaskState, error] {
+	return list[TaskState](ctx, c, "tasks/list", "tasks", opts)
 }
 
 // ID is what [Client.ResumeTask] takes. It may be all that protects the task:

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // TaskStatus is how far a task is.
@@ -99,6 +101,16 @@ func (f *taskFacts) state(ttl, poll *float64) (TaskState, error) {
 		s.PollInterval = milliseconds(*poll)
 	}
 	return s, nil
+}
+
+func (s *TaskState) decode(d *jsonrpc.Decoder) {
+	var task legacyTask
+	unmarshalMember(d, "tasks", &task)
+	state, err := task.state(task.TTL, task.Poll)
+	if err != nil {
+		d.Fail(err)
+	}
+	*s = state
 }
 
 func milliseconds(ms float64) time.Duration {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,6 +111,26 @@ func TestTasks(t *testing.T) {
 		_, err := c.StartTool(ctx, slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
 	}}))
+}
+
+func TestListTasks(t *testing.T) {
+	playAll(t, []conversation{{name: "tasks_list_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		describe := func(s *mcpclient.TaskState) string { return s.ID + " " + s.String() }
+		got, err := collect(c.Tasks(ctx), describe)
+		if want := []string{"a working (asked every 5s, kept for 1m0s)", "b completed"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+		if got, err := collect(c.Tasks(ctx), describe); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			t.Errorf("unknown status: got %q, %v, want ErrInvalidResult", got, err)
+		}
+	}}})
+	for _, opts := range []mcpclient.Options{legacy(), modern()} {
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			_, err := collect(c.Tasks(t.Context()), func(*mcpclient.TaskState) string { return "" })
+			wantError[*mcpclient.CapabilityError](t, err)
+			p.quiet()
+		})
+	}
 }
 
 // How often a server has itself asked is bounded, and so is what it asks.

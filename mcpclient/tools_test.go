@@ -98,6 +98,49 @@ func TestPromptsAndResources(t *testing.T) {
 	}}))
 }
 
+// What a prompt gets are strings, whatever has the arguments.
+func TestPromptArguments(t *testing.T) {
+	type review struct {
+		Language string  `json:"language"`
+		Depth    int     `json:"depth,omitempty"`
+		Strict   bool    `json:"strict,omitzero"`
+		Author   *string `json:"author,omitempty"`
+	}
+	for want, args := range map[string]any{
+		`{"name":"p"}`: nil,
+		`{"name":"p","arguments":{"language":"go"}}`:                              map[string]string{"language": "go"},
+		`{"name":"p","arguments":{"language":"","depth":"3","strict":"true"}}`:    review{Depth: 3, Strict: true},
+		`{"name":"p","arguments":{"language":"C"}}`:                               &review{Language: "C"},
+		`{"name":"p","arguments":{"n":"9007199254740993","x":"1e2","y":"false"}}`: json.RawMessage(`{"n":9007199254740993,"x":1e2,"y":false,"z":null}`),
+		`error: "n" is no string, number or boolean: [1]`:                         map[string]any{"n": []int{1}},
+		`error: want a JSON object, got "[1]"`:                                    []int{1},
+		`error: "deep" is no string, number or boolean: {"a":1}`:                  json.RawMessage(`{"deep":{"a":1}}`),
+	} {
+		var sent json.RawMessage
+		opts := legacy()
+		opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+				if r.Method != "prompts/get" {
+					return next(ctx, r)
+				}
+				sent = r.Params
+				return json.RawMessage(`{"messages":[]}`), nil
+			}
+		}}
+		opts.AllowUndeclared = true
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, _ *peer) {
+			_, err := c.GetPrompt(t.Context(), "p", args)
+			if wrong, ok := strings.CutPrefix(want, "error: "); ok {
+				if err == nil || err.Error() != `get prompt "p": arguments: `+wrong {
+					t.Errorf("got %v, want %s", err, wrong)
+				}
+			} else if err != nil || string(sent) != want {
+				t.Errorf("got %s, %v, want %s", sent, err, want)
+			}
+		})
+	}
+}
+
 func TestCallToolAs(t *testing.T) {
 	type answer struct{ N int }
 	for result, want := range map[string]string{

@@ -35,7 +35,9 @@ type HTTP struct {
 	Client *http.Client
 
 	// Header is added to every request. A User-Agent in it replaces "mcpchain"
-	// with the version of this module.
+	// with the version of this module. An Accept in it is what messages are sent
+	// with instead of "application/json, text/event-stream"; a server that answers
+	// 406 to it gets that, and then less.
 	Header http.Header
 
 	// RoundTripper, when set, is put around the transport of the client, for this
@@ -75,6 +77,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		max:     positive(t.MaxMessage, defaultMaxMessage),
 		bearer:  bearerOf(ctx),
 	}
+	c.accept.own = c.fixed.of("Accept")
 	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
 		c.hooks = &hooks{before: t.Before, after: t.After, unauthorized: t.Unauthorized}
 		if d := dialingOf(ctx); d != nil {

@@ -16,6 +16,16 @@ type field struct {
 	values []string // nil for a field that is not sent
 }
 
+// of returns the values of a field, nil where it is not there.
+func (f fields) of(key string) []string {
+	for _, field := range f {
+		if field.key == key {
+			return field.values
+		}
+	}
+	return nil
+}
+
 func (f fields) has(key string) bool {
 	return slices.ContainsFunc(f, func(f field) bool { return f.key == key })
 }

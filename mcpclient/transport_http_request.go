@@ -18,11 +18,32 @@ import (
 var accepts = [...][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
 // accept is the first of them that an endpoint takes.
-type accept struct{ level atomic.Int32 }
+type accept struct {
+	own   []string // is tried before them; nil for none
+	level atomic.Int32
+}
+
+// at is the value of a level.
+func (a *accept) at(level int32) []string {
+	switch {
+	case a.own == nil:
+		return accepts[level]
+	case level == 0:
+		return a.own
+	}
+	return accepts[level-1]
+}
+
+func (a *accept) last() int {
+	if a.own == nil {
+		return len(accepts) - 1
+	}
+	return len(accepts)
+}
 
 // next goes one further than level, which failed, if there is more.
 func (a *accept) next(level int32) bool {
-	if int(level) == len(accepts)-1 {
+	if int(level) == a.last() {
 		a.level.Store(0) // it was not that
 		return false
 	}
@@ -44,7 +65,7 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 		if watch != nil {
 			watch.sends(ctx)
 		}
-		resp, err := c.once(ctx, method, m, accepts[level])
+		resp, err := c.once(ctx, method, m, c.accept.at(level))
 		if err != nil {
 			return nil, err
 		}

@@ -63,6 +63,43 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// An Accept of the host's is tried first.
+func TestAcceptOfTheHost(t *testing.T) {
+	for takes, want := range map[string][]string{
+		"a/b":              {"a/b", "a/b"},
+		bothMedia:          {"a/b", bothMedia, bothMedia},
+		"application/json": {"a/b", bothMedia, "application/json", "application/json"},
+		"":                 {"a/b", bothMedia, "application/json", "*/*", "", ""},
+		"nothing":          {"a/b", bothMedia, "application/json", "*/*", "", "a/b", bothMedia, "application/json", "*/*", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []string
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				got = append(got, r.Header.Get("Accept"))
+				if r.Header.Get("Accept") != takes {
+					w.WriteHeader(http.StatusNotAcceptable)
+					return
+				}
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+			})
+			opts := modern()
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, &opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			for range 2 {
+				if _, err := c.CallTool(t.Context(), "a", nil); (err != nil) != (takes == "nothing") {
+					t.Errorf("%q: got %v", takes, err)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q: got +, want -:\n%s", takes, diff)
+			}
+		})
+	}
+}
+
 func TestHTTPHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := strings.Repeat("x", 5000)
@@ -297,7 +334,7 @@ func TestHeaderNames(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for key, want := range map[string][]string{
-				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {bothMedia}, "X-Key": {"1", "2", "3"},
+				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
 			} {
 				if diff := cmp.Diff(want, got[key]); diff != "" {
 					t.Errorf("%s, got +, want -:\n%s", key, diff)
