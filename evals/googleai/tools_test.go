@@ -1,0 +1,200 @@
+package googleai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/googleai"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// gemini answers every request with a text and keeps the latest.
+type gemini struct{ body []byte }
+
+func (g *gemini) RoundTrip(r *http.Request) (*http.Response, error) {
+	var err error
+	if g.body, err = io.ReadAll(r.Body); err != nil {
+		return nil, err
+	}
+	const answer = `{"candidates":[{"content":{"role":"model","parts":[{"text":"Done."}]},"finishReason":"STOP"}]}`
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(answer)), Request: r,
+	}, nil
+}
+
+func (g *gemini) model(t *testing.T) *googleai.GoogleAI {
+	t.Helper()
+	model, err := googleai.New(t.Context(), googleai.WithRest(), googleai.WithAPIKey("none"),
+		googleai.WithHTTPClient(&http.Client{Transport: g}), googleai.WithDefaultModel("gemini-2.5-flash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = model.Close() })
+	return model
+}
+
+// recorded reads the tools of each server in the interoperability tests, and the
+// schemas that the adapter is tested with, by the name of the list.
+func recorded(t *testing.T) map[string][]*mcp.Tool {
+	t.Helper()
+	out := map[string][]*mcp.Tool{}
+	read := func(pattern string, tools func(data []byte) ([]*mcp.Tool, error)) {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d lists, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out[filepath.Base(file)], err = tools(data); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
+	}
+	read("../interop/testdata/tools/*.jsonl", func(data []byte) (tools []*mcp.Tool, err error) {
+		for line := range bytes.Lines(data) {
+			var def struct {
+				Name, Description string
+				InputSchema       json.RawMessage
+			}
+			if err := json.Unmarshal(line, &def); err != nil {
+				return nil, err
+			}
+			tools = append(tools, &mcp.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema})
+		}
+		return tools, nil
+	})
+	read("../../adapter/testdata/schemas/*.json", func(data []byte) (tools []*mcp.Tool, err error) {
+		var schemas map[string]map[string]any
+		err = json.Unmarshal(data, &schemas)
+		for name, schema := range schemas {
+			schema["type"] = "object" // the SDK wants it
+			tools = append(tools, &mcp.Tool{Name: name, InputSchema: schema})
+		}
+		return tools, err
+	})
+	return out
+}
+
+// serve is a toolset of one server with tools.
+func serve(t *testing.T, tools []*mcp.Tool) *adapter.Toolset {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "recorded", Version: "1"}, nil)
+	for _, tool := range tools {
+		server.AddTool(tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	}
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	set, err := adapter.Open(t.Context(), []adapter.Server{
+		{Name: "recorded", Transport: &mcpclient.IO{Reader: toClient, Writer: fromClient}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	if got := len(set.Servers()[0].Tools); got != len(tools) {
+		t.Fatalf("got %d of %d tools: %v", got, len(tools), set.Servers()[0].Skipped)
+	}
+	return set
+}
+
+// declaration is a function as Gemini is sent it.
+type declaration struct {
+	Name       string
+	Parameters *parameters
+}
+
+type parameters struct {
+	Type       any // a number or a name, by the version of the client
+	Properties map[string]*parameters
+	Items      *parameters
+}
+
+// The names and the numbers that the Gemini API gives to types.
+var typeNames = map[string]string{
+	"1": "STRING", "2": "NUMBER", "3": "INTEGER", "4": "BOOLEAN", "5": "ARRAY", "6": "OBJECT",
+	"STRING": "STRING", "NUMBER": "NUMBER", "INTEGER": "INTEGER", "BOOLEAN": "BOOLEAN", "ARRAY": "ARRAY", "OBJECT": "OBJECT",
+}
+
+// check says what Gemini refuses of a schema: a type that is none, an object
+// without properties, a list without items.
+func (p *parameters) check(at string) error {
+	kind := typeNames[fmt.Sprint(p.Type)]
+	switch {
+	case kind == "":
+		return fmt.Errorf("%s: type %v", at, p.Type)
+	case kind == "OBJECT" && len(p.Properties) == 0:
+		return fmt.Errorf("%s: an object without properties", at)
+	case kind == "ARRAY" && p.Items == nil:
+		return fmt.Errorf("%s: a list without items", at)
+	}
+	for name, sub := range p.Properties {
+		if err := sub.check(at + "/" + name); err != nil {
+			return err
+		}
+	}
+	if p.Items != nil {
+		return p.Items.check(at + "/items")
+	}
+	return nil
+}
+
+// What an agent gives to langchaingo's googleai is taken by it, and what it writes is
+// taken by Gemini: each tool of each server.
+func TestToolsOfServers(t *testing.T) {
+	for list, tools := range recorded(t) {
+		t.Run(list, func(t *testing.T) {
+			set, g := serve(t, tools), new(gemini)
+			a, err := agent.New(g.model(t), set, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := a.Profile(); got != adapter.GoogleAI {
+				t.Errorf("got the profile %s, want %s", got, adapter.GoogleAI)
+			}
+			human := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "go")}
+			if _, err := a.Run(t.Context(), human); err != nil {
+				t.Fatal(err)
+			}
+			var sent struct {
+				Tools []struct{ FunctionDeclarations []declaration }
+			}
+			if err := json.Unmarshal(g.body, &sent); err != nil {
+				t.Fatal(err)
+			}
+			if len(sent.Tools) != 1 || len(sent.Tools[0].FunctionDeclarations) != len(tools) {
+				t.Fatalf("got %s, want %d functions", g.body, len(tools))
+			}
+			for _, d := range sent.Tools[0].FunctionDeclarations {
+				if d.Parameters == nil {
+					t.Errorf("%s: got no parameters", d.Name)
+				} else if err := d.Parameters.check(""); err != nil {
+					t.Errorf("%s: %v", d.Name, err)
+				}
+			}
+		})
+	}
+}
