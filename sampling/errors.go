@@ -104,6 +104,8 @@ func describe(e *chat.Error) (message, reason string) {
 	switch e.Code {
 	case chat.CodeContentFilter:
 		return "the model's host withheld the answer", "content_filter"
+	case chat.CodeRequest:
+		return "the model's host does not take such a request", "unsupported"
 	case chat.CodeUnreachable:
 		return "the model's host cannot be reached", "unreachable"
 	case chat.CodeTimeout, chat.CodeIdle:

@@ -88,7 +88,9 @@ func (r *row) check(t *testing.T) {
 		for text, by := range seen {
 			files = append(files, txtar.File{Name: kind + ": " + strings.Join(slices.Sorted(maps.Keys(by)), " "), Data: []byte(text + "\n")})
 		}
-		slices.SortFunc(files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(files, func(a, b txtar.File) int {
+			return strings.Compare(a.Name+"\n"+string(a.Data), b.Name+"\n"+string(b.Data))
+		})
 		if kind == "asked" {
 			files = append(files, want.Files...)
 			want.Files = files
@@ -203,9 +205,11 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL = h.URL + "/v1"
-	s, err := New(cfg, model, &Options{
-		Host: kind, System: "House rules.", Retries: -1, Metadata: []string{"user"}, Limits: Limits{Requests: 1000},
-	})
+	opts := &Options{Host: kind, System: "House rules.", Retries: -1, Limits: Limits{Requests: 1000}}
+	if slices.Contains([]string{"compatible", "openrouter", "mistral"}, kind) {
+		opts.Metadata = []string{"user"}
+	}
+	s, err := New(cfg, model, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -70,4 +71,32 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	}
 	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
 		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
+}
+
+// Metadata that the host would refuse is a mistake of the options.
+func TestMetadataOfHosts(t *testing.T) {
+	stored := map[string]json.RawMessage{"store": json.RawMessage("true")}
+	for _, tt := range []struct {
+		host  string
+		extra map[string]json.RawMessage
+		want  string // in the error; empty for none
+	}{
+		{"openai", nil, `"store": true`},
+		{"azure", nil, `"store": true`},
+		{"openai", stored, ""},
+		{"ollama", stored, "host ollama takes no metadata"},
+		{"compatible", nil, ""},
+	} {
+		_, err := New(openai.DefaultConfig(testKey), "m", &Options{Host: tt.host, Extra: tt.extra, Metadata: []string{"user"}})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s with %s: got %v, want an error with %q", tt.host, tt.extra, err, tt.want)
+		}
+	}
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Extra: stored, Metadata: []string{"user"}})
+	_, err := s.CreateMessage(t.Context(), question(t, `{"maxTokens":5,"metadata":{"user":"x","store":false},"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":5,"stream":false,"store":true,"metadata":{"user":"x"},"messages":[{"role":"user","content":"Hi"}]}`)
 }

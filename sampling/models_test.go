@@ -124,6 +124,37 @@ func TestNoModelCanTakeIt(t *testing.T) {
 	}
 }
 
+// What the host takes of nobody is asked of none of its models, whatever the
+// catalogue claims.
+func TestHostCannotTakeIt(t *testing.T) {
+	const sound = `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"audio","data":"AAAA","mimeType":"audio/wav"}}]}`
+	catalogue := []Model{{ID: "gpt-4.1", Images: true, Audio: true}}
+	for _, models := range [][]Model{nil, catalogue} {
+		h := newHost(t, answering(plainAnswer))
+		s := h.sampler(t, &Options{Host: "ollama", Models: models})
+		_, err := s.CreateMessage(t.Context(), question(t, sound))
+		wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+		if h.asked() != 0 {
+			t.Errorf("asked the model %d times, want 0", h.asked())
+		}
+	}
+	if !catalogue[0].Audio {
+		t.Error("the caller's catalogue was changed")
+	}
+
+	// A reviewer can choose a model, and add media, past the choice.
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Host: "ollama", Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
+		r.Params.Messages[0].Content = question(t, sound).Messages[0].Content
+		return nil
+	}}})
+	_, err := s.CreateMessage(t.Context(), question(t, hi))
+	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
+	if used := s.governor.total.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
+		t.Errorf("asked the model %d times for %+v, want nothing", h.asked(), used)
+	}
+}
+
 func TestReviewersModel(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	choose := func(id string) error {

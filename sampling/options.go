@@ -47,7 +47,9 @@ type Options struct {
 	AuditContents bool
 
 	// Metadata lists the keys of a request's metadata that are passed on to the
-	// host, as text of up to 512 bytes, 16 keys at most. Default: none.
+	// host, as text of up to 512 bytes, 16 keys at most. New fails for hosts that
+	// take no metadata. OpenAI and Azure take it only of completions that they
+	// store, which the field "store": true of Extra asks for. Default: none.
 	Metadata []string
 
 	// ModelName is told to servers as the model that answered. Default: the

@@ -48,6 +48,11 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	if err != nil {
 		return nil, fmt.Errorf("new sampler: %w", err)
 	}
+	if len(o.Metadata) > 0 {
+		if err := client.CheckMetadata(); err != nil {
+			return nil, fmt.Errorf("new sampler: Options.Metadata: %w", err)
+		}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -56,6 +61,10 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	s := &Sampler{chat: client, model: model, models: o.Models, options: o, governor: newGovernor(o.Limits), log: o.Logger}
 	if len(s.models) == 0 {
 		s.models = []Model{{ID: model, Tools: true, Images: true, Audio: true}}
+	}
+	for i := range s.models {
+		m := &s.models[i]
+		m.Images, m.Audio = m.Images && client.TakesImages(), m.Audio && client.TakesAudio()
 	}
 	return s, nil
 }

@@ -127,7 +127,8 @@ func checkExtra(extra map[string]json.RawMessage) error {
 	return nil
 }
 
-// Complete asks for a completion. A failure of the host is an [*Error].
+// Complete asks for a completion. A failure of the host is an [*Error], and so is
+// a request that the host does not take, which is not sent.
 func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	return c.ask(ctx, r, nil)
 }
@@ -144,7 +145,7 @@ func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply,
 func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Code: CodeRequest, Message: cut(err.Error()), cause: err}
 	}
 	for again := deltas == nil && !r.OneChance; ; again = false {
 		reply, err := c.retry(ctx, d, deltas)

@@ -37,6 +37,11 @@ func (c *Client) encode(r *Request) (*draft, error) {
 	if c.profile.OpenAIModels {
 		rule = ruleOf(r.Model)
 	}
+	if len(r.Metadata) > 0 {
+		if err := c.CheckMetadata(); err != nil {
+			return nil, err
+		}
+	}
 	c.encodeSampling(d, r, rule)
 	if err := c.encodeTools(d, r); err != nil {
 		return nil, err
@@ -95,12 +100,12 @@ func (c *Client) encodeTools(d *draft, r *Request) error {
 	tools, choice := r.Tools, r.ToolChoice
 	d.must = choice.Choice == Required || choice.Choice == Named
 	if d.must && len(tools) == 0 {
-		return errors.New("chat request: a tool call is required, but there are no tools")
+		return errors.New("a tool call is required, but there are no tools")
 	}
 	if choice.Choice == Named {
 		named, ok := toolNamed(tools, choice.Name)
 		if !ok {
-			return fmt.Errorf("chat request: tool choice names %q, which is not among the tools", cut(choice.Name))
+			return fmt.Errorf("tool choice names %q, which is not among the tools", cut(choice.Name))
 		}
 		if !c.profile.NamedChoice { // offering no other tool says the same
 			tools, choice = []Tool{named}, ToolChoice{Choice: Required}

@@ -75,7 +75,7 @@ func TestEncodeParameters(t *testing.T) {
 
 		{"seed at Mistral", mistral, "mistral-small", Request{Seed: ptr(3)}, `{"random_seed":3}`},
 		{"JSON", openAI, "gpt-4.1", Request{JSON: true}, `{"response_format":{"type":"json_object"}}`},
-		{"metadata", openAI, "gpt-4.1", Request{Metadata: map[string]string{"a": "b"}}, `{"metadata":{"a":"b"}}`},
+		{"metadata", mistral, "m", Request{Metadata: map[string]string{"a": "b"}}, `{"metadata":{"a":"b"}}`},
 
 		{"tools", openAI, "gpt-4.1", Request{Tools: tools}, `{"tools":[` + strict + `,` + wireG + `]}`},
 		{"tools of llama.cpp", local, "m", Request{Tools: tools}, `{"tools":[` + wireF + `,` + wireG + `]}`},
@@ -210,6 +210,67 @@ func TestModelWithoutChatTools(t *testing.T) {
 	wantCode(t, err, CodeRequest)
 	if h.asked() != 0 {
 		t.Errorf("asked the host %d times, want 0", h.asked())
+	}
+}
+
+// What a host is known not to take is an error of ours, before the request.
+func TestHostsThatDoNotTakeIt(t *testing.T) {
+	user := func(p Part) Request {
+		return Request{Messages: []Message{Text(User, "Hi"), {Role: User, Parts: []Part{p}}}}
+	}
+	byURL := func(u string) Request { return user(Part{Image: &Image{URL: u}}) }
+	audio := user(Part{Audio: &Audio{"wav", []byte("wav")}})
+	image := user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("png")}})
+	metadata := Request{Messages: []Message{Text(User, "Hi")}, Metadata: map[string]string{"a": "b"}}
+	stored := map[string]json.RawMessage{"store": json.RawMessage(" true")}
+	const page = "https://example.com/a.png"
+	tests := []struct {
+		name    string
+		host    string
+		extra   map[string]json.RawMessage
+		request Request
+		want    string // in the error; empty for none
+	}{
+		{"audio", "openai", nil, audio, ""},
+		{"audio", "compatible", nil, audio, ""},
+		{"audio", "ollama", nil, audio, "message 1: host ollama takes no audio"},
+		{"audio", "lmstudio", nil, audio, "host lmstudio takes no audio"},
+		{"audio", "groq", nil, audio, "host groq takes no audio"},
+		{"audio", "mistral", nil, audio, "host mistral takes no audio"},
+		{"audio", "deepseek", nil, audio, "host deepseek takes no audio"},
+		{"audio", "moonshot", nil, audio, "host moonshot takes no audio"},
+		{"image", "ollama", nil, image, ""},
+		{"image", "lmstudio", nil, image, ""},
+		{"image", "deepseek", nil, image, "host deepseek takes no images"},
+		{"image by URL", "openai", nil, byURL(page), ""},
+		{"image by URL", "compatible", nil, byURL(page), ""},
+		{"image by URL", "ollama", nil, byURL(page), "host ollama takes images by their data, not by a URL"},
+		{"image by URL", "lmstudio", nil, byURL(page), "by their data"},
+		{"image by URL", "deepseek", nil, byURL(page), "host deepseek takes no images"},
+		{"image in a URL", "ollama", nil, byURL("Data:image/png;base64,cG5n"), ""},
+		{"metadata", "compatible", nil, metadata, ""},
+		{"metadata", "openrouter", nil, metadata, ""},
+		{"metadata", "openai", nil, metadata, "only of completions that it stores"},
+		{"metadata", "azure", map[string]json.RawMessage{"store": json.RawMessage("false")}, metadata, "only of completions that it stores"},
+		{"metadata", "openai", stored, metadata, ""},
+		{"metadata", "azure", stored, metadata, ""},
+		{"metadata", "ollama", stored, metadata, "host ollama takes no metadata"},
+		{"metadata", "gemini", nil, metadata, "host gemini takes no metadata"},
+		{"metadata", "groq", nil, metadata, "host groq takes no metadata"},
+	}
+	for _, tt := range tests {
+		h := newHost(t, answering(plainAnswer))
+		_, err := h.client(t, local, &Options{Host: tt.host, Extra: tt.extra}).Complete(t.Context(), &tt.request)
+		if tt.want == "" {
+			if err != nil || h.asked() != 1 {
+				t.Errorf("%s at %s: got %v, asked %d times, want it sent", tt.name, tt.host, err, h.asked())
+			}
+			continue
+		}
+		wantCode(t, err, CodeRequest)
+		if !strings.Contains(err.Error(), tt.want) || h.asked() != 0 {
+			t.Errorf("%s at %s: got %v, asked %d times, want an error with %q and no request", tt.name, tt.host, err, h.asked(), tt.want)
+		}
 	}
 }
 

@@ -27,12 +27,12 @@ func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	d.follow(r.Messages[:leading])
 	for i := range rest {
 		if err := e.encode(&rest[i]); err != nil {
-			return fmt.Errorf("chat request: message %d: %w", leading+i, err)
+			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
 		d.follow(rest[i : i+1])
 	}
 	if len(d.request.Messages) == 0 {
-		return errors.New("chat request: no messages")
+		return errors.New("no messages")
 	}
 	return nil
 }
@@ -105,8 +105,8 @@ func (e *messageEncoder) user(m *Message) error {
 	var parts []Part
 	media, audio := false, false
 	for _, p := range m.Parts {
-		if p.Image != nil && p.Image.Data == nil && p.Image.URL == "" {
-			return errors.New("an image without data and without a URL")
+		if err := e.profile.takes(&p); err != nil {
+			return err
 		}
 		media = media || p.Image != nil || p.Audio != nil
 		audio = audio || p.Audio != nil
@@ -127,6 +127,24 @@ func (e *messageEncoder) user(m *Message) error {
 		}
 	}
 	e.add(msg)
+	return nil
+}
+
+// takes says why a part of a user cannot be sent.
+func (p *Profile) takes(part *Part) error {
+	image := part.Image
+	switch {
+	case part.Audio != nil && !p.Audio:
+		return fmt.Errorf("host %s takes no audio", p.Name)
+	case image == nil:
+		return nil
+	case image.Data == nil && image.URL == "":
+		return errors.New("an image without data and without a URL")
+	case p.Images == noImages:
+		return fmt.Errorf("host %s takes no images", p.Name)
+	case p.Images == imageData && image.Data == nil && !strings.HasPrefix(strings.ToLower(image.URL), "data:"):
+		return fmt.Errorf("host %s takes images by their data, not by a URL", p.Name)
+	}
 	return nil
 }
 

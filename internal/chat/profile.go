@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -35,10 +36,14 @@ type Profile struct {
 	EchoReasoning bool         // replayed tool calls need their reasoning_content
 	EchoExtra     bool         // replayed tool calls need their extra_content
 
-	Schemas     rewrite.Target // dialect of the parameters of tools; that of OpenAI when empty
-	AnyVendor   bool           // the model decides on that dialect
-	MaxStop     int            // stop sequences that the host takes; 4 when 0, none when negative
-	StreamUsage bool           // stream_options.include_usage gives the usage of a stream
+	Schemas   rewrite.Target // dialect of the parameters of tools; that of OpenAI when empty
+	AnyVendor bool           // the model decides on that dialect
+	Images    imageRule      // of a user
+	Audio     bool           // sounds of a user, in the form of OpenAI
+	Metadata  metadataRule
+
+	MaxStop     int  // stop sequences that the host takes; 4 when 0, none when negative
+	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
 // requiredWord is how a host is told that a tool call is required.
@@ -68,33 +73,79 @@ const (
 	nullContent
 )
 
+// imageRule is which images a host takes.
+type imageRule int
+
+const (
+	noImages  imageRule = iota
+	imageData           // by their bytes
+	anyImages           // also by a URL, which the host fetches
+)
+
+// metadataRule is when a host takes metadata.
+type metadataRule int
+
+const (
+	noMetadata     metadataRule = iota
+	storedMetadata              // beside "store": true
+	anyMetadata
+)
+
 const completionTokens = "max_completion_tokens"
 
 // profiles are the known hosts. The first is the one of unknown hosts.
 func profiles() []Profile {
 	return []Profile{
-		{Name: "compatible", AnyVendor: true, Required: requiredNative, StreamUsage: true},
+		{Name: "compatible", AnyVendor: true, Required: requiredNative, StreamUsage: true,
+			Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "openai", TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true},
+			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
+			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		{Name: "azure", TokenField: completionTokens, OpenAIModels: true, Developer: true,
-			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true},
-		// Ollama ignores max_completion_tokens and tool_choice.
-		{Name: "ollama", NoneDrops: true, StreamUsage: true},
-		{Name: "vllm", Required: requiredNative, NamedChoice: true, StreamUsage: true},
-		{Name: "llamacpp", Required: requiredNative, Parallel: true, StreamUsage: true},
-		{Name: "lmstudio", Required: requiredNative, StreamUsage: true},
+			Required: requiredNative, NamedChoice: true, Strict: true, IDs: plainID, StreamUsage: true,
+			Images: anyImages, Audio: true, Metadata: storedMetadata},
+		// Ollama ignores max_completion_tokens, tool_choice and metadata.
+		{Name: "ollama", NoneDrops: true, StreamUsage: true, Images: imageData},
+		{Name: "vllm", Required: requiredNative, NamedChoice: true, StreamUsage: true,
+			Images: anyImages, Audio: true},
+		{Name: "llamacpp", Required: requiredNative, Parallel: true, StreamUsage: true,
+			Images: anyImages, Audio: true},
+		{Name: "lmstudio", Required: requiredNative, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
-			IDs: plainID, EchoExtra: true, StreamUsage: true},
-		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true},
-		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true},
-		{Name: "gemini", Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true},
-		// Mistral: with "none" the text is garbled; usage comes unasked.
+			IDs: plainID, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
+		{Name: "groq", TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
+			Images: anyImages},
+		{Name: "together", Required: requiredNative, NamedChoice: true, StreamUsage: true,
+			Images: anyImages, Audio: true},
+		{Name: "gemini", Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
+			Images: anyImages, Audio: true},
+		// Mistral: with "none" the text is garbled; usage comes unasked; sounds have
+		// another form.
 		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
-			IDs: shortID, BridgeTools: true, SeedField: "random_seed"},
+			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, EchoReasoning: true, StreamUsage: true},
-		{Name: "moonshot", EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true},
+		{Name: "moonshot", EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: anyImages},
 	}
+}
+
+// TakesImages says whether the host takes images, by their bytes at least.
+func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
+
+// TakesAudio says whether the host takes sounds.
+func (c *Client) TakesAudio() bool { return c.profile.Audio }
+
+// CheckMetadata says why requests may not have metadata, nil if they may.
+func (c *Client) CheckMetadata() error {
+	switch c.profile.Metadata {
+	case noMetadata:
+		return fmt.Errorf("host %s takes no metadata", c.profile.Name)
+	case storedMetadata:
+		if string(bytes.TrimSpace(c.extra["store"])) != "true" {
+			return fmt.Errorf(`host %s takes metadata only of completions that it stores; the extra field "store": true asks for that`, c.profile.Name)
+		}
+	}
+	return nil
 }
 
 // profileNamed finds a host by its name in the table.
