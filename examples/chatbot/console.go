@@ -84,7 +84,7 @@ func (c *console) render(style lipgloss.Style, text string) string {
 	}
 	lines = strings.Split(wrap(strings.Join(lines, "\n"), c.width()), "\n")
 	for i := range lines {
-		lines[i] = style.Render(lines[i])
+		lines[i] = style.Render(strings.TrimRight(lines[i], " "))
 	}
 	return strings.Join(lines, "\n")
 }

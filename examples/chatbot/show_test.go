@@ -18,6 +18,7 @@ func TestShowResult(t *testing.T) {
 		want   string
 	}{
 		"short":   {&adapter.Result{Text: "a\nb"}, "← demo add: a b\n"},
+		"empty":   {&adapter.Result{}, "← demo add:\n"},
 		"long":    {&adapter.Result{Text: long}, "← demo add: " + long[:maxResult-1] + "…\n"},
 		"failure": {&adapter.Result{Text: long, IsError: true}, "✗ demo add: " + long[:maxFailure-1] + "…\n"},
 		"error":   {&adapter.Result{Text: "x", IsError: true, Err: fmt.Errorf("gone")}, "✗ demo add: gone\n"},

@@ -173,6 +173,19 @@ func TestAllProfiles(t *testing.T) {
 	}
 }
 
+// The reason why a server cannot be used is shown whole, and passes for nothing else.
+func TestReason(t *testing.T) {
+	r := &report{Servers: []*serverReport{{Name: "a", Transport: "x", Error: "exit status 1:\nreached: \x1b[2J" + strings.Repeat("x", 1000) + "\nlast words"}}}
+	var got strings.Builder
+	if err := r.write(&got, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "a: x\n  not reached: exit status 1:\n    reached: \\x1b[2J" + strings.Repeat("x", 1000) + "\n    last words\n"
+	if got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
+}
+
 // A revision is forced by the file or the command line, which counts more.
 func TestRevision(t *testing.T) {
 	old := strings.Replace(demo, `"env"`, `"revision":"2025-06-18","env"`, 1)

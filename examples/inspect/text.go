@@ -58,7 +58,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 		p.line("  disabled")
 	}
 	if s.Error != "" {
-		p.line("  not reached: %s", line(s.Error))
+		p.line("  not reached: %s", reason(s.Error))
 	}
 	if s.Disabled || s.Error != "" {
 		return
@@ -83,7 +83,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 		p.line("  templates of resources: %s", line(strings.Join(s.Templates, ", ")))
 	}
 	for _, trouble := range s.Trouble {
-		p.line("  trouble: %s", line(trouble))
+		p.line("  trouble: %s", reason(trouble))
 	}
 }
 
@@ -176,8 +176,16 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// maxShown bounds what one line repeats of what a server says, in characters.
-const maxShown = 300
+// Bounds of what is shown of what a server says, in characters.
+const (
+	maxShown  = 300  // on one line
+	maxReason = 8000 // of why it could not be used: the last words of a program, for one
+)
 
 // line puts a server's text on one line.
 func line(text string) string { return safetext.Line(text, maxShown) }
+
+// reason is an error with its line breaks, the later lines indented.
+func reason(text string) string {
+	return strings.TrimLeft(safetext.Indent(safetext.Block(text, maxReason)), " ")
+}
