@@ -1,0 +1,277 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// amnesiac is a legacy server over HTTP whose sessions a test ends. It says on the
+// standalone stream of a session what the test wants.
+type amnesiac struct {
+	begin func(w http.ResponseWriter, r *http.Request, m message) bool // answers initialize itself if true
+
+	mu       sync.Mutex
+	current  string
+	count    int
+	once     bool // forgets a session once: a later request in it succeeds
+	fleeting bool // forgets a session when its stream ends, which that of a new one does at once
+	got      []string
+	streams  map[string]chan string
+}
+
+func (a *amnesiac) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var m message
+	_ = json.Unmarshal(raw, &m)
+	what := m.Method
+	if what == "" {
+		what = r.Method
+	}
+	id := r.Header.Get("Mcp-Session-Id")
+	a.mu.Lock()
+	a.got = append(a.got, strings.TrimSpace(what+" "+id))
+	known := id != "" && id == a.current
+	if !known && a.once {
+		a.once, a.current = false, id
+	}
+	a.mu.Unlock()
+	switch {
+	case m.Method == "initialize":
+		if a.begin != nil && a.begin(w, r, m) {
+			return
+		}
+		w.Header().Set("Mcp-Session-Id", a.start())
+		_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+	case r.Method == http.MethodDelete || strings.HasPrefix(m.Method, "notifications/") || m.Method == "":
+		if r.Method == http.MethodGet {
+			a.speak(w, r, id, known)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	case !known:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"content":[]}}`, m.ID)
+	}
+}
+
+// start begins a session.
+func (a *amnesiac) start() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count++
+	a.current = fmt.Sprint("s-", a.count)
+	a.streams[a.current] = make(chan string)
+	return a.current
+}
+
+// speak is the standalone stream of a session.
+func (a *amnesiac) speak(w http.ResponseWriter, r *http.Request, id string, known bool) {
+	if !known {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	a.mu.Lock()
+	says, ends := a.streams[id], a.fleeting && id != "s-1"
+	if ends {
+		a.current = ""
+	}
+	a.mu.Unlock()
+	send := stream(w)
+	if ends {
+		return
+	}
+	for {
+		select {
+		case text, more := <-says:
+			if !more {
+				return
+			}
+			send(text)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// forget ends the session, for one request or for good.
+func (a *amnesiac) forget(once bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.current, a.once = "", once
+}
+
+// says sends a message on the standalone stream of a session.
+func (a *amnesiac) says(session string) chan string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.streams[session]
+}
+
+// seen counts the requests so far by method, or by method and session.
+func (a *amnesiac) seen(what string) (n int) {
+	synctest.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.got {
+		if one == what || strings.HasPrefix(one, what+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// withAmnesiac runs f with a client in the session s-1, whose sampling requests
+// sample answers.
+func withAmnesiac(t *testing.T, sample mcpclient.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *amnesiac)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		a := &amnesiac{streams: map[string]chan string{}}
+		server := memhttp.New(a)
+		defer server.Close()
+		c := connectTo(t, server, samples(legacy(), sample))
+		defer func() { _ = c.Close() }()
+		synctest.Wait()
+		f(t, c, a)
+	})
+}
+
+func answersTea(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return tea(), nil
+}
+
+var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
+
+// "The initialize request MUST NOT be cancelled by clients", nor is that of a
+// session that begins in the place of a lost one.
+func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
+	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+		a.begin = func(_ http.ResponseWriter, r *http.Request, _ message) bool {
+			<-r.Context().Done()
+			return true
+		}
+		a.forget(false)
+		if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, want ErrSessionLost", err)
+		}
+		if n := a.seen("initialize"); n != 2 {
+			t.Errorf("got %d initialize, want 2", n)
+		}
+		if n := a.seen("notifications/cancelled"); n != 0 {
+			t.Errorf("got %d notifications/cancelled, want none", n)
+		}
+	})
+}
+
+func listOnce(ctx context.Context, c *mcpclient.Client) error {
+	_, err := collect(c.Tools(ctx), toolName)
+	return err
+}
+
+// A handler stops when the session of its question is lost, and what it returns
+// goes nowhere.
+func TestQuestionEndsWithItsSession(t *testing.T) {
+	ended := make(chan error, 1)
+	sample := func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return tea(), nil
+	}
+	withAmnesiac(t, sample, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+		a.says("s-1") <- aQuestion
+		synctest.Wait()
+		stopped := false
+		a.begin = func(http.ResponseWriter, *http.Request, message) bool {
+			synctest.Wait()
+			stopped = len(ended) == 1
+			return false
+		}
+		a.forget(false)
+		if err := listOnce(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if !stopped {
+			t.Error("the handler went on while the next session began")
+		}
+		if n := a.seen("POST"); n != 0 {
+			t.Errorf("got %d answers, want none", n)
+		}
+	})
+}
+
+// When no new session begins, and the server knows the old one after all, its
+// questions are answered in it.
+func TestSessionGoesOnWithoutRenewal(t *testing.T) {
+	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+		a.begin = func(w http.ResponseWriter, _ *http.Request, _ message) bool {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		a.forget(true)
+		if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrSessionLost) {
+			t.Errorf("got %v, want ErrSessionLost", err)
+		}
+		a.says("s-1") <- aQuestion
+		if n := a.seen("POST s-1"); n != 1 {
+			t.Errorf("got %d answers, want 1", n)
+		}
+		if err := listOnce(t.Context(), c); err != nil {
+			t.Errorf("in the old session: %v", err)
+		}
+	})
+}
+
+// A server that forgets each session as soon as its standalone stream is there is
+// not asked for the next one within a minute.
+func TestSessionsForgottenAtOnce(t *testing.T) {
+	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+		a.mu.Lock()
+		a.fleeting = true
+		a.mu.Unlock()
+		time.Sleep(2 * time.Minute) // a session of this age may be followed by another
+		a.forget(false)
+		close(a.says("s-1"))
+		time.Sleep(50 * time.Second)
+		if n := a.seen("initialize"); n != 2 {
+			t.Errorf("got %d sessions, want 2", n)
+		}
+	})
+}
+
+// A question that comes late in a lost session starts no handler.
+func TestQuestionOfLostSession(t *testing.T) {
+	asked := 0
+	sample := func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		asked++
+		return tea(), nil
+	}
+	withAmnesiac(t, sample, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+		a.begin = func(_ http.ResponseWriter, _ *http.Request, _ message) bool {
+			select {
+			case a.says("s-1") <- aQuestion:
+			case <-time.After(time.Second):
+			}
+			return false
+		}
+		a.forget(false)
+		if err := listOnce(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if asked != 0 {
+			t.Errorf("the handler was asked %d times, want never", asked)
+		}
+	})
+}
