@@ -1,0 +1,181 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Err keeps the reason of a client that ended by itself.
+func TestCloseKeepsTheReason(t *testing.T) {
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		_ = p.conn.Close()
+		<-c.Done()
+		before := c.Err()
+		if before == nil || errors.Is(mcpclient.ErrClosed, before) {
+			t.Fatalf("got %v, want the end of the connection", before)
+		}
+		_ = c.Close()
+		if after := c.Err(); after != before {
+			t.Errorf("after Close: got %v, want %v", after, before)
+		}
+	})
+}
+
+// Done is closed, and AfterEnd runs, when the transport has ended too.
+func TestDoneAfterTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		var after atomic.Int64
+		c.AfterEnd(func(error) { after.Store(int64(time.Since(start))) })
+		go func() { _ = c.Close() }()
+		<-c.Done()
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("Done after %v, want 1 m", took)
+		}
+		synctest.Wait()
+		if took := time.Duration(after.Load()); took != time.Minute {
+			t.Errorf("AfterEnd after %v, want 1 m", took)
+		}
+	})
+}
+
+// A call that waits before it is sent again ends with Close at once, whatever the
+// server still has to be told.
+func TestCloseEndsTheWaitForARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch m.Method {
+			case "initialize":
+				_, _ = jsonWriter(w).Write([]byte(handshakeAnswer(m)))
+			case "tools/call", "notifications/cancelled":
+				<-r.Context().Done()
+			case "tools/list":
+				w.Header().Set("Retry-After", "20")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		defer server.Close()
+		c := connectTo(t, server, legacy())
+		waiting := make(chan error, 1)
+		go func() { waiting <- listOnce(t.Context(), c) }()
+		ctx, cancel := context.WithCancel(t.Context())
+		held := goCall(ctx, c, "held")
+		synctest.Wait()
+		cancel()
+		<-held
+		synctest.Wait() // the notice of that is on its way, and stays there
+		start := time.Now()
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close() }()
+		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+		within(t, "the wait", start, 0)
+		<-closed
+	})
+}
+
+// The wait for the next look at a task ends with the connection, whether it has
+// begun before that or not.
+func TestConnectionEndsTheWaitForATask(t *testing.T) {
+	const working = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null,"pollIntervalMs":3000000}}`
+	for _, late := range []bool{false, true} {
+		o := modern()
+		if late {
+			o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				raw, err := next(ctx, r)
+				if r.Method == "tasks/get" {
+					<-r.Client.Done()
+				}
+				return raw, err
+			}))
+		}
+		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			waiting := make(chan error, 1)
+			go func() {
+				_, err := c.ResumeTask("k", "slow").Wait(t.Context())
+				waiting <- err
+			}()
+			p.send(working, p.next().ID)
+			synctest.Wait()
+			start := time.Now()
+			_ = p.conn.Close()
+			if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
+				t.Errorf("late %t: got %v, want ErrClosed", late, err)
+			}
+			within(t, "the wait", start, 0)
+		})
+	}
+}
+
+// What waits for a slow observer is dropped when the client closes.
+func TestCloseDropsNotifications(t *testing.T) {
+	told := 0
+	o := legacy()
+	o.OnNotification = func(*mcpclient.Notification) {
+		told++
+		time.Sleep(time.Second)
+	}
+	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for range 100 {
+			p.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`)
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		within(t, "Close", start, time.Second)
+		time.Sleep(time.Hour)
+		if told != 1 {
+			t.Errorf("the observer was told %d times, want once", told)
+		}
+	})
+}
+
+// However soon a connection ends after the handshake: Connect fails, or the client
+// has ended.
+func TestConnectionEndsAsConnectReturns(t *testing.T) {
+	for range 2000 {
+		synctest.Test(t, func(t *testing.T) {
+			transport, conn := mcpclient.Pipe()
+			p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
+			go p.read()
+			go func() {
+				p.handshake()
+				_ = conn.Close()
+			}()
+			o := modern()
+			c, err := mcpclient.Connect(t.Context(), transport, &o)
+			if err != nil {
+				return
+			}
+			synctest.Wait()
+			select {
+			case <-c.Done():
+			default:
+				t.Error("the connection has ended, and the client has not")
+			}
+			_ = c.Close()
+		})
+	}
+}

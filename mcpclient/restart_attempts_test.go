@@ -1,0 +1,193 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A list that ends the connection is sent once more, not on each connection that
+// follows.
+func TestRestartRepeatsOnce(t *testing.T) {
+	for name, opts := range eras() {
+		t.Run(name, func(t *testing.T) {
+			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+				var lists atomic.Int32
+				serve := func(p *peer) {
+					for m := range p.inbox {
+						switch {
+						case m.Method == "tools/list":
+							lists.Add(1)
+							_ = p.conn.Close()
+						case m.ID != nil:
+							p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+						}
+					}
+				}
+				go serve(p)
+				go func() {
+					for p := range transport.peers {
+						go serve(p)
+					}
+				}()
+				defer close(transport.peers)
+				if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrConnectionLost) {
+					t.Errorf("got %v, want ErrConnectionLost", err)
+				}
+				if n := lists.Load(); n != 2 {
+					t.Errorf("got %d tools/list, want 2", n)
+				}
+				if err := c.Ping(t.Context()); err != nil {
+					t.Errorf("after that: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A connection whose handshake fails has ended before another is made.
+func TestRestartEndsFailedAttempts(t *testing.T) {
+	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		refused := make(chan *peer, 1)
+		transport.greet = func(p *peer) {
+			if len(refused) == 0 && transport.dialed() == 2 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, p.next().ID)
+				refused <- p
+				return
+			}
+			p.greetLogging()
+		}
+		_ = p.conn.Close()
+		if err := c.Ping(orEnd(t)); err == nil {
+			t.Error("nobody answered, and the ping succeeded")
+		}
+		select {
+		case _, more := <-(<-refused).inbox:
+			if more {
+				t.Error("the client went on talking on the connection that failed")
+			}
+		case <-time.After(time.Hour):
+			t.Error("the connection that failed goes on")
+		}
+	})
+}
+
+// orEnd is a context that ends after a minute.
+func orEnd(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// lateEnd is a transport whose connections end 5 s after they are closed.
+type lateEnd struct{ *frail }
+
+func (l lateEnd) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := l.frail.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &lateConn{Conn: conn}, nil
+}
+
+type lateConn struct {
+	mcpclient.Conn
+	closed atomic.Bool
+}
+
+func (l *lateConn) Close() error {
+	l.closed.Store(true)
+	return l.Conn.Close()
+}
+
+func (l *lateConn) Recv() ([]byte, error) {
+	data, err := l.Conn.Recv()
+	if err != nil && l.closed.Load() {
+		time.Sleep(5 * time.Second)
+		err = io.ErrUnexpectedEOF // as from a connection that ends by itself
+	}
+	return data, err
+}
+
+// The late end of a connection that has another in its place begins no restart.
+func TestRestartIgnoresLateEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			if transport.dialed() == 2 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, p.next().ID)
+				return
+			}
+			p.greetLogging()
+			go p.answers()
+		}
+		o := legacy()
+		o.Restart = &mcpclient.Restart{Jitter: -1}
+		c, err := mcpclient.Connect(t.Context(), lateEnd{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_ = (<-transport.peers).conn.Close()
+		time.Sleep(time.Minute)
+		if err := c.Ping(orEnd(t)); err != nil {
+			t.Error(err)
+		}
+		if got := transport.dialed(); got != 3 {
+			t.Errorf("got %d dials, want 3", got)
+		}
+	})
+}
+
+// onceSaid calls fn when a log line has the text, once.
+type onceSaid struct {
+	slog.Handler
+	text string
+	once *sync.Once
+	fn   func()
+}
+
+func (o onceSaid) Enabled(context.Context, slog.Level) bool { return true }
+func (o onceSaid) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, o.text) {
+		o.once.Do(o.fn)
+	}
+	return nil
+}
+
+// A connection that ends while the restart completes is followed by another.
+func TestRestartedConnectionEndsAtOnce(t *testing.T) {
+	var transport *frail
+	o := legacy()
+	o.Logger = slog.New(onceSaid{slog.DiscardHandler, "up again", new(sync.Once), func() {
+		p := <-transport.peers
+		_ = p.conn.Close()
+		time.Sleep(time.Millisecond) // the client sees the end
+	}})
+	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, frail *frail, p *peer) {
+		transport = frail
+		frail.greet = func(p *peer) {
+			p.greetLogging()
+			if frail.dialed() == 3 {
+				go p.answers()
+			}
+		}
+		_ = p.conn.Close()
+		synctest.Wait()
+		if err := c.Ping(orEnd(t)); err != nil {
+			t.Error(err)
+		}
+		if got := frail.dialed(); got != 3 {
+			t.Errorf("got %d dials, want 3", got)
+		}
+	})
+}
