@@ -256,35 +256,35 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
 // next waits for a change; ok is false when the subscription was closed.
 func (s *Subscription) next(ctx context.Context) (change Change, err error, ok bool) {
 	for {
-		if change, ok := s.take(); ok {
+		change, ok, over := s.take()
+		switch {
+		case ok:
 			return change, nil, true
+		case over:
+			return Change{}, s.err, false
 		}
 		select {
 		case <-s.wake:
+		case <-s.over:
 		case <-ctx.Done():
 			return Change{}, ended(ctx), false
-		case <-s.over:
-			if change, ok := s.take(); ok {
-				return change, nil, true
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return Change{}, s.err, false
 		}
 	}
 }
 
-func (s *Subscription) take() (change Change, ok bool) {
+// take returns the oldest change. It reports over if there is none and none can
+// come any more.
+func (s *Subscription) take() (change Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return Change{}, false
+		return Change{}, false, s.isOver()
 	}
 	change = s.queue[0]
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
 		s.queue = nil
 	}
-	return change, true
+	return change, true, false
 }
 
 // push keeps a change for the reader.

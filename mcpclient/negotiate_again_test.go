@@ -1,0 +1,64 @@
+package mcpclient_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A legacy server that refuses server/discover and ends is started again for
+// initialize.
+func TestProbeRefusedByDyingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		transport.greet = func(p *peer) {
+			if transport.dialed() == 1 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, p.next().ID)
+				_ = p.conn.Close()
+				return
+			}
+			p.handshake()
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if got := c.Server().Revision; got != mcpclient.Revision20251125 || transport.dialed() != 2 {
+			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
+		}
+	})
+}
+
+// That an HTTP server has HTTP+SSE only is remembered of its URL, by whichever
+// transport it was found.
+func TestVerdictOfSSEFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var probes []string
+		var verdicts mcpclient.Verdicts
+		for range 2 {
+			s := newOldServer(t)
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && r.URL.Path != "/messages" {
+					probes = append(probes, r.Header.Get("Mcp-Method"))
+				}
+				s.ServeHTTP(w, r)
+			}))
+			go s.shake()
+			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Verdicts: &verdicts})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+			server.Close()
+		}
+		if i := slices.Index(probes, "server/discover"); i < 0 || slices.Contains(probes[i+1:], "server/discover") {
+			t.Errorf("got %q posted to the URL, want one server/discover", probes)
+		}
+	})
+}
