@@ -1,0 +1,36 @@
+//go:build unix
+
+package child
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A descendant that left the group and holds the standard error open holds up
+// neither Done nor Stop.
+func TestDescendantHoldsStderr(t *testing.T) {
+	for _, stderr := range []io.Writer{nil, io.Discard} {
+		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 100 >/dev/null & echo $!"}, Stderr: stderr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
+		pid, bad := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || bad != nil {
+			t.Fatalf("got %q and error %v, want the descendant's id", line, err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		<-p.Done()
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Errorf("the descendant has ended before Stop returned: %v", err)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// An answer that is not to be kept takes the place of the one that was.
+func TestUncachedAnswerReplacesCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ttl, asked := []int{3600000, 0, 0}, 0
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[],"ttlMs":%d}}`, m.ID, ttl[asked])
+			asked++
+		})
+		c := connectTo(t, s, modern())
+		defer func() { _ = c.Close() }()
+		wantTools(t, t.Context(), c, "")
+		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
+		wantTools(t, t.Context(), c, "")
+		if asked != 3 {
+			t.Errorf("got %d requests, want 3", asked)
+		}
+	})
+}
+
+// A request whose id is being answered is refused, and takes no place of others.
+func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		o, running := blocks(legacy(), release)
+		o.MaxServerRequests = 2
+		c, p, err := connect(t, t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		for range 4 {
+			p.ask("1")
+		}
+		for range 3 {
+			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidRequest {
+				t.Errorf("got %+v, want a refusal", m)
+			}
+		}
+		p.ask("2")
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("%d questions are being answered, want 2", n)
+		}
+		close(release)
+		for range 2 {
+			if m := p.next(); m.Error != nil {
+				t.Errorf("got %v, want an answer", m.Error)
+			}
+		}
+	})
+}
+
+// Each parameter has the header of its own argument, however deep it lies.
+func TestParamHeadersOfDeepSiblings(t *testing.T) {
+	const leaves = `"d":{"type":"string","x-mcp-header":"D"},"e":{"type":"string","x-mcp-header":"E"},"f":{"type":"string","x-mcp-header":"F"}`
+	for depth := range 9 {
+		schema, args := `{"properties":{`+leaves+`}}`, `{"d":"1","e":"2","f":"3"}`
+		for range depth {
+			schema, args = `{"properties":{"a":`+schema+`}}`, `{"a":`+args+`}`
+		}
+		var got string
+		overModernHTTP(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			got = r.Header.Get("Mcp-Param-D") + r.Header.Get("Mcp-Param-E") + r.Header.Get("Mcp-Param-F")
+			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+		}, func(t *testing.T, c *mcpclient.Client) {
+			if err := c.RegisterTools(tool("t", schema)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.CallTool(t.Context(), "t", json.RawMessage(args)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got != "123" {
+			t.Errorf("at depth %d: got %q, want 123", depth, got)
+		}
+	}
+}
+
+// The headers are about what middleware made of a request.
+func TestMiddlewareRenamesTarget(t *testing.T) {
+	var names []string
+	server := func(w http.ResponseWriter, r *http.Request, m message) {
+		names = append(names, r.Header.Get("Mcp-Name"))
+		result := `{"resultType":"complete","content":[],"contents":[],"messages":[]}`
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, server)
+		o := modern()
+		o.AllowUndeclared = true
+		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
+			return next(ctx, r)
+		}))
+		c := connectTo(t, s, o)
+		defer func() { _ = c.Close() }()
+		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
+		_, readErr := c.ReadResource(t.Context(), "old:it")
+		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
+		if err := errors.Join(toolErr, readErr, promptErr); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := strings.Join(names, " "); got != "new:it new:it new:it" {
+		t.Errorf("got Mcp-Name %q, want new:it of each", got)
+	}
+}
+
+// What the first next of a middleware did to a request does not count for the
+// second: each may be sent again in a new session.
+func TestMiddlewareCallsNextTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		server := memhttp.New(s)
+		defer server.Close()
+		o := legacy()
+		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			if r.Method != "tools/list" {
+				return next(ctx, r)
+			}
+			for range 2 {
+				s.forget()
+				if _, err := next(ctx, r); err != nil {
+					return nil, err
+				}
+			}
+			return next(ctx, r)
+		}))
+		c := connectTo(t, server, o)
+		defer func() { _ = c.Close() }()
+		if err := listOnce(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		if got := c.SessionID(); got != "s-3" {
+			t.Errorf("got session %q, want s-3", got)
+		}
+	})
+}
+
+// An answer over the bound is not asked for again.
+func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
+	for _, media := range []string{"text/event-stream", "application/json"} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked atomic.Int32
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				asked.Add(1)
+				answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`, m.ID, strings.Repeat("x", 5000))
+				if media == "text/event-stream" {
+					stream(w)(answer)
+				} else {
+					_, _ = jsonWriter(w).Write([]byte(answer))
+				}
+			})
+			o := modern()
+			o.MaxRetries = 3
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+				t.Errorf("%s: got %v, want ErrMessageTooLarge", media, err)
+			}
+			if n := asked.Load(); n != 1 {
+				t.Errorf("%s: got %d requests, want 1", media, n)
+			}
+		})
+	}
+}
