@@ -20,7 +20,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 		_ = p.conn.Close()
 		<-c.Done()
 		before := c.Err()
-		if before == nil || errors.Is(mcpclient.ErrClosed, before) {
+		if before == nil || before == mcpclient.ErrClosed {
 			t.Fatalf("got %v, want the end of the connection", before)
 		}
 		_ = c.Close()

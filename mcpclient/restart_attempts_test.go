@@ -88,28 +88,28 @@ func orEnd(t *testing.T) context.Context {
 	return ctx
 }
 
-// lateEnd is a transport whose connections end 5 s after they are closed.
-type lateEnd struct{ *frail }
+// endsLate is a transport whose connections end 5 s after they are closed.
+type endsLate struct{ *frail }
 
-func (l lateEnd) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (l endsLate) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	conn, err := l.frail.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &lateConn{Conn: conn}, nil
+	return &endsLateConn{Conn: conn}, nil
 }
 
-type lateConn struct {
+type endsLateConn struct {
 	mcpclient.Conn
 	closed atomic.Bool
 }
 
-func (l *lateConn) Close() error {
+func (l *endsLateConn) Close() error {
 	l.closed.Store(true)
 	return l.Conn.Close()
 }
 
-func (l *lateConn) Recv() ([]byte, error) {
+func (l *endsLateConn) Recv() ([]byte, error) {
 	data, err := l.Conn.Recv()
 	if err != nil && l.closed.Load() {
 		time.Sleep(5 * time.Second)
@@ -132,7 +132,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}
 		o := legacy()
 		o.Restart = &mcpclient.Restart{Jitter: -1}
-		c, err := mcpclient.Connect(t.Context(), lateEnd{transport}, &o)
+		c, err := mcpclient.Connect(t.Context(), endsLate{transport}, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
