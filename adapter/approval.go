@@ -171,8 +171,8 @@ func (a *approvals) warn(what string, q *question, err error) {
 }
 
 // Forget drops the decisions that are remembered for a server, for all servers
-// when server is "": those of the user whom [Options.User] finds in the context,
-// or of all users when it finds none. The error is that of [Options.Decisions].
+// when server is "". If [Options.User] names the user of the context, the
+// decisions of other users stay. The error is that of [Options.Decisions].
 func (t *Toolset) Forget(ctx context.Context, server string) error {
 	user, _ := t.approvals.userOf(ctx)
 	return t.approvals.store.Forget(ctx, user, server)

@@ -10,10 +10,10 @@ import (
 )
 
 // Catalog is what a model is offered at one time: tools, their names, and their
-// schemas for one provider. It never changes, so that a name in the model's
-// reply means the tool that the model was offered under it, whatever servers
-// have changed meanwhile. Take one for each call of the model, and answer the
-// reply with the same one.
+// schemas for one provider. It never changes: a name in the model's reply means
+// the tool that was offered under it, although servers may have changed
+// meanwhile. Take one for each call of the model, and answer the reply with the
+// same one.
 type Catalog struct {
 	set     *Toolset
 	tools   []*Tool
@@ -63,10 +63,10 @@ func (c *Catalog) Definitions() []llms.Tool {
 
 // Changes lists what the profile had to change in the schemas of the servers.
 //
-// Changes that tell nobody anything are left out: that keywords were removed
-// that models make nothing of, such as $schema, $id, $comment and x- ones, or
-// definitions that nothing refers to any more; and that an object which says
-// nothing of other properties is closed to them where the provider wants that.
+// Two kinds are left out, because they change nothing for a model: removed
+// keywords such as $schema, $id, $comment and x- ones, and definitions without
+// references; and an object closed to other properties for a provider that wants
+// it, if its schema is silent about them.
 func (c *Catalog) Changes() []SchemaChange { return append([]SchemaChange(nil), c.offered.changes...) }
 
 // Tools returns the tools, in the order of the definitions.

@@ -87,7 +87,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 	if r.Tool != s.call.tool || r.Call != s.call.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
-	if _, err := s.reachable(); err != nil { // nobody is asked about that
+	if _, err := s.reachable(); err != nil { // before anyone is asked
 		return nil, err
 	}
 	if err := s.settle(ctx, r); err != nil {

@@ -64,11 +64,10 @@ type Options struct {
 	// keeps them longer.
 	Decisions DecisionStore
 
-	// User names the user for whom a call is made, by its context as the
-	// interceptors left it. What Approve decides for later calls then holds for
-	// that user alone, and nothing is remembered for "". It may be called
-	// concurrently. Set it where users share a toolset. Default: all calls are of
-	// one user.
+	// User names the user of a call by its context, as the interceptors left it.
+	// Set it where users share a toolset: a decision of Approve for later calls
+	// then holds for its user alone. Nothing is remembered for the user "", who is
+	// unknown. It may be called concurrently. Default: all calls are of one user.
 	User func(context.Context) string
 
 	// Intercept goes around every call that is sent, the first one outermost.
@@ -149,7 +148,7 @@ const (
 	// ErrorAsText tells the model, which may do better, and nobody else.
 	ErrorAsText
 
-	// ErrorAsError makes it an error of [Tool.Call] and [Toolset.Dispatch]; see
+	// ErrorAsError makes it an error of [Tool.Call] and [Catalog.Dispatch]; see
 	// [Result.Fatal].
 	ErrorAsError
 )

@@ -174,7 +174,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 			}
 			change(s, t)
 			staleFor(t, p.Run(t.Context()).Err, want)
-			_, err = catalog.Prepare(call("1", offered, "")) // nobody is asked any more
+			_, err = catalog.Prepare(call("1", offered, "")) // before anyone is asked
 			staleFor(t, err, want)
 			if len(s.ran) != 0 {
 				t.Errorf("got %v, want nothing to run", s.ran)

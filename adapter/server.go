@@ -111,7 +111,8 @@ type server struct {
 	refresh refreshState
 }
 
-// newServer makes a server of this toolset. The recipe must not change any more.
+// newServer makes a server of this toolset. The recipe must not change
+// after that.
 func (t *Toolset) newServer(recipe *Server) *server {
 	own := *t.opts
 	own.Timeout = positive(recipe.Timeout, own.Timeout)

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// userOf names the user for whom a call is made, "" where the host does not tell
-// users apart. known is false when it does and cannot say who this is: then
-// nothing is remembered.
+// userOf names the user of a call, "" where the host does not tell users apart.
+// If it does and cannot say who this is, known is false, and nothing is
+// remembered.
 func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	if a.user == nil {
 		return "", true
@@ -19,8 +19,8 @@ func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	return user, user != ""
 }
 
-// turns lets one question at a time be put to a user, so that one who does not
-// answer holds up no other.
+// turns lets one question at a time be put to a user. A user who does not answer
+// delays no other.
 type turns struct {
 	mu    sync.Mutex
 	taken map[string]chan struct{} // by user; closed when the turn ends

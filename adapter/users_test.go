@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// userFrom names the user of a context; "mallory" is one of whom the host makes
-// a mistake.
+// userFrom names the user of a context. With "mallory" the host makes a mistake.
 func userFrom(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	if user == "mallory" {
@@ -26,8 +25,8 @@ func as(t testing.TB, user string) context.Context {
 	return context.WithValue(t.Context(), userKey{}, user)
 }
 
-// What one user allows for later calls is not allowed to another, nor to a call
-// of which the user is not known.
+// What one user allows for later calls is not allowed to another, nor to an
+// unknown user.
 func TestDecisionsHoldForOneUser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	for name, kept := range map[string]func() DecisionStore{
@@ -80,8 +79,8 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 	}
 }
 
-// A host that tells users apart and one that does not share a directory: what the
-// latter keeps is of its one user, whom the former does not know.
+// Two hosts share a directory, and only one of them tells users apart: an unknown
+// user there is not the only user of the other.
 func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
 	opts := Options{Decisions: NewFileDecisions(t.TempDir()), Approve: func(context.Context, *Approval) (Decision, error) {
@@ -102,8 +101,7 @@ func TestUnknownUsersShareNothing(t *testing.T) {
 	}
 }
 
-// A user is asked one question at a time, and an open dialog holds up no other
-// user.
+// A user is asked one question at a time, and an open dialog delays no other user.
 func TestUsersAreAskedSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := map[string]chan Decision{"ada": make(chan Decision), "bob": make(chan Decision)}
@@ -165,7 +163,8 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 	})
 }
 
-// A decision that edits is about one call: nobody allowed the model's own.
+// A decision that edits is about one call: the model's own arguments were not
+// allowed.
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
 		asked := 0

@@ -65,7 +65,7 @@ func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 		},
 		uses(toolCall("2", "save", `{"text":"for evil"}`)),
 		func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
-			l.tool(vault, "vault", "save") // now evil's have prefixes
+			l.tool(vault, "vault", "save") // evil's get prefixes by that
 			refresh()
 			return uses(toolCall("3", "save", `{"text":"for evil, too"}`))(ctx, p)
 		},
