@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // ArgumentError says that a model's arguments do not fit the tool. The call was
@@ -27,6 +28,9 @@ func (e *ArgumentError) Unwrap() error { return e.Err }
 // be given to it again: an object in the wrapper of a profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	args, err := t.input.Arguments(input, t.wrapped)
+	if err == nil && t.held != nil {
+		err = t.held(args)
+	}
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
@@ -37,6 +41,9 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 // they are, when they fit.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	args, err := t.input.Check(arguments)
+	if err == nil && t.held != nil {
+		err = t.held(args)
+	}
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
@@ -45,7 +52,10 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 
 func (t *Tool) argumentError(err error) error {
 	e := &ArgumentError{Tool: t.name, Err: err}
-	if v, ok := err.(*schema.Violation); ok {
+	switch v := err.(type) {
+	case *schema.Violation:
+		e.Path = v.Path
+	case *mcpclient.SchemaViolation:
 		e.Path = v.Path
 	}
 	return e

@@ -40,6 +40,14 @@ type Options struct {
 	// 8 MiB.
 	MaxMedia int
 
+	// CheckOutputs holds the results of tools against the output schemas that they
+	// declare. Of one that does not fit the model is told so beside the result,
+	// as of a failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger
+	// gets it at Warn. A schema that cannot be used is not held against, which
+	// the Logger says when the tool is listed. Default: results are taken as they
+	// are.
+	CheckOutputs bool
+
 	// Spill keeps results that are longer than MaxResult, up to so many bytes
 	// in all, the latest ones. The model is given a tool, read_result, to page
 	// through them. Default 0: what was cut is gone.
@@ -93,8 +101,8 @@ type Options struct {
 	// about its other lists. Default 1 s.
 	RefreshInterval time.Duration
 
-	// Logger gets, at Warn, servers and tools that are left out. Default:
-	// discarded.
+	// Logger gets, at Warn, servers and tools that are left out, and what
+	// CheckOutputs finds. Default: discarded.
 	Logger *slog.Logger
 }
 

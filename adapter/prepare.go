@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
@@ -101,13 +102,17 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 	s := &sending{call: p, checked: p.arguments}
 	req := &Request{Tool: t, Call: p.call, Arguments: p.Arguments(), Options: opts}
 	res, err := s.through(withCall(ctx, t, &p.call), req)
+	var edited json.RawMessage
+	if s.edited {
+		edited = s.approved
+	}
+	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
+		return r.breach(err, bad, edited)
+	}
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	if s.edited {
-		return r.answer(res, s.approved)
-	}
-	return r.answer(res, nil)
+	return r.answer(res, edited)
 }
 
 // about says which call of a tool an error is about.

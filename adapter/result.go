@@ -37,10 +37,11 @@ type Result struct {
 	// IsError says that the model is told of a failure.
 	IsError bool
 
-	// Err says why there is no Raw: an [*UnknownToolError], an [*ArgumentError],
+	// Err says why there is no Raw, or what is wrong with it: an [*UnknownToolError], an [*ArgumentError],
 	// a [*StaleToolError], a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
 	// returned. A tool that ran and failed has none, except with [ErrorAsError]: then
-	// it is a [*mcpclient.ToolError].
+	// it is a [*mcpclient.ToolError]. A result that does not fit its output schema has an
+	// [*mcpclient.OutputError].
 	Err error
 
 	fatal bool
@@ -112,6 +113,18 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 		fatal = true
 	}
 	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.opts.MaxResult), true, err, fatal
+	return r
+}
+
+// breach completes a result that does not fit what its tool promised. The tool ran:
+// the model gets what it said, too.
+func (r *Result) breach(err error, bad *mcpclient.OutputError, edited []byte) *Result {
+	r.Tool.opts.Logger.Warn("a result does not fit the output schema of its tool",
+		"server", r.Tool.server.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
+	r.answer(bad.Result, edited)
+	text := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n%s", cut(bad.Err.Error(), 1<<10), r.Text)
+	r.Text, r.IsError, r.Err = shorten(text, r.Tool.opts.MaxResult), true, err
+	r.fatal = r.Tool.opts.Errors == ErrorAsError
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
@@ -22,6 +23,9 @@ type Tool struct {
 	input   *toolschema.Schema
 	wrapped bool // the model is asked for all arguments in the wrapper
 	task    bool // it may be called as a task
+	checks  bool // its results are held against its output schema
+
+	held func(json.RawMessage) error // what the host's validator says of arguments, nil without one
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -49,10 +53,38 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		task:        mayBeTask(s, def),
 		fingerprint: Fingerprint(def),
 	}
+	if err := tool.hold(); err != nil {
+		return nil, err
+	}
 	if rename := s.recipe.Rename; rename != nil {
 		err = guard(o.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
 	}
 	return tool, err
+}
+
+// hold prepares what the client's options and the toolset's have checked.
+func (t *Tool) hold() error {
+	client := t.server.client
+	if client == nil {
+		return nil
+	}
+	if v := client.Validator(); v != nil {
+		check, err := v.Compile(t.def.InputSchema)
+		if err != nil {
+			return fmt.Errorf("input schema: %w", err)
+		}
+		t.held = check
+	}
+	if !t.opts.CheckOutputs || len(t.def.OutputSchema) == 0 {
+		return nil
+	}
+	// A failure needs no structured content: what is wrong with it is the schema.
+	if err := client.CheckOutput(t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
+		t.opts.Logger.Warn("results of a tool are not checked", "server", t.server.label, "tool", cut(t.def.Name, 200), "error", err)
+		return nil
+	}
+	t.checks = true
+	return nil
 }
 
 // named is the tool by that name. A tool that has another one stays as it is:

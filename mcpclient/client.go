@@ -28,11 +28,11 @@ type Client struct {
 
 	lastCall atomic.Int64
 
-	roots       atomic.Pointer[[]Root] // nil without Options.Roots
-	toolHeaders lazily[toolHeaders]
-	session     session
-	restarts    *restarts // nil without Options.Restart
-	bearer      bearer    // of all connections over HTTP
+	roots    atomic.Pointer[[]Root] // nil without Options.Roots
+	tools    lazily[knownTools]
+	session  session
+	restarts *restarts // nil without Options.Restart
+	bearer   bearer    // of all connections over HTTP
 
 	serving slots // of server requests that are being answered
 	unasked lazily[unasked]

@@ -108,6 +108,10 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if params.Mode == ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
 		ctx = context.WithValue(ctx, doneKey{}, c.unasked.get().visits.expect(params.ElicitationID))
 	}
+	fits, err := c.formCheck(params)
+	if err != nil {
+		return nil, err
+	}
 	result, err := c.elicitor.Elicit(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the elicitation handler returned neither a result nor an error")
@@ -115,10 +119,34 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if err == nil {
 		result, err = params.Complete(result)
 	}
+	if err == nil && result.Action == ElicitAccept {
+		err = fits(result.Content)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return jsonrpc.Marshal(result)
+}
+
+// formCheck is what the host's validator thinks of the answers to a form.
+func (c *Client) formCheck(params *ElicitParams) (func(map[string]any) error, error) {
+	if c.validator == nil || params.Mode != ElicitForm {
+		return func(map[string]any) error { return nil }, nil
+	}
+	check, err := c.validator.Compile(params.RequestedSchema)
+	if err != nil {
+		return nil, refuse(CodeInvalidParams, "elicitation: requested schema: %s", cut(err.Error()))
+	}
+	return func(content map[string]any) error {
+		raw, err := jsonrpc.Marshal(content)
+		if err == nil {
+			err = check(raw)
+		}
+		if err != nil {
+			return &misfitError{err}
+		}
+		return nil
+	}, nil
 }
 
 func elicitationCapability(h ElicitationHandler) ElicitationCapability {

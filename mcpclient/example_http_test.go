@@ -13,8 +13,17 @@ import (
 )
 
 func ExampleClient_RegisterTools() {
-	var client mcpclient.Client // connected by mcpclient.Connect
-	err := client.RegisterTools(&mcpclient.Tool{
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+	})
+	client, err := mcpclient.Connect(context.Background(), server, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	err = client.RegisterTools(&mcpclient.Tool{
 		Name:        "report",
 		InputSchema: json.RawMessage(`{"properties":{"region":{"type":["string","null"],"x-mcp-header":"Region"}}}`),
 	})

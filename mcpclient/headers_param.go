@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -15,117 +13,13 @@ import (
 const (
 	paramPrefix = "Mcp-Param-"
 
-	// maxKnownTools bounds the tools whose parameter headers are remembered.
-	// What is forgotten is found again when the server misses it.
-	maxKnownTools = 1024
-
 	// maxSafeInteger is the largest that every JSON implementation holds.
 	maxSafeInteger = 1<<53 - 1
 )
 
-// toolHeaders remembers which parameters of which tools are repeated in headers.
-type toolHeaders struct {
-	mu    sync.Mutex
-	known map[string][]paramHeader // only tools that have some
-}
-
-func (h *toolHeaders) learn(tool string, params []paramHeader) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.known, tool)
-	if len(params) == 0 {
-		return
-	}
-	if h.known == nil {
-		h.known = map[string][]paramHeader{}
-	}
-	for other := range h.known {
-		if len(h.known) < maxKnownTools {
-			break
-		}
-		delete(h.known, other)
-	}
-	h.known[tool] = params
-}
-
-// of returns those of a tool; of nil nothing is known.
-func (h *toolHeaders) of(tool string) []paramHeader {
-	if h == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.known[tool]
-}
-
-// RegisterTools tells the client the definitions of tools that it does not
-// learn from [Client.Tools], such as those kept from an earlier run: a modern
-// server over HTTP may want some arguments of a tool repeated in headers, as the
-// tool's input schema says. A later list replaces what was registered. The error
-// joins what is wrong with each tool that such a server must not offer; the
-// others are registered. Only what is needed is kept.
-func (c *Client) RegisterTools(tools ...*Tool) error {
-	var errs []error
-	for i, t := range tools {
-		if t == nil {
-			errs = append(errs, fmt.Errorf("tools[%d]: no tool (nil)", i))
-			continue
-		}
-		if err := jsonrpc.Check(t.InputSchema); err != nil {
-			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", cut(t.Name), err))
-			continue
-		}
-		errs = append(errs, c.learnTool(t))
-	}
-	return errors.Join(errs...)
-}
-
-// learnTool remembers the parameter headers of a tool.
-func (c *Client) learnTool(t *Tool) error {
-	params, err := paramHeaders(t.InputSchema)
-	c.toolHeaders.get().learn(t.Name, params)
-	if err != nil {
-		return fmt.Errorf("tool %q: %w: %w", cut(t.Name), ErrInvalidResult, err)
-	}
-	return nil
-}
-
 // mirrors reports whether arguments of tool calls are repeated in headers.
 func (c *Client) mirrors() bool {
 	return c.link.Load().exchange != nil && c.current().mirrors()
-}
-
-// acceptable learns from a list of tools and leaves out those that are invalid:
-// "Clients MUST reject tool definitions" with an invalid x-mcp-header.
-func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, error] {
-	return func(yield func(*Tool, error) bool) {
-		for t, err := range tools {
-			if err == nil && !c.accepts(t) {
-				continue
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
-}
-
-// accepts learns which headers a listed tool wants, and reports whether what it
-// wants is valid.
-func (c *Client) accepts(t *Tool) bool {
-	if !c.mirrors() {
-		return true
-	}
-	bad := c.learnTool(t)
-	if bad == nil {
-		return true
-	}
-	l := c.link.Load()
-	l.tolerated(c, "left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
-	if c.onInvalidTool != nil {
-		c.onInvalidTool(t, bad)
-	}
-	return false
 }
 
 // mirrored sends a request whose arguments are repeated in headers where the
@@ -135,7 +29,7 @@ func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json
 	if r.method != "tools/call" || !c.mirrors() {
 		return c.attempt(ctx, r, o)
 	}
-	if err := r.mirror(c.toolHeaders.made.Load().of(r.target)); err != nil {
+	if err := r.mirror(c.tools.made.Load().of(r.target).headers); err != nil {
 		return nil, err
 	}
 	raw, err := c.attempt(ctx, r, o)
@@ -163,7 +57,7 @@ func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error
 			if err := c.learnTool(t); err != nil {
 				return nil, err
 			}
-			return c.toolHeaders.made.Load().of(tool), nil
+			return c.tools.made.Load().of(tool).headers, nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

@@ -260,8 +260,15 @@ func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
 func FuzzInputSchema(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`)
 	f.Add(` {"items":[{"x-mcp-header":"A"}],"$defs":{"a":7},"not":{"x-mcp-header":1}}`)
+	c, err := mcpclient.Connect(f.Context(), library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+	}), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
 	f.Fuzz(func(t *testing.T, schema string) {
-		err := new(mcpclient.Client).RegisterTools(tool("t", schema))
+		err := c.RegisterTools(tool("t", schema))
 		switch {
 		case err == nil && !json.Valid([]byte(schema)):
 			t.Errorf("%q: got no error", schema)

@@ -157,8 +157,17 @@ type Options struct {
 	// Calls do without by [WithoutCache]. Default 4 MiB; negative keeps nothing.
 	MaxCache int
 
-	// Validator checks results against the schemas of tools, for
-	// [WithOutputCheck] and [Client.CheckOutput]. Default: see [Validator].
+	// CheckOutputs holds the result of every tool that [Client.Tools] has listed, or
+	// [Client.RegisterTools] has named, against its output schema, as by
+	// [WithOutputCheck]: what does not fit is an [*OutputError] of the call. A
+	// schema that cannot be used is not held against; the log says so at Warn.
+	// Default: results are taken as they are.
+	CheckOutputs bool
+
+	// Validator checks values against JSON Schemas of the server: results for
+	// CheckOutputs, [WithOutputCheck] and [Client.CheckOutput], answers to forms
+	// after they were held against their fields, and the arguments that package
+	// adapter reads. Default: see [Validator]; forms have their fields only.
 	Validator Validator
 
 	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the

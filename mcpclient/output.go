@@ -65,6 +65,9 @@ func WithOutputCheck(tool *Tool) CallOption {
 	return func(o *callOptions) { o.described = tool }
 }
 
+// Validator is [Options.Validator], nil for the default.
+func (c *Client) Validator() Validator { return c.validator }
+
 // CheckOutput reports the first violation of the tool's output schema by the
 // structured content of a result, as an [*OutputError]. A successful result
 // without structured content violates every schema; a tool without a schema and
@@ -78,13 +81,28 @@ func (c *Client) CheckOutput(tool *Tool, result *CallToolResult) error {
 	return check(result)
 }
 
+// resultCheck is how the result of a tool is checked, nil for not at all: by the
+// definition that the caller gave, or by what is known of the tool.
+func (c *Client) resultCheck(name string, described *Tool) (func(*CallToolResult) error, error) {
+	if described != nil {
+		return c.outputCheck(described)
+	}
+	check, err := c.outputCheck(c.tools.made.Load().of(name).output)
+	if err != nil {
+		l := c.link.Load()
+		l.tolerated(c, "the result of a tool is not checked", "tool", l.cut(name), "reason", c.scrubbed(err))
+		return nil, nil
+	}
+	return check, nil
+}
+
 // outputCheck compiles the output schema of a tool; it is nil when there is
 // nothing to check.
 func (c *Client) outputCheck(tool *Tool) (func(*CallToolResult) error, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
 	}
-	v := c.validator
+	v := c.Validator()
 	if v == nil {
 		v = (*validator)(c.schemas.get())
 	}

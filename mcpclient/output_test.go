@@ -1,10 +1,12 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -80,6 +82,79 @@ func TestCheckOutput(t *testing.T) {
 	})
 }
 
+// weather is a server of forecasts, whose tools have these output schemas and one
+// result.
+func weather(schema, result string) mcpclient.Transport {
+	return library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/list":      `{"tools":[{"name":"forecast","inputSchema":{},"outputSchema":` + schema + `},{"name":"plain","inputSchema":{}}]}`,
+		"tools/call":      result,
+	})
+}
+
+// With CheckOutputs the results of all tools are held that the client knows.
+func TestCheckOutputs(t *testing.T) {
+	for name, test := range map[string]struct {
+		schema, result string
+		fits           bool
+	}{
+		"fits":     {degrees, `{"content":[],"structuredContent":{"degrees":7}}`, true},
+		"does not": {degrees, `{"content":[],"structuredContent":{"degrees":"7"}}`, false},
+		"has none": {degrees, `{"content":[]}`, false},
+		"failed":   {degrees, `{"content":[],"isError":true}`, true},
+		"no use":   {`{"$schema":"urn:own"}`, `{"content":[],"structuredContent":{"degrees":"7"}}`, true},
+		"no JSON":  {`null`, `{"content":[]}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{CheckOutputs: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			held := func(when string, tool string, fits bool) {
+				t.Helper()
+				res, err := c.CallTool(t.Context(), tool, nil)
+				if bad, ok := errors.AsType[*mcpclient.OutputError](err); fits != (err == nil) || !fits && (!ok || bad.Result == nil) {
+					t.Errorf("%s: got %+v, %v, want it to fit: %t", when, res, err, fits)
+				}
+			}
+			held("unknown", "forecast", true)
+			if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
+				t.Fatal(err)
+			}
+			held("listed", "forecast", test.fits)
+			held("without a schema", "plain", true)
+			if err := c.RegisterTools(tool("forecast", `{}`)); err != nil {
+				t.Fatal(err)
+			}
+			held("registered without", "forecast", true)
+			if err := c.RegisterTools(&mcpclient.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}); err != nil {
+				t.Fatal(err)
+			}
+			held("registered", "forecast", test.fits)
+			if unusable := strings.HasPrefix(name, "no "); unusable != strings.Contains(log.String(), "is not checked") {
+				t.Errorf("got the log %q, want a warning: %t", &log, unusable)
+			}
+		})
+	}
+}
+
+// Results are taken as they are unless somebody wants them checked.
+func TestOutputsAreNotChecked(t *testing.T) {
+	c, err := mcpclient.Connect(t.Context(), weather(degrees, `{"content":[]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CallTool(t.Context(), "forecast", nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // strict is a validator that lets nothing pass.
 type strict struct{ compiled []string }
 
@@ -103,4 +178,48 @@ func TestValidatorReplaced(t *testing.T) {
 			t.Errorf("schemas: got +, want -:\n%s", diff)
 		}
 	})
+}
+
+// moody is a validator of few words.
+type moody struct{ compile, check error }
+
+func (m moody) Compile(json.RawMessage) (func(json.RawMessage) error, error) {
+	return func(json.RawMessage) error { return m.check }, m.compile
+}
+
+// The host's validator has a say about forms, too.
+func TestValidatorOfForms(t *testing.T) {
+	const form = `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}}`
+	for name, test := range map[string]struct {
+		validator mcpclient.Validator
+		asked     bool
+		code      int // of the answer; 0 for a result
+	}{
+		"none":        {nil, true, 0},
+		"content":     {moody{}, true, 0},
+		"strict":      {new(strict), true, mcpclient.CodeInternalError},
+		"no compiler": {moody{compile: errors.New("no")}, false, mcpclient.CodeInvalidParams},
+	} {
+		opts := legacy()
+		opts.Validator = test.validator
+		asked := false
+		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			asked = true
+			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, nil
+		})
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			p.send(form)
+			m := p.next()
+			code := 0
+			if m.Error != nil {
+				code = m.Error.Code
+			}
+			if asked != test.asked || code != test.code {
+				t.Errorf("%s: got asked %t and code %d, want %t and %d", name, asked, code, test.asked, test.code)
+			}
+			if c.Validator() != test.validator {
+				t.Errorf("%s: got the validator %v, want it back", name, c.Validator())
+			}
+		})
+	}
 }

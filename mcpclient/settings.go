@@ -24,6 +24,7 @@ type terms struct {
 	logLevel     LogLevel
 
 	allowUndeclared bool
+	checkOutputs    bool
 
 	subscriptionIdle time.Duration
 	elicitationWait  time.Duration
@@ -122,6 +123,7 @@ func (o *Options) terms() terms {
 		revision:          o.Revision,
 		logLevel:          o.LogLevel,
 		allowUndeclared:   o.AllowUndeclared,
+		checkOutputs:      o.CheckOutputs,
 		subscriptionIdle:  cmp.Or(o.SubscriptionIdle, 5*time.Minute),
 		elicitationWait:   cmp.Or(o.ElicitationWait, defaultDoneWait),
 		callTimeout:       o.CallTimeout,

@@ -193,11 +193,11 @@ func (t *Task) learn(state TaskState, asked int) {
 // again. A question that was answered is not asked again.
 //
 // [WithTimeout] and [WithPatience] bound the wait; without them [Options.CallTimeout]
-// bounds each of its requests. [WithOutputCheck] holds the result. Progress that was
+// bounds each of its requests. [WithOutputCheck] or [Options.CheckOutputs] holds the result. Progress that was
 // asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	check, err := t.client.outputCheck(o.described)
+	check, err := t.client.resultCheck(t.tool, o.described)
 	if err != nil {
 		return nil, t.failure(err)
 	}

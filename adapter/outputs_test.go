@@ -1,0 +1,97 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
+
+// A result that does not fit its output schema is told to the model and to the log,
+// whichever option has it checked.
+func TestOutputsAreChecked(t *testing.T) {
+	const bad = `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":"warm"}}`
+	for name, test := range map[string]struct {
+		opts   Options
+		tools  string
+		result string
+		want   string // in the model's text besides the result's
+		fatal  bool
+	}{
+		"off":            {Options{}, forecasts, bad, "", false},
+		"on":             {Options{CheckOutputs: true}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`, false},
+		"of the client":  {Options{Client: &mcpclient.Options{CheckOutputs: true}}, forecasts, bad, "does not fit", false},
+		"as an error":    {Options{CheckOutputs: true, Errors: ErrorAsError}, forecasts, bad, "does not fit", true},
+		"fits":           {Options{CheckOutputs: true}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, "", false},
+		"no such schema": {Options{CheckOutputs: true}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			test.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			ts := open(t, &test.opts, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": test.tools, "tools/call": test.result})})
+			r := ts.Catalog(Plain).Call(t.Context(), call("1", "forecast", "{}"))
+			breach := test.want != ""
+			if !strings.Contains(r.Text, "very warm") || !strings.Contains(r.Text, test.want) || r.IsError != breach || r.Raw == nil {
+				t.Errorf("got %+v, want the result, and %q", r, test.want)
+			}
+			if _, ok := errors.AsType[*mcpclient.OutputError](r.Err); ok != breach || (r.Fatal() != nil) != test.fatal {
+				t.Errorf("got the error %v, fatal %v", r.Err, r.Fatal())
+			}
+			if logged := strings.Contains(log.String(), "does not fit the output schema"); logged != breach {
+				t.Errorf("got the log %q, want the breach in it: %t", &log, breach)
+			}
+			if unusable := name == "no such schema"; unusable != strings.Contains(log.String(), "are not checked") {
+				t.Errorf("got the log %q, want that nothing is checked: %t", &log, unusable)
+			}
+		})
+	}
+}
+
+// evens is a validator for which no argument n is odd.
+type evens struct{}
+
+func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error) {
+	if strings.Contains(string(schema), "refused") {
+		return nil, errors.New("refused")
+	}
+	return func(value json.RawMessage) error {
+		var args struct{ N int }
+		if err := json.Unmarshal(value, &args); err != nil || args.N%2 != 0 {
+			return &mcpclient.SchemaViolation{Path: "/n", Message: "odd"}
+		}
+		return nil
+	}, nil
+}
+
+// The host's validator has a say about arguments: the model's once they are
+// repaired, and those of the host.
+func TestValidatorOfArguments(t *testing.T) {
+	ts := open(t, &Options{Client: &mcpclient.Options{Validator: evens{}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
+		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
+		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
+	})})
+	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 || skipped[0].Name != "y" {
+		t.Errorf("got %+v left out, want the tool that the validator refuses", skipped)
+	}
+	tools := ts.Catalog(Plain)
+	if r := tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)); r.Text != "done" {
+		t.Errorf("got %q, want the even one sent", r.Text)
+	}
+	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
+	if bad, ok := errors.AsType[*ArgumentError](r.Err); !ok || bad.Path != "/n" || !strings.Contains(r.Text, "odd") {
+		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
+	}
+	p, err := tools.Prepare(call("1", "x", `{"n":4}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.WithArguments(json.RawMessage(`{"n":5}`)); err == nil {
+		t.Error("got no error of odd arguments of the host")
+	}
+}

@@ -1,0 +1,128 @@
+package mcpclient
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// maxKnownTools bounds the tools of which something is remembered. What is forgotten
+// of headers is found again when the server misses it, and a result whose schema is
+// forgotten is not checked.
+const maxKnownTools = 1024
+
+// knownTool is what the client remembers of a definition.
+type knownTool struct {
+	headers []paramHeader // that repeat its arguments
+	output  *Tool         // its name and output schema, nil where its results are not checked
+}
+
+// knownTools are the tools that the client has seen or was told of, and has to
+// remember.
+type knownTools struct {
+	mu    sync.Mutex
+	tools map[string]knownTool
+}
+
+func (k *knownTools) learn(name string, tool knownTool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.tools, name)
+	if len(tool.headers) == 0 && tool.output == nil {
+		return
+	}
+	if k.tools == nil {
+		k.tools = map[string]knownTool{}
+	}
+	for other := range k.tools {
+		if len(k.tools) < maxKnownTools {
+			break
+		}
+		delete(k.tools, other)
+	}
+	k.tools[name] = tool
+}
+
+// of is what is known of a tool; of nil nothing is.
+func (k *knownTools) of(name string) knownTool {
+	if k == nil {
+		return knownTool{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tools[name]
+}
+
+// RegisterTools tells the client the definitions of tools that it does not
+// learn from [Client.Tools], such as those kept from an earlier run: a modern
+// server over HTTP may want some arguments of a tool repeated in headers, as the
+// tool's input schema says, and [Options.CheckOutputs] needs its output schema. A
+// later list replaces what was registered. The error joins what is wrong with each
+// tool that such a server must not offer; the others are registered. Only what is
+// needed is kept.
+func (c *Client) RegisterTools(tools ...*Tool) error {
+	var errs []error
+	for i, t := range tools {
+		if t == nil {
+			errs = append(errs, fmt.Errorf("tools[%d]: no tool (nil)", i))
+			continue
+		}
+		if err := jsonrpc.Check(t.InputSchema); err != nil {
+			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", cut(t.Name), err))
+			continue
+		}
+		errs = append(errs, c.learnTool(t))
+	}
+	return errors.Join(errs...)
+}
+
+// learnTool remembers what is needed of a tool. The error is about its headers.
+func (c *Client) learnTool(t *Tool) error {
+	params, err := paramHeaders(t.InputSchema)
+	known := knownTool{headers: params}
+	if c.terms().checkOutputs && len(t.OutputSchema) > 0 {
+		known.output = &Tool{Name: t.Name, OutputSchema: t.OutputSchema}
+	}
+	c.tools.get().learn(t.Name, known)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w: %w", cut(t.Name), ErrInvalidResult, err)
+	}
+	return nil
+}
+
+// acceptable learns from a list of tools and leaves out those that are invalid:
+// "Clients MUST reject tool definitions" with an invalid x-mcp-header.
+func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, error] {
+	return func(yield func(*Tool, error) bool) {
+		for t, err := range tools {
+			if err == nil && !c.accepts(t) {
+				continue
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// accepts learns what is needed of a listed tool, and reports whether the headers
+// that it wants are valid.
+func (c *Client) accepts(t *Tool) bool {
+	mirrors := c.mirrors()
+	if !mirrors && !c.terms().checkOutputs {
+		return true
+	}
+	bad := c.learnTool(t)
+	if bad == nil || !mirrors {
+		return true
+	}
+	l := c.link.Load()
+	l.tolerated(c, "left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
+	if c.onInvalidTool != nil {
+		c.onInvalidTool(t, bad)
+	}
+	return false
+}
