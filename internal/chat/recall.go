@@ -32,8 +32,8 @@ func isExtra(raw json.RawMessage) bool {
 
 // Memory keeps what a host said beside the latest tool calls, to give it back
 // when a request replays them. It is found by the whole conversation up to the
-// call and by the call itself: ids alone repeat, as some hosts count them from 0
-// in each conversation, and a peer may invent them.
+// call, the id and the tool: ids alone repeat, as some hosts count them from 0 in
+// each conversation, and a peer may invent them.
 //
 // A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
 type Memory struct {
@@ -73,8 +73,8 @@ func (m *Memory) put(d callDigest, v recalled) {
 	}
 }
 
-// callDigest identifies a call by its conversation, its id, its tool and its
-// arguments.
+// callDigest identifies a call by its conversation, its id and its tool. The
+// caller may have put the arguments into another form.
 type callDigest [sha256.Size]byte
 
 // conversationHash digests a conversation, message after message. What the
@@ -131,7 +131,9 @@ func (h conversationHash) call(c *ToolCall) {
 func (h conversationHash) callDigest(c *ToolCall) callDigest {
 	one := sha256.New()
 	one.Write(h.sum.Sum(nil))
-	conversationHash{one}.call(c)
+	id := conversationHash{one}
+	id.text(c.ID)
+	id.text(c.Name)
 	return callDigest(one.Sum(nil))
 }
 

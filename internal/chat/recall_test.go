@@ -73,7 +73,6 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 		found  bool
 	}{
 		{"the same", continued, true},
-		{"arguments written in another way", edited(func(r *Request) { r.Messages[1].ToolCalls[0].Arguments = `{ "y": [2.0], "x": 1 }` }), true},
 		{"with a text beside the calls", edited(func(r *Request) { r.Messages[1].Parts = []Part{{Text: "Looking."}} }), true},
 		{"one of its calls", edited(func(r *Request) { r.Messages[1].ToolCalls = r.Messages[1].ToolCalls[:1] }), true},
 		{"another user's question", edited(func(r *Request) { r.Messages[0] = Text(User, "Ho") }), false},
@@ -88,9 +87,7 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 		}), false},
 		{"another id", edited(func(r *Request) { r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:2", Name: "f"}} }), false},
 		{"another tool", edited(func(r *Request) { r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:1", Name: "g"}} }), false},
-		{"other arguments", edited(func(r *Request) {
-			r.Messages[1].ToolCalls = []ToolCall{{ID: "functions.f:1", Name: "f", Arguments: `{"x":1}`}}
-		}), false},
+		{"arguments in another form", edited(func(r *Request) { r.Messages[1].ToolCalls[0].Arguments = `{"input":{"x":1}}` }), true},
 		{"another memory", edited(func(r *Request) { r.Memory = NewMemory() }), false},
 	}
 	for _, tt := range tests {
@@ -98,6 +95,34 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 			if got := replayed(t, url, tt.second); strings.Contains(got, kept) != tt.found {
 				t.Errorf("%s at %s: got %s, want %q in it: %t", tt.name, url, got, kept, tt.found)
 			}
+		}
+	}
+}
+
+// Peers write the arguments of earlier calls in other ways, and they count.
+func TestRecallAfterOtherCalls(t *testing.T) {
+	h := newHost(t, answering(thoughtful))
+	c := h.client(t, moonshot, nil)
+	after := func(arguments string) *Request {
+		r := hello()
+		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "functions.g:0", Name: "g", Arguments: arguments}}},
+			Message{Role: ToolRole, ToolCallID: "functions.g:0", Parts: []Part{{Text: "1"}}})
+		return r
+	}
+	reply, err := c.Complete(t.Context(), after(`{"x":1,"y":[2]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, found := range map[string]bool{
+		`{"x":1,"y":[2]}`: true, `{ "y": [2.0], "x": 1 }`: true, `{"x":1,"y":[3]}`: false, `{}`: false, `no object`: false,
+	} {
+		r := after(arguments)
+		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls})
+		if _, err := c.Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(h.last(), "Hm.") != found {
+			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.last(), found)
 		}
 	}
 }
