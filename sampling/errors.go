@@ -99,6 +99,16 @@ func (s *Sampler) noModel(err error) error {
 	}
 }
 
+// badReply is the answer when the reviewer has made a reply that the protocol has
+// no words for. What is wrong with it goes to the log only.
+func (s *Sampler) badReply(err error) error {
+	s.log.Warn("sampling: the edited reply cannot be sent", "error", err)
+	return &mcpclient.RPCError{
+		Code: mcpclient.CodeInternalError, Message: "the host has no reply that can be sent",
+		Data: json.RawMessage(`{"reason":"bad_reply","retryable":false}`),
+	}
+}
+
 // describe words a failure of the host in our own words.
 func describe(e *chat.Error) (message, reason string) {
 	switch e.Code {

@@ -2,7 +2,9 @@ package sampling
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -74,4 +76,70 @@ func stopReason(r *chat.Reply) string {
 		return "contentFilter"
 	}
 	return r.Finish
+}
+
+// checkReply reports the first breach of the specification in a reply.
+func checkReply(r *mcpclient.CreateMessageResult, p *mcpclient.CreateMessageParams) error {
+	switch {
+	case r.Role != "assistant" && r.Role != "":
+		return fmt.Errorf("role %q is not assistant", cut(r.Role))
+	case r.Model == "":
+		return errors.New("no model is named")
+	case len(r.Content) == 0:
+		return errors.New("there is no content")
+	}
+	taken := usedIDs(p)
+	uses := len(taken)
+	for i, c := range r.Content {
+		if err := checkReplyBlock(c, p, taken); err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+	}
+	if r.StopReason == "toolUse" && len(taken) == uses {
+		return errors.New("the stop reason is toolUse, but no tool is used")
+	}
+	return nil
+}
+
+func checkReplyBlock(c mcpclient.Content, p *mcpclient.CreateMessageParams, taken map[string]bool) error {
+	switch c := c.(type) {
+	case *mcpclient.TextContent:
+		if c == nil {
+			return errors.New("it is nil")
+		}
+		return nil
+	case *mcpclient.ImageContent, *mcpclient.AudioContent:
+		return checkBlock(c)
+	case *mcpclient.ToolUseContent:
+		switch {
+		case c == nil:
+			return errors.New("it is nil")
+		case !mayCall(p) || !hasTool(p.Tools, c.Name):
+			return fmt.Errorf("tool use %q of the tool %q, which was not offered", cut(c.ID), cut(c.Name))
+		case c.ID == "" || taken[c.ID]:
+			return fmt.Errorf("tool use %q: its id is empty or used before", cut(c.ID))
+		case !isObject(c.Input):
+			return fmt.Errorf("tool use %q: its input is not a JSON object", cut(c.ID))
+		}
+		taken[c.ID] = true
+		return nil
+	}
+	return fmt.Errorf("content of type %T does not belong into a reply", c)
+}
+
+func hasTool(tools []*mcpclient.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t *mcpclient.Tool) bool { return t.Name == name })
+}
+
+// usedIDs are the ids of the tool uses in a request.
+func usedIDs(p *mcpclient.CreateMessageParams) map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range p.Messages {
+		for _, c := range m.Content {
+			if use, ok := c.(*mcpclient.ToolUseContent); ok {
+				ids[use.ID] = true
+			}
+		}
+	}
+	return ids
 }

@@ -44,7 +44,10 @@ type Request struct {
 }
 
 // Reviewer lets requests and replies pass, edits or refuses them. Its methods
-// are called concurrently, each with the context of the server's request.
+// are called concurrently, each with the context of the server's request. What it
+// has made of a request is checked and held to the limits again, and what it has
+// made of a reply is checked: text, images, sounds and uses of the request's tools
+// of the role assistant, as the protocol has them.
 //
 // An error refuses. The server learns that the request was refused; the error
 // itself stays on this side, where errors.Is and errors.As find it.
@@ -98,7 +101,13 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcpclient.Crea
 	})
 	by, err := s.decide(ctx, r.request, true, r.who.policy.Reply, ask)
 	r.record.ReplyDecision = by
-	return err
+	if err != nil || by != ByReviewer {
+		return err
+	}
+	if err := checkReply(reply, r.request.Params); err != nil {
+		return s.badReply(err)
+	}
+	return nil
 }
 
 // watched notes for the record how long the reviewer takes, and whether it

@@ -1,8 +1,11 @@
 package sampling
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -82,6 +85,74 @@ func TestReviewEditsAreChecked(t *testing.T) {
 	}
 	if h.asked() != 0 {
 		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+}
+
+// A reviewer's reply goes to the server only if the protocol has words for it.
+func TestReviewedRepliesAreChecked(t *testing.T) {
+	type blocks = []mcpclient.Content
+	use := func(id, name, input string) *mcpclient.ToolUseContent {
+		return &mcpclient.ToolUseContent{ID: id, Name: name, Input: json.RawMessage(input)}
+	}
+	text := &mcpclient.TextContent{Text: "Hello"}
+	tests := []struct {
+		name string
+		edit func(r *mcpclient.CreateMessageResult)
+		want string // in the log; empty for a reply that passes
+	}{
+		{"nothing", func(*mcpclient.CreateMessageResult) {}, ""},
+		{"another text", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{text, &mcpclient.TextContent{}} }, ""},
+		{"an image", func(r *mcpclient.CreateMessageResult) {
+			r.Content = blocks{&mcpclient.ImageContent{MIMEType: "image/png", Data: []byte("png")}}
+		}, ""},
+		{"a tool use", func(r *mcpclient.CreateMessageResult) {
+			r.Content, r.StopReason = blocks{text, use("b", "f", "{}")}, "toolUse"
+		}, ""},
+		{"a stop reason of its own", func(r *mcpclient.CreateMessageResult) { r.Role, r.StopReason = "", "enough" }, ""},
+		{"role", func(r *mcpclient.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
+		{"no model", func(r *mcpclient.CreateMessageResult) { r.Model = "" }, "no model"},
+		{"no content", func(r *mcpclient.CreateMessageResult) { r.Content = nil }, "no content"},
+		{"nil", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{nil} }, "<nil>"},
+		{"a nil text", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{(*mcpclient.TextContent)(nil)} }, "nil"},
+		{"an empty image", func(r *mcpclient.CreateMessageResult) {
+			r.Content = blocks{&mcpclient.ImageContent{MIMEType: "image/png"}}
+		}, "without data"},
+		{"a tool result", func(r *mcpclient.CreateMessageResult) {
+			r.Content = blocks{&mcpclient.ToolResultContent{ToolUseID: "a"}}
+		}, "does not belong"},
+		{"another tool", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "g", "{}")} }, "not offered"},
+		{"no id", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
+		{"an id twice", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
+		{"an id of the request", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("a", "f", "{}")} }, "its id"},
+		{"an input that is no object", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
+		{"no input", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "")} }, "not a JSON object"},
+		{"stopped to use no tool", func(r *mcpclient.CreateMessageResult) { r.StopReason = "toolUse" }, "no tool is used"},
+	}
+	params := `{"maxTokens":9,"tools":[{"name":"f"}],"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}},
+		{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
+	for _, tt := range tests {
+		var log bytes.Buffer
+		var record Record
+		h := newHost(t, answering(plainAnswer))
+		s := h.sampler(t, &Options{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Audit:  func(_ context.Context, r *Record) { record = *r },
+			Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
+				tt.edit(reply)
+				return nil
+			}},
+		})
+		got, err := s.CreateMessage(t.Context(), question(t, params))
+		if tt.want == "" {
+			if err != nil || record.Outcome != Answered {
+				t.Errorf("%s: got %v, %s, want it answered", tt.name, err, record.Outcome)
+			}
+			continue
+		}
+		wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
+		if got != nil || record.Outcome != Failed || !strings.Contains(log.String(), tt.want) {
+			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
+		}
 	}
 }
 
