@@ -282,6 +282,20 @@ func objectMember(d *jsonrpc.Decoder, name string, into any) {
 	}
 }
 
+// mapMember decodes a member that is an object, of a bounded number of members, or
+// null, or [] where it is empty.
+func mapMember(d *jsonrpc.Decoder, name string) map[string]json.RawMessage {
+	raw := d.Raw()
+	if d.Err() != nil || string(raw) == "null" || emptyList(raw) {
+		return nil
+	}
+	all, err := jsonrpc.Object(raw, maxElements)
+	if err != nil {
+		d.Fail(fmt.Errorf("member %q: %w", name, err))
+	}
+	return all
+}
+
 // stringsMember decodes a member that is a list of strings, or null.
 func stringsMember(d *jsonrpc.Decoder, name string) (all []string) {
 	if d.Kind() == 'n' {

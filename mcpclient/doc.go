@@ -141,6 +141,7 @@
 //	one message                             32 MiB     MaxMessage of the transport
 //	items of a page, blocks of a result     10,000
 //	… and what is listed in them, in all    100,000
+//	members of _meta and of capabilities    10,000
 //	messages in one batch                   1,000
 //	requests of the server at one time      16         Options.MaxServerRequests
 //	questions in one input round            the same
@@ -168,7 +169,7 @@
 //	… and their time                        24 h
 //	between two looks at a task             100 ms to 1 h
 //	files of a skill                        512, 16 MiB together
-//	… and the front matter of one           16 KiB
+//	… and the front matter of one           16 KiB, 128 KiB in its entry
 //	resumptions of a stream without event   5, 1 to 30 s apart, or as long as the server asks, up to 1 h
 //	rest of a response after its answer     4 KiB within 1 s, of 1,024 responses at a time
 //	body of a response that failed          64 KiB within 1 s

@@ -141,7 +141,7 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
-	if json.Unmarshal(rpc.Data, &data) != nil {
+	if decodeResult(rpc.Data, &data) != nil {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -149,7 +149,7 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 		p := new(ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !visitable(p.URL):
-			c.log.Warn("skipped a malformed elicitation in an error", "index", i)
+			c.link.Load().tolerated(c, "skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == c.terms().maxServerRequests:
 			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid

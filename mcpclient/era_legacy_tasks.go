@@ -75,17 +75,18 @@ const relatedTask = metaPrefix + "related-task"
 // aboutTask repeats in an answer which task the question belongs to, as "all
 // requests, responses and notifications related to a task MUST" do.
 func aboutTask(answer, question json.RawMessage) json.RawMessage {
-	var q, a struct {
+	task := jsonrpc.Lookup(question, "_meta", relatedTask)
+	var a struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	if len(question) == 0 || json.Unmarshal(question, &q) != nil || q.Meta[relatedTask] == nil || json.Unmarshal(answer, &a) != nil {
+	if task == nil || json.Unmarshal(answer, &a) != nil {
 		return answer
 	}
 	var meta, out []byte
 	for key, value := range a.Meta {
 		meta = appendMember(meta, key, value)
 	}
-	meta = append([]byte{'{'}, appendMember(meta, relatedTask, q.Meta[relatedTask])...)
+	meta = append([]byte{'{'}, appendMember(meta, relatedTask, task)...)
 	out = append(out, '{')
 	if jsonrpc.Members(answer, func(key, value []byte) {
 		if string(key) != "_meta" {

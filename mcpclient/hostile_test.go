@@ -33,6 +33,7 @@ type hostility struct {
 // TestHostilePeers bounds the time, the memory and the goroutines that a peer takes
 // from its client.
 func TestHostilePeers(t *testing.T) {
+	million()
 	for _, h := range hostilities() {
 		t.Run(h.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,6 +74,9 @@ func hostilities() []hostility {
 			}
 		}},
 		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
+		{"a server with a million capabilities", 0, 192 << 20, millionCapabilities},
+		{"a question with a million entries in _meta", 0, 192 << 20, millionEntries},
+		{"an error that asks for a million visits", 0, 192 << 20, millionVisits},
 		{"a page whose body does not end", time.Second, 8 << 20, endlessPage},
 		{"a refusal of server/discover whose body does not end", time.Second, 8 << 20, endlessProbe},
 	}
@@ -323,4 +327,57 @@ func sentAway(t *testing.T) {
 	if len(back) != clients || back[0].Sub(start) < time.Second || back[clients-1].Sub(back[0]) < 250*time.Millisecond {
 		t.Errorf("got %d clients back from %v to %v, want %d over more than 250 ms after 1 s", len(back), back[0].Sub(start), back[len(back)-1].Sub(start), clients)
 	}
+}
+
+// million is the members of an object without its braces.
+var million = sync.OnceValue(func() string {
+	b := make([]byte, 0, 14e6)
+	for i := range 1_000_000 {
+		b = fmt.Appendf(b, `"m%d":{},`, i)
+	}
+	return strings.TrimSuffix(string(b), ",")
+})
+
+func millionCapabilities(t *testing.T) {
+	for _, kind := range []string{"experimental", "extensions"} {
+		transport, conn := mcpclient.Pipe()
+		go func() {
+			raw, _ := conn.Recv()
+			var m message
+			_ = json.Unmarshal(raw, &m)
+			answer := []byte(`{"id":` + string(m.ID) + `,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"p","version":"1"},"capabilities":{"` + kind + `":{`)
+			_ = conn.Send(context.Background(), append(append(answer, million()...), "}}}}"...))
+		}()
+		opts := legacy()
+		c, err := mcpclient.Connect(t.Context(), transport, &opts)
+		if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "more than 10000 members") {
+			t.Errorf("%s: got %v, %.200v, want an error about the members", kind, c, err)
+		}
+		_ = conn.Close()
+	}
+}
+
+func millionEntries(t *testing.T) {
+	opts := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		return tea(), nil
+	})
+	opts.ServerMiddleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler { return next }}
+	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
+		p.send("%s", `{"id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"_meta":{`+million()+`}}}`)
+		if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidParams {
+			t.Errorf("got %+v, want a refusal", m)
+		}
+	})
+}
+
+func millionVisits(t *testing.T) {
+	opts := legacy()
+	opts.Elicitation = &visitor{}
+	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
+		call := goCall(t.Context(), c, "a")
+		p.send("%s", `{"id":`+string(p.next().ID)+`,"error":{"code":-32042,"message":"visit","data":{"elicitations":[`+strings.Repeat("{},", 4e6)+`{}]}}}`)
+		if got := <-call; got.err == nil {
+			t.Error("got no error")
+		}
+	})
 }

@@ -214,8 +214,11 @@ func (c *Client) throughServer(ctx context.Context, method string, params, meta 
 	if call != nil {
 		q.Call = call.ID
 	}
-	if meta != nil && json.Unmarshal(meta, &q.Meta) != nil {
-		q.Meta = nil // handlers get it raw in Origin.Meta
+	if len(meta) > 0 && meta[0] == '{' { // handlers get anything else raw in Origin.Meta
+		var err error
+		if q.Meta, err = jsonrpc.Object(meta, maxElements); err != nil {
+			return nil, refuse(CodeInvalidParams, "_meta: %v", err)
+		}
 	}
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {

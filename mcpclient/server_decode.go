@@ -113,9 +113,9 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 		case "tasks":
 			c.Tasks = taskCapability(d)
 		case "extensions":
-			objectMember(d, "extensions", &c.Extensions)
+			c.Extensions = mapMember(d, "extensions")
 		case "experimental":
-			objectMember(d, "experimental", &c.Experimental)
+			c.Experimental = mapMember(d, "experimental")
 		default:
 			size += len(key)
 			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {

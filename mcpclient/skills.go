@@ -79,6 +79,10 @@ func (s *Skill) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxEntryHead bounds the front matter in an entry, in bytes: JSON may write a
+// character of the document by six.
+const maxEntryHead = 128 << 10
+
 // UnmarshalJSON implements [json.Unmarshaler]. An entry that cannot be loaded is
 // kept, and [Skill.Check] says why.
 func (s *Skill) UnmarshalJSON(data []byte) error {
@@ -101,6 +105,8 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	}
 	s.Name, s.Description = head.Name, head.Description
 	switch {
+	case len(w.Frontmatter) > maxEntryHead:
+		s.problem = fmt.Errorf("its front matter is over %d bytes", maxEntryHead)
 	case string(w.Resources) == `"dynamic"`:
 		s.Dynamic = true
 	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:

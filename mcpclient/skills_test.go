@@ -177,3 +177,17 @@ func TestSkillCheck(t *testing.T) {
 		}
 	}
 }
+
+// The front matter of an entry is as bounded as that of the document.
+func TestSkillEntryIsBounded(t *testing.T) {
+	for size, want := range map[int]bool{1 << 10: true, 128 << 10: false} {
+		var s mcpclient.Skill
+		entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d","x":%q},"resources":[]}`, strings.Repeat("x", size))
+		if err := json.Unmarshal([]byte(entry), &s); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(); (err == nil || !strings.Contains(err.Error(), "front matter")) != want {
+			t.Errorf("%d bytes: got %v, want that it can be loaded: %t", size, err, want)
+		}
+	}
+}

@@ -71,12 +71,7 @@ func (c *Client) advised(r *request, err error) error {
 	if !ok || rpc.Code != CodeMissingCapability {
 		return err
 	}
-	var data struct {
-		Required struct {
-			Extensions map[string]json.RawMessage `json:"extensions"`
-		} `json:"requiredCapabilities"`
-	}
-	if json.Unmarshal(rpc.Data, &data) != nil || data.Required.Extensions[tasksExtension] == nil {
+	if jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", tasksExtension) == nil {
 		return err
 	}
 	advice := "call it WithTask or by StartTool"

@@ -86,7 +86,7 @@ func scrubJSON(raw json.RawMessage, scrub func(string) string) json.RawMessage {
 	for i := 0; i < len(raw); {
 		end := i + scalar(raw[i:])
 		var text any
-		if end > i+1 && json.Unmarshal(raw[i:end], &text) == nil {
+		if end-i >= minSecret && json.Unmarshal(raw[i:end], &text) == nil {
 			s, ok := text.(string)
 			if !ok {
 				s = string(raw[i:end])

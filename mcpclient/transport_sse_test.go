@@ -326,7 +326,7 @@ func TestSSEFallbackFails(t *testing.T) {
 		}))
 		defer s.Close()
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
-		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html"`} {
+		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html; charset=utf-8"`} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}

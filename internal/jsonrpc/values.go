@@ -23,6 +23,42 @@ func Members(object []byte, visit func(key, value []byte)) error {
 	})
 }
 
+// Object decodes an object of at most max members into a map. Of equal names the last
+// counts. The values are copies.
+func Object(raw []byte, max int) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	d := NewDecoder(raw, max)
+	n := 0
+	for key := range d.Members {
+		if n++; n > max {
+			d.Fail(fmt.Errorf("more than %d members", max))
+			break
+		}
+		all[string(key)] = bytes.Clone(d.Raw())
+	}
+	if d.Err() != nil {
+		return nil, d.Err()
+	}
+	return all, nil
+}
+
+// Lookup returns the value at a path of names in an object, nil where there is none.
+func Lookup(object []byte, path ...string) (value []byte) {
+	value = object
+	for _, name := range path {
+		var found []byte
+		err := Members(value, func(key, value []byte) {
+			if string(key) == name {
+				found = value
+			}
+		})
+		if value = found; err != nil {
+			return nil
+		}
+	}
+	return value
+}
+
 // LimitArrays reports a member of the object, other than those in except, that
 // is an array of more than max elements, and more than ten times as many in all
 // arrays of those members, however deep: decoding costs memory for each of them,

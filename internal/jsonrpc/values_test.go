@@ -88,3 +88,34 @@ func FuzzString(f *testing.F) {
 		}
 	})
 }
+
+func TestObject(t *testing.T) {
+	in := []byte(`{"a":1,"\u0061":{"b":[2]},"c":null}`)
+	got, err := Object(in, 3)
+	if err != nil || len(got) != 2 || string(got["a"]) != `{"b":[2]}` || string(got["c"]) != "null" {
+		t.Errorf("got %s, %v, want the last of equal names", got, err)
+	}
+	for _, in := range []string{`{"a":1,"b":2,"c":3,"d":4}`, `[]`, `"a"`, `null`, `{"a":}`, ``} {
+		if got, err := Object([]byte(in), 3); err == nil {
+			t.Errorf("%s: got %s, want an error", in, got)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, test := range []struct {
+		in   string
+		want string
+	}{
+		{`{"a":{"b":1},"c":2}`, "1"},
+		{`{"a":{"b":1,"b":[3]}}`, "[3]"},
+		{`{"a":{"c":1}}`, ""},
+		{`{"a":[{"b":1}]}`, ""},
+		{`{"a":{"b":1}`, ""},
+		{``, ""},
+	} {
+		if got := Lookup([]byte(test.in), "a", "b"); string(got) != test.want {
+			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
+		}
+	}
+}
