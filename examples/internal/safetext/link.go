@@ -21,7 +21,8 @@ type Link struct {
 }
 
 const (
-	maxURL = 8192 // bytes of what can be shown in full
+	maxURL      = 8192 // bytes of what can be shown in full
+	maxWarnings = 6    // one more says how many there are
 
 	// maxHost bounds a host and its port, in bytes. A name in ASCII has at most 253
 	// of them; one in other letters is longer in UTF-8 than in punycode.
@@ -90,16 +91,31 @@ func (l *Link) checkHost(host string) {
 	if strings.ContainsAny(host, delimiterLookalikes) {
 		l.warn("the host has characters that only look like one of . / \\ ? # @ : %%")
 	}
+	more := 0
 	for label := range strings.SplitSeq(host, ".") {
-		switch scripts := scriptsOf(label); {
-		case strings.HasPrefix(strings.ToLower(label), "xn--"):
-			l.warn("a browser may show %s in other letters, alike to another name (it is in punycode)", Line(label, 70))
-		case len(scripts) > 1:
-			l.warn("%s mixes scripts%s: it may look like another name", Line(label, 70), ofScripts(scripts))
-		case strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII }):
-			l.warn("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+		if warning := labelWarning(label); warning != "" && len(l.Warnings) < maxWarnings {
+			l.warn("%s", warning)
+		} else if warning != "" {
+			more++
 		}
 	}
+	if more > 0 {
+		l.warn("more parts of the host are like these: %d", more)
+	}
+}
+
+// labelWarning says why a part of a host can look like another name. Punycode is
+// not decoded: browsers decide for themselves how they show it.
+func labelWarning(label string) string {
+	switch scripts := scriptsOf(label); {
+	case strings.HasPrefix(strings.ToLower(label), "xn--"):
+		return fmt.Sprintf("a browser may show %s in other letters, alike to another name (it is in punycode)", Line(label, 70))
+	case len(scripts) > 1:
+		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+	case strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII }):
+		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+	}
+	return ""
 }
 
 // scriptsOf names the scripts of a text, in alphabetical order. Digits and marks

@@ -72,3 +72,29 @@ func TestWrongLink(t *testing.T) {
 		}
 	}
 }
+
+// However many parts a host has, the address stays in sight.
+func TestWarningsAreFew(t *testing.T) {
+	link, err := ReadLink("http://" + strings.Repeat("а.", 200) + "example")
+	if err != nil || len(link.Warnings) != maxWarnings+1 || link.Warnings[maxWarnings] != "more parts of the host are like these: 195" {
+		t.Errorf("got %d warnings, %v: %q", len(link.Warnings), err, link.Warnings)
+	}
+}
+
+func FuzzReadLink(f *testing.F) {
+	f.Add("https://a\u200b.example/\u00a0x")
+	f.Fuzz(func(t *testing.T, raw string) {
+		link, err := ReadLink(raw)
+		if err != nil {
+			return
+		}
+		for _, shown := range append(link.Warnings, link.URL, link.Host) {
+			if Exact(shown) != shown || strings.Contains(shown, "\n") {
+				t.Errorf("%q: got %q, want it safe to show", raw, shown)
+			}
+		}
+		if strings.ContainsAny(link.URL, " \t") || len(link.Warnings) > maxWarnings+1 {
+			t.Errorf("%q: got %q and %d warnings", raw, link.URL, len(link.Warnings))
+		}
+	})
+}
