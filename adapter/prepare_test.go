@@ -284,3 +284,43 @@ func TestApprovedIsSent(t *testing.T) {
 		t.Errorf("got %s, want the call unchanged by what was made of it", got)
 	}
 }
+
+// What an interceptor puts in the place of the arguments is approved and sent in
+// one form: a name that is there twice does not mean two things.
+func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
+	asked, sent := "", ""
+	p := newPeer().tool("w", weather, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		sent = string(req.Params.Arguments)
+		return say("ok"), nil
+	})
+	twice := func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+			r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`)
+			return next(ctx, r)
+		}
+	}
+	ts := open(t, &Options{Intercept: []Interceptor{twice}, Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		asked = string(a.Arguments)
+		return Decision{Allow: true}, nil
+	}}, Server{Name: "p", Transport: p.transport(t)})
+	ts.Catalog(Plain).Call(t.Context(), call("1", "w", `{"city":"Bari"}`))
+	if want := `{"city":"Oslo"}`; asked != want || sent != want {
+		t.Errorf("got %s approved and %s sent, want %s", asked, sent, want)
+	}
+}
+
+// A prepared call shares nothing with its maker.
+func TestPreparedCallIsACopy(t *testing.T) {
+	p := newPeer().tool("w", weather, echo)
+	c := call("1", "w", `{"city":"Rome"}`)
+	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(Plain).Prepare(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
+	copy(prepared.Arguments(), `{"city":"Bari"}`)
+	r := prepared.Run(t.Context())
+	if got := r.Message().Parts[0].(llms.ToolCallResponse); got.Name != "w" || got.Content != `{"city":"Rome"}` {
+		t.Errorf("got %+v, want the call as it was prepared", got)
+	}
+}

@@ -25,8 +25,13 @@
 //
 // What goes wrong with a tool is told to the model, which may try something
 // else: an unknown name, arguments that do not fit, a tool that failed or took
-// too long, a server that is gone. What goes wrong with the model, a callback
-// or the context ends the run with an error.
+// too long, one that has changed since it was offered, a server that is gone.
+// What goes wrong with the model, a callback or the context ends the run with an
+// error.
+//
+// Each call of the model is offered a catalog of its own, and its reply means
+// the tools of that one. Names in an earlier reply are history: nothing is called
+// by them.
 //
 // Servers may ask for something during a tool call. [Elicitation] and
 // [Sampling] wrap the handlers of their clients, so that the questions appear

@@ -12,8 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Approval is a tool call that awaits a decision. Its arguments are those that
-// will be sent: read, repaired where that was needed, and checked.
+// Approval is a tool call that awaits a decision. Its arguments are in their final
+// form: read, repaired where that was needed, and checked. Exactly they are sent
+// to exactly this tool, unless an interceptor of the toolset changes them; if the
+// tool has changed or is gone by then, the call fails.
 type Approval struct {
 	Call
 
