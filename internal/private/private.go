@@ -55,7 +55,7 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if !info.Mode().IsRegular() { // opening a pipe would wait
 		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
 	}
-	file, err := os.Open(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -22,3 +22,5 @@ func exposed(info fs.FileInfo, denied fs.FileMode) string {
 }
 
 func replace(from, to string) error { return os.Rename(from, to) }
+
+func open(path string) (*os.File, error) { return os.Open(path) }

@@ -13,12 +13,30 @@ import (
 // from its directory.
 func exposed(fs.FileInfo, fs.FileMode) string { return "" }
 
-// replace waits up to a second for readers of the old file: it cannot be replaced
-// while it is open.
+// replace waits for readers of the old file: it cannot be replaced while it is open.
 func replace(from, to string) error {
+	return patiently(func() error { return os.Rename(from, to) })
+}
+
+// open waits for a writer that is replacing the file.
+func open(path string) (file *os.File, err error) {
+	err = patiently(func() error {
+		file, err = os.Open(path)
+		return err
+	})
+	return file, err
+}
+
+// patience bounds the wait for other processes, which hold a file for the time that it
+// takes to read it.
+const patience = 2 * time.Second
+
+// patiently repeats what fails because another process holds the file.
+func patiently(do func() error) error {
 	var err error
-	for wait := time.Millisecond; wait < time.Second; wait *= 2 {
-		if err = os.Rename(from, to); err == nil || !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
+	for start, wait := time.Now(), time.Millisecond; time.Since(start) < patience; wait = min(2*wait, 50*time.Millisecond) {
+		err = do()
+		if !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
 			return err
 		}
 		time.Sleep(wait)
