@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 func init() {
@@ -191,7 +193,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectNoGoroutines(t)
-	if running(n) {
+	if proctest.Runs(n) {
 		t.Errorf("process %d survived", n)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 const roleVariable = "MCPCHAIN_SERVER_ROLE"
@@ -292,7 +294,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		t.Fatal("the server did not say who it is")
 	}
 	expectNoGoroutines(t)
-	if running(server) {
+	if proctest.Runs(server) {
 		t.Errorf("process %d is left behind", server)
 	}
 }
@@ -426,23 +428,11 @@ func TestCommandDescendantHoldsPipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if running(pid) {
+			if proctest.Runs(pid) {
 				t.Errorf("process %d survived", pid)
 			}
 		})
 	}
-}
-
-// running reports whether a process has not ended. A zombie has: it waits for
-// somebody to ask for its status.
-func running(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-		return false
-	}
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(state, "Z")
 }
 
 func TestCommandStderr(t *testing.T) {
@@ -490,50 +480,60 @@ func TestCommandDoesNotStart(t *testing.T) {
 }
 
 func TestSiblingOf(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, file := range []string{"host", "server", "tool.exe", "both", "both.exe", "folder/server"} {
+		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
 	}
-	real := filepath.Join(dir, "real")
-	links := filepath.Join(dir, "links")
-	for _, d := range []string{real, links, filepath.Join(links, "folder")} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{"real/host", "real/server", "real/tool.exe", "real/both", "real/both.exe", "links/both"} {
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(file)), nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	host, link := filepath.Join(real, "host"), filepath.Join(links, "host")
-	if err := os.Symlink(host, link); err != nil {
-		t.Logf("without symbolic links: %v", err)
-		link = host
-	}
-	for _, test := range []struct {
-		executable, name, want string
-	}{
-		{host, "server", filepath.Join(real, "server")},
-		{host, "tool", filepath.Join(real, "tool.exe")},
-		{host, "both", filepath.Join(real, "both")},
-		{link, "server", filepath.Join(real, "server")},
-		{link, "both", filepath.Join(filepath.Dir(link), "both")},
-		{link, "folder", ""},
-		{host, "missing", ""},
-		{host, "", ""},
-		{host, ".", ""},
-		{host, "..", ""},
-		{host, "../real/server", ""},
-		{host, filepath.Join(real, "server"), ""},
+	for _, test := range []struct{ name, want string }{
+		{"server", filepath.Join(dir, "server")},
+		{"tool", filepath.Join(dir, "tool.exe")},
+		{"both", filepath.Join(dir, "both")},
+		{"folder", ""},
+		{"missing", ""},
+		{"", ""},
+		{".", ""},
+		{"..", ""},
+		{"../" + filepath.Base(dir) + "/server", ""},
+		{filepath.Join("folder", "server"), ""},
+		{filepath.Join(dir, "server"), ""},
 	} {
-		got, err := siblingOf(test.executable, test.name)
+		got, err := siblingOf(filepath.Join(dir, "host"), test.name)
 		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%q next to %q: got %q and error %v, want %q", test.name, test.executable, got, err, test.want)
+			t.Errorf("%q: got %q and error %v, want %q", test.name, got, err, test.want)
 		}
 		if err != nil && !strings.Contains(err.Error(), strconv.Quote(test.name)) {
 			t.Errorf("error %q does not name %q", err, test.name)
 		}
+	}
+}
+
+// The directory of a link comes before that of the program it leads to.
+func TestSiblingOfLink(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(file string) string { return filepath.Join(dir, filepath.FromSlash(file)) }
+	for _, file := range []string{"real/host", "real/server", "real/both", "links/both"} {
+		writeProgram(t, at(file))
+	}
+	if err := os.Symlink(at("real/host"), at("links/host")); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("this user may not make symbolic links:", err)
+		}
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
+		if got, err := siblingOf(at("links/host"), name); got != want || err != nil {
+			t.Errorf("%s: got %q and error %v, want %q", name, got, err, want)
+		}
+	}
+}
+
+func writeProgram(t *testing.T, path string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -213,6 +213,10 @@ func startError(s Spec, err error) error {
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path {
 		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
 	}
+	notFound := errors.Is(err, exec.ErrNotFound) // of a path: on Windows alone
+	if notFound {
+		err = fs.ErrNotExist
+	}
 	if s.Dir != "" {
 		if _, dirErr := os.Stat(s.Dir); dirErr != nil {
 			return fmt.Errorf("start %q: working directory: %w", s.Path, dirErr)
@@ -229,6 +233,8 @@ func startError(s Spec, err error) error {
 	case statErr != nil:
 	case info.IsDir():
 		err = fmt.Errorf("%w (it is a directory)", err)
+	case notFound:
+		err = fmt.Errorf("%w (the file is there, but Windows runs what has an extension of PATHEXT, such as .exe)", err)
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not)", err)
 	case errors.Is(err, fs.ErrPermission) && info.Mode()&0o111 == 0:

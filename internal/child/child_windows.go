@@ -16,7 +16,7 @@ type group struct {
 	process *os.Process
 
 	mu  sync.Mutex
-	job windows.Handle // zero when the process could not be put into one, or it has ended
+	job windows.Handle // zero when the process could not be put into one, or after release
 }
 
 func startGroup(cmd *exec.Cmd) (*group, error) {
@@ -63,26 +63,47 @@ func newJob(pid int) (job windows.Handle, err error) {
 	return job, windows.AssignProcessToJobObject(job, process)
 }
 
-// alive reports whether the job may have members: until it was terminated.
+// alive reports whether the job has members that have not ended.
 func (g *group) alive() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.job != 0
+	if g.job == 0 {
+		return false
+	}
+	var info accounting
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	return err == nil && info.ActiveProcesses > 0
+}
+
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
+type accounting struct {
+	TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64
+
+	TotalPageFaultCount, TotalProcesses, ActiveProcesses, TotalTerminatedProcesses uint32
 }
 
 func (g *group) runs() bool { return g.alive() }
 
 func (g *group) terminate() { g.kill() }
 
+// kill ends all members, which takes them a moment.
 func (g *group) kill() {
 	_ = g.process.Kill()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.job != 0 {
 		_ = windows.TerminateJobObject(g.job, 1)
+	}
+}
+
+// release ends what is left, as the last handle to the job is closed.
+func (g *group) release() {
+	g.kill()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
 		windows.CloseHandle(g.job)
 		g.job = 0
 	}
 }
-
-func (g *group) release() { g.kill() }

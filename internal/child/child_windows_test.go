@@ -1,0 +1,34 @@
+package child
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// A job knows when its last member has ended.
+func TestJobEnds(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=echo")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := startGroup(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.release()
+	if !group.alive() {
+		t.Error("got no member while the process runs")
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	if err := awaitEnd(exited, group.runs); err != nil {
+		t.Error(err)
+	}
+}

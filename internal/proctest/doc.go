@@ -1,0 +1,2 @@
+// Package proctest looks at processes, for tests that end them.
+package proctest

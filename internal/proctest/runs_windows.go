@@ -1,0 +1,14 @@
+package proctest
+
+import "golang.org/x/sys/windows"
+
+// Runs reports whether a process has not ended. A process without a handle has.
+func Runs(pid int) bool {
+	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return err != windows.ERROR_INVALID_PARAMETER
+	}
+	defer func() { _ = windows.CloseHandle(process) }()
+	event, err := windows.WaitForSingleObject(process, 0)
+	return err != nil || event == uint32(windows.WAIT_TIMEOUT)
+}
