@@ -60,6 +60,10 @@ func TestErrors(t *testing.T) {
 
 func TestShapes(t *testing.T) {
 	env := environ(map[string]string{"TOKEN": "s3cret", "HOME": "/home/ann", "EMPTY": ""})
+	project, err := filepath.Abs("/project") // with a drive on Windows
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		text string
 		want []config.Server
@@ -84,7 +88,7 @@ func TestShapes(t *testing.T) {
 			}`,
 			[]config.Server{
 				{Name: "remote", Transport: &mcpclient.HTTP{URL: "https://example.com/s3cret", Header: http.Header{"X-A": {"b"}}}},
-				{Name: "local", Transport: &mcpclient.Command{Path: "/project/run", Dir: "/home/ann"}},
+				{Name: "local", Transport: &mcpclient.Command{Path: project + "/run", Dir: "/home/ann"}},
 			},
 		},
 		"cursor": {
@@ -292,7 +296,7 @@ func TestLoad(t *testing.T) {
 	}
 
 	write(".env", "A=1\nhunter2\n")
-	if err := loadErr(t, path); err == nil || err.Error() != filepath.Join(dir, ".env")+":2: want NAME=value" {
+	if err := loadErr(t, path); err == nil || err.Error() != dir+"/.env:2: want NAME=value" {
 		t.Errorf("bad environment file: got %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, ".env")); err != nil {

@@ -183,7 +183,11 @@ func TestFileStoreRefuses(t *testing.T) {
 			if err := save(t.Context(), s, key, &Token{Access: "x"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.arrange(dir, s.(*fileStore).path(key)); err != nil {
+			err = tt.arrange(dir, s.(*fileStore).path(key))
+			if _, links := errors.AsType[*os.LinkError](err); links && runtime.GOOS == "windows" {
+				t.Skip("this user may not make symbolic links:", err)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if got, err := s.Load(t.Context(), key); got != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
