@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -45,6 +46,7 @@ type Options struct {
 // Client asks one host. It may be used concurrently.
 type Client struct {
 	config  openai.ClientConfig
+	query   string // of the base URL
 	http    openai.HTTPDoer
 	profile Profile
 	memory  *Memory // of requests that bring none
@@ -80,8 +82,11 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	if err := checkExtra(o.Extra); err != nil {
 		return nil, err
 	}
+	base, _, _ := strings.Cut(cfg.BaseURL, "#")
+	base, query, _ := strings.Cut(base, "?") // go-openai would put the path behind the query
+	cfg.BaseURL = base
 	c := &Client{
-		config: cfg, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra),
+		config: cfg, query: query, http: cfg.HTTPClient, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra),
 		retries:     max(0, defaulted(o.Retries, 2)),
 		backoff:     backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)},
 		timeout:     defaulted(max(0, o.Timeout), 10*time.Minute),
@@ -195,7 +200,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	bounded, cancel := context.WithCancelCause(bounded)
 	defer cancel(nil)
 
-	x := &exchange{next: c.http, amend: &d.amend, maxReply: c.maxReply}
+	x := &exchange{next: c.http, query: c.query, amend: &d.amend, maxReply: c.maxReply}
 	answer, err := c.exchange(bounded, cancel, x, d, deltas)
 	if err != nil {
 		return nil, x.stream != nil, c.explain(ctx, context.Cause(bounded), x, err)

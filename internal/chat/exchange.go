@@ -23,11 +23,12 @@ const maxErrorBody = 64 << 10
 // since it would lose fields that we need and fail on those of some hosts.
 type exchange struct {
 	next     openai.HTTPDoer
+	query    string // to add to the URL
 	amend    *amendment
 	maxReply int64
 
 	// Of the reply:
-	request *http.Request // of go-openai
+	request *http.Request // as it was sent
 	header  http.Header
 	body    []byte        // all of it, when stream is nil
 	stream  io.ReadCloser // its events
@@ -40,6 +41,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, x.broken(CodeRequest, err)
 	}
+	x.request = out
 	res, err := x.next.Do(out)
 	if err != nil {
 		return nil, x.broken(CodeUnreachable, err)
@@ -65,7 +67,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// amended is the request with its JSON amended.
+// amended is the request with its JSON amended, and the query of the base URL.
 func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -75,6 +77,9 @@ func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 		return nil, err
 	}
 	out := req.Clone(req.Context())
+	if x.query != "" {
+		out.URL.RawQuery = strings.TrimSuffix(x.query+"&"+out.URL.RawQuery, "&")
+	}
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	out.ContentLength = int64(len(body))

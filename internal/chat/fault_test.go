@@ -157,6 +157,36 @@ func TestNoSecretsInErrors(t *testing.T) {
 	}
 }
 
+// The query of a base URL goes to the host, whose errors may quote it.
+func TestQueryOfTheBaseURL(t *testing.T) {
+	azure := openai.DefaultAzureConfig(testKey, "https://memhttp.test?sig=hunter2-password%2B&x=1#top")
+	azure.APIVersion = "2024-10-21"
+	plain := openai.DefaultConfig(testKey)
+	plain.BaseURL = "https://memhttp.test/v1/?sig=hunter2-password%2B&x=1"
+	for want, cfg := range map[string]openai.ClientConfig{
+		"/v1/chat/completions?sig=hunter2-password%2B&x=1":                                          plain,
+		"/openai/deployments/m/chat/completions?sig=hunter2-password%2B&x=1&api-version=2024-10-21": azure,
+	} {
+		var got string
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			got = r.URL.RequestURI()
+			w.WriteHeader(403)
+			fmt.Fprintf(w, `{"error":{"message":"signature %s (%s) is not valid","code":"%s"}}`, r.FormValue("sig"), "hunter2-password%2B", r.FormValue("sig"))
+		})
+		cfg.HTTPClient = h.Client()
+		c, err := New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Complete(t.Context(), hello())
+		failure := wantCode(t, err, "[redacted]")
+		if got != want || failure.Message != "signature [redacted] ([redacted]) is not valid" {
+			t.Errorf("asked %s, got %q, want %s and the signature redacted", got, failure.Message, want)
+		}
+		noSecrets(t, err)
+	}
+}
+
 type doerFunc func(*http.Request) (*http.Response, error)
 
 func (f doerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

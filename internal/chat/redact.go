@@ -40,6 +40,7 @@ func newRedactor(req *http.Request) *redactor {
 	for _, values := range req.URL.Query() {
 		for _, value := range values {
 			r.add(value)
+			r.add(url.QueryEscape(value))
 		}
 	}
 	if user := req.URL.User; user != nil {
