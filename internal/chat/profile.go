@@ -148,16 +148,23 @@ func (c *Client) CheckMetadata() error {
 	return nil
 }
 
+// Hosts lists the names of the known hosts.
+func Hosts() []string {
+	var names []string
+	for _, p := range profiles() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // profileNamed finds a host by its name in the table.
 func profileNamed(name string) (Profile, error) {
-	var known []string
 	for _, p := range profiles() {
 		if p.Name == name {
 			return p, nil
 		}
-		known = append(known, p.Name)
 	}
-	return Profile{}, fmt.Errorf("host %q is not known; one of %s", cut(name), strings.Join(known, ", "))
+	return Profile{}, fmt.Errorf("host %q is not known; one of %s", cut(name), strings.Join(Hosts(), ", "))
 }
 
 // detect names the host that a configuration leads to.

@@ -1,0 +1,284 @@
+package providers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sashabaranov/go-openai"
+	"github.com/tmc/langchaingo/llms"
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
+	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/sampling"
+)
+
+// endpoint is a model at a host.
+type endpoint struct{ host, model string }
+
+func (e endpoint) String() string { return e.model + " at " + e.host }
+
+// endpoints are all hosts that are known, and models of other vendors where a host
+// has them.
+func endpoints() []endpoint {
+	var out []endpoint
+	for _, host := range chat.Hosts() {
+		out = append(out, endpoint{host, "gpt-4.1"})
+	}
+	for _, host := range []string{"openrouter", "compatible"} {
+		out = append(out, endpoint{host, "anthropic/claude-sonnet-4.5"}, endpoint{host, "google/gemini-2.5-pro"})
+	}
+	return append(out, endpoint{"openai", "gpt-5"}, endpoint{"azure", "o3"})
+}
+
+// recorder is the host. It calls the first tool that it is given, and answers with a
+// text once it has a result.
+type recorder struct {
+	mu       sync.Mutex
+	requests []map[string]any
+}
+
+func (r *recorder) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	var request struct {
+		Messages []struct{ Role string }
+		Tools    []struct{ Function struct{ Name string } }
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &whole); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.requests = append(r.requests, whole)
+	r.mu.Unlock()
+	message := map[string]any{"role": "assistant", "content": "Done."}
+	answered := slices.ContainsFunc(request.Messages, func(m struct{ Role string }) bool { return m.Role == "tool" })
+	if !answered && len(request.Tools) > 0 {
+		message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+			"id": "call_1", "type": "function", "function": map[string]any{"name": request.Tools[0].Function.Name, "arguments": "{}"},
+			"extra_content": map[string]any{"google": map[string]any{"thought_signature": "s"}},
+		}}, "reasoning_content": "thinking"}
+	}
+	answer, err := json.Marshal(map[string]any{"model": "m", "choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(answer)), Request: req,
+	}, nil
+}
+
+func (r *recorder) config() openai.ClientConfig {
+	cfg := openai.DefaultConfig("none")
+	cfg.HTTPClient = r
+	return cfg
+}
+
+// lists reads the tools of the servers in the interoperability tests, and the
+// schemas that the adapter is tested with, by the name of the list.
+func lists(t *testing.T) map[string][]*mcpclient.Tool {
+	t.Helper()
+	out := map[string][]*mcpclient.Tool{}
+	for name, data := range files(t, "../interop/testdata/tools/*.jsonl") {
+		for line := range bytes.Lines(data) {
+			tool := new(mcpclient.Tool)
+			if err := json.Unmarshal(line, tool); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			out[name] = append(out[name], tool)
+		}
+	}
+	for name, data := range files(t, "../../adapter/testdata/schemas/*.json") {
+		var schemas map[string]json.RawMessage
+		if err := json.Unmarshal(data, &schemas); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for tool, schema := range schemas {
+			out[name] = append(out[name], &mcpclient.Tool{Name: tool, InputSchema: schema})
+		}
+	}
+	return out
+}
+
+func files(t *testing.T, pattern string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+	}
+	out := map[string][]byte{}
+	for _, path := range paths {
+		if out[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// sampled lets a server ask the model by each request that the sampler is tested
+// with, and with each list of tools.
+func sampled(t *testing.T, e endpoint, lists map[string][]*mcpclient.Tool) []map[string]any {
+	t.Helper()
+	r := new(recorder)
+	opts := &sampling.Options{
+		Host: e.host, System: "House rules.",
+		Metadata: []string{"user", "ticket"}, Extra: map[string]json.RawMessage{"store": json.RawMessage("true")},
+		Limits: sampling.Limits{Requests: 10_000, Tokens: 1 << 40, InputBytes: 1 << 30, Share: 1},
+	}
+	sampler, err := sampling.New(r.config(), e.model, opts)
+	if err != nil { // not all hosts take metadata
+		opts.Metadata, opts.Extra = nil, nil
+		sampler, err = sampling.New(r.config(), e.model, opts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range files(t, "../../sampling/testdata/wire/*.txtar") {
+		for _, f := range txtar.Parse(data).Files {
+			if f.Name != "params" {
+				continue
+			}
+			params := new(mcpclient.CreateMessageParams)
+			if err := json.Unmarshal(f.Data, params); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, _ = sampler.CreateMessage(t.Context(), params) // some are against the rules
+		}
+	}
+	for name, tools := range lists {
+		params := &mcpclient.CreateMessageParams{MaxTokens: 100, Tools: tools, Messages: []mcpclient.SamplingMessage{
+			{Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "go"}}},
+		}}
+		result, err := sampler.CreateMessage(t.Context(), params)
+		if err != nil {
+			t.Fatalf("%s, %s: %v", e, name, err)
+		}
+		use, ok := result.Content[0].(*mcpclient.ToolUseContent)
+		if !ok {
+			t.Fatalf("%s, %s: got %T, want a tool use", e, name, result.Content[0])
+		}
+		params.Messages = append(params.Messages,
+			mcpclient.SamplingMessage{Role: "assistant", Content: result.Content},
+			mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{
+				&mcpclient.ToolResultContent{ToolUseID: use.ID, Content: []mcpclient.Content{&mcpclient.TextContent{Text: "done"}}},
+			}})
+		if _, err := sampler.CreateMessage(t.Context(), params); err != nil {
+			t.Fatalf("%s, %s: %v", e, name, err)
+		}
+	}
+	return r.requests
+}
+
+// run lets agents use each toolset, up to their last answer without tools.
+func run(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[string]any {
+	t.Helper()
+	r := new(recorder)
+	warm := 0.5
+	model, err := openaimodel.New(r.config(), e.model, &openaimodel.Options{Host: e.host, Temperature: &warm, MaxTokens: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tools := range toolsets {
+		a, err := agent.New(model, tools, &agent.Options{System: "Be brief.", MaxTurns: 1, CallOptions: []llms.CallOption{
+			llms.WithSeed(7), llms.WithStopWords([]string{"STOP"}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Run(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "go")}); err != nil {
+			t.Fatalf("%s, %s: %v", e, name, err)
+		}
+	}
+	return r.requests
+}
+
+// serve makes a toolset of each list.
+func serve(t *testing.T, lists map[string][]*mcpclient.Tool) map[string]*adapter.Toolset {
+	t.Helper()
+	out := map[string]*adapter.Toolset{}
+	for name, tools := range lists {
+		server := mcp.NewServer(&mcp.Implementation{Name: "recorded", Version: "1"}, nil)
+		for _, tool := range tools {
+			schema := map[string]any{}
+			if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+				t.Fatal(err)
+			}
+			schema["type"] = "object" // the SDK wants it
+			server.AddTool(&mcp.Tool{Name: tool.Name, Description: tool.Description, InputSchema: schema},
+				func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					return &mcp.CallToolResult{}, nil
+				})
+		}
+		out[name] = open(t, server)
+		if got := len(out[name].Servers()[0].Tools); got != len(tools) {
+			t.Fatalf("%s: got %d of %d tools: %v", name, got, len(tools), out[name].Servers()[0].Skipped)
+		}
+	}
+	return out
+}
+
+func open(t *testing.T, server *mcp.Server) *adapter.Toolset {
+	t.Helper()
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	set, err := adapter.Open(t.Context(), []adapter.Server{
+		{Name: "recorded", Transport: &mcpclient.IO{Reader: toClient, Writer: fromClient}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	return set
+}
+
+// capture hands every request of samplers and agents to visit, which is told who
+// sent it where.
+func capture(t *testing.T, visit func(e endpoint, by string, request map[string]any)) {
+	t.Helper()
+	lists := lists(t)
+	toolsets := serve(t, lists)
+	for _, e := range endpoints() {
+		for by, requests := range map[string][]map[string]any{"sampling": sampled(t, e, lists), "agent": run(t, e, toolsets)} {
+			if len(requests) < 2*len(lists) {
+				t.Errorf("%s, %s: got %d requests, want two for each of %d lists", e, by, len(requests), len(lists))
+			}
+			for _, request := range requests {
+				visit(e, by, request)
+			}
+		}
+	}
+}
+
+// cut shows the beginning of a request.
+func cut(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.ToValidUTF8(string(raw[:min(len(raw), 1000)]), "")
+}

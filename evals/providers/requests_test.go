@@ -1,0 +1,273 @@
+package providers
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+)
+
+// TestRequests captures every request of agents and samplers, at every host, and
+// holds it against the digest of OpenAI's description and against the table of
+// what providers refuse.
+func TestRequests(t *testing.T) {
+	raw, err := os.ReadFile("testdata/openai-chat-completions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := schema.Compile(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	capture(t, func(e endpoint, by string, request map[string]any) {
+		for _, r := range refusals {
+			if !r.at(e) {
+				continue
+			}
+			if err := r.check(request); err != nil {
+				t.Errorf("%s, %s: %s: %v\nin %s", e, by, r.name, err, cut(request))
+			}
+		}
+		additions(e.host, request)
+		body, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := digest.Validate(body); err != nil {
+			t.Errorf("%s, %s: %v\nin %s", e, by, err, cut(request))
+		}
+		if t.Failed() {
+			t.FailNow() // one is enough to see
+		}
+	})
+}
+
+// additions takes out of a request what a host has of its own.
+func additions(host string, request map[string]any) {
+	switch host {
+	case "mistral":
+		delete(request, "random_seed")
+		if request["tool_choice"] == "any" {
+			request["tool_choice"] = "required"
+		}
+	case "deepseek", "moonshot":
+		for _, m := range list(request["messages"]) {
+			delete(object(m), "reasoning_content")
+		}
+	case "gemini", "openrouter":
+		for _, m := range list(request["messages"]) {
+			for _, call := range list(object(m)["tool_calls"]) {
+				delete(object(call), "extra_content")
+			}
+		}
+	}
+}
+
+// refusal is something that a provider is known to refuse a whole request for.
+type refusal struct {
+	name  string // what it is, in its own words where they are known
+	at    func(e endpoint) bool
+	check func(request map[string]any) error
+}
+
+func everywhere(endpoint) bool { return true }
+
+func claude(e endpoint) bool { return regexp.MustCompile(`claude`).MatchString(e.model) }
+
+func gemini(e endpoint) bool {
+	return e.host == "gemini" || regexp.MustCompile(`gemini`).MatchString(e.model)
+}
+
+func openAI(e endpoint) bool { return !claude(e) && !gemini(e) }
+
+var refusals = []refusal{
+	{"object schema missing properties", everywhere, ofRoots(func(root map[string]any) error {
+		if _, ok := root["properties"].(map[string]any); root["type"] != "object" || !ok {
+			return fmt.Errorf("type %v, properties %v", root["type"], root["properties"])
+		}
+		return nil
+	})},
+	{"input_schema does not support oneOf, allOf, or anyOf at the top level", everywhere, ofRoots(func(root map[string]any) error { return lacks(root, "anyOf", "oneOf", "allOf", "$ref") })},
+	{"schema must not have 'enum' or 'not' at the top level", openAI, ofRoots(func(root map[string]any) error { return lacks(root, "not", "enum", "const") })},
+	{"array schema missing items", openAI, ofSchemas(func(s map[string]any) error {
+		if _, ok := s["items"]; slices.Contains(typesOf(s), "array") && !ok {
+			return fmt.Errorf("%v", s)
+		}
+		return nil
+	})},
+	{"items is not of type 'object', 'boolean'", everywhere, ofSchemas(func(s map[string]any) error {
+		if _, ok := s["items"].([]any); ok {
+			return fmt.Errorf("items %v", s["items"])
+		}
+		return nil
+	})},
+	{"bounds of draft-04", everywhere, ofSchemas(func(s map[string]any) error {
+		for _, key := range []string{"exclusiveMinimum", "exclusiveMaximum"} {
+			if _, ok := s[key].(bool); ok {
+				return fmt.Errorf("%s is a boolean", key)
+			}
+		}
+		return nil
+	})},
+	{"an enumeration of nothing", everywhere, ofSchemas(func(s map[string]any) error {
+		if values, ok := s["enum"].([]any); ok && len(values) == 0 {
+			return fmt.Errorf("%v", s)
+		}
+		return nil
+	})},
+	{"null in the place of a keyword", everywhere, ofSchemas(func(s map[string]any) error {
+		for key, v := range s {
+			if v == nil && key != "const" && key != "default" {
+				return fmt.Errorf("%s is null", key)
+			}
+		}
+		return nil
+	})},
+	{"property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", claude, ofSchemas(func(s map[string]any) error {
+		for name := range object(s["properties"]) {
+			if !regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name) {
+				return fmt.Errorf("%q", name)
+			}
+		}
+		return nil
+	})},
+	{"Unknown name: Cannot find field", gemini, ofSchemas(func(s map[string]any) error {
+		for key := range s {
+			if !slices.Contains(geminiKeywords, key) {
+				return fmt.Errorf("%s", key)
+			}
+		}
+		return nil
+	})},
+	{"several types for Gemini", gemini, ofSchemas(func(s map[string]any) error {
+		if _, one := s["type"].(string); !one && s["anyOf"] == nil {
+			return fmt.Errorf("type %v", s["type"])
+		}
+		return nil
+	})},
+	{"should be non-empty for OBJECT type; items: missing field", gemini, ofSchemas(func(s map[string]any) error {
+		if s["type"] == "object" && len(object(s["properties"])) == 0 || s["type"] == "array" && s["items"] == nil {
+			return fmt.Errorf("%v", s)
+		}
+		return nil
+	})},
+	{"enum: only allowed for STRING type; cannot be empty", gemini, ofSchemas(func(s map[string]any) error {
+		for _, v := range list(s["enum"]) {
+			if text, ok := v.(string); !ok || text == "" || s["type"] != "string" {
+				return fmt.Errorf("%v", v)
+			}
+		}
+		return nil
+	})},
+	{"'tool_choice' and 'parallel_tool_calls' are only allowed when 'tools' are specified", everywhere, func(request map[string]any) error {
+		if len(list(request["tools"])) == 0 {
+			return lacks(request, "tools", "tool_choice", "parallel_tool_calls")
+		}
+		return nil
+	}},
+	{"'metadata' is only allowed when 'store' is enabled", openAI, func(request map[string]any) error {
+		if request["metadata"] != nil && request["store"] != true {
+			return fmt.Errorf("store %v", request["store"])
+		}
+		return nil
+	}},
+	{"two tools of one name", everywhere, func(request map[string]any) error {
+		seen := map[string]bool{}
+		for _, tool := range list(request["tools"]) {
+			name, _ := object(object(tool)["function"])["name"].(string)
+			if seen[name] {
+				return fmt.Errorf("%q", name)
+			}
+			seen[name] = true
+		}
+		return nil
+	}},
+}
+
+var geminiKeywords = []string{
+	"type", "format", "title", "description", "nullable", "default", "items", "minItems", "maxItems", "enum", "properties",
+	"required", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf",
+}
+
+// lacks reports a member that an object must not have.
+func lacks(o map[string]any, keys ...string) error {
+	for _, key := range keys {
+		if _, ok := o[key]; ok {
+			return fmt.Errorf("%s", key)
+		}
+	}
+	return nil
+}
+
+// ofRoots checks the schema of each tool.
+func ofRoots(check func(root map[string]any) error) func(request map[string]any) error {
+	return func(request map[string]any) error {
+		for _, tool := range list(request["tools"]) {
+			function := object(object(tool)["function"])
+			if err := check(object(function["parameters"])); err != nil {
+				return fmt.Errorf("tool %v: %w", function["name"], err)
+			}
+		}
+		return nil
+	}
+}
+
+// ofSchemas checks the schema of each tool and all that is below it.
+func ofSchemas(check func(s map[string]any) error) func(request map[string]any) error {
+	return ofRoots(func(root map[string]any) error { return each(root, "", check) })
+}
+
+func each(v any, at string, check func(s map[string]any) error) error {
+	s, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if err := check(s); err != nil {
+		return fmt.Errorf("at %q: %w", at, err)
+	}
+	for key, held := range s {
+		var below []any
+		switch key {
+		case "items", "not", "if", "then", "else", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames":
+			below = []any{held}
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			below = list(held)
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			for _, sub := range object(held) {
+				below = append(below, sub)
+			}
+		}
+		for _, sub := range below {
+			if err := each(sub, at+"/"+key, check); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func object(v any) map[string]any {
+	o, _ := v.(map[string]any)
+	return o
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func typesOf(s map[string]any) []string {
+	if name, ok := s["type"].(string); ok {
+		return []string{name}
+	}
+	var out []string
+	for _, name := range list(s["type"]) {
+		text, _ := name.(string)
+		out = append(out, text)
+	}
+	return out
+}
