@@ -115,7 +115,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&baseURL, "base-url", "", "show what an agent sends to the OpenAI-compatible endpoint at this `URL`")
 	flags.StringVar(&model, "model", "", "`name` of the model there, which matters where models are of many vendors")
 	flags.Var(o.revisions, "revision", revisions.Usage)
-	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long to wait for a server")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a server has to get ready, and to list what it offers")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

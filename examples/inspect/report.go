@@ -107,7 +107,9 @@ func (r *report) inspect(ctx context.Context, servers []adapter.Server, o *optio
 	defer func() { _ = tools.Close() }()
 	byTool := map[string]*toolReport{}
 	for _, s := range tools.Servers() {
-		r.byName[s.Name].fill(ctx, s, byTool)
+		listing, done := context.WithTimeout(ctx, o.timeout)
+		r.byName[s.Name].fill(listing, s, byTool)
+		done()
 	}
 	for _, p := range o.profiles {
 		if err := fillProfile(tools, p, byTool); err != nil {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// answerLists is a server that lists no tools, and never its prompts.
+func answerLists(t *testing.T, conn mcpclient.Conn) {
+	for {
+		message, err := conn.Recv()
+		if err != nil {
+			return
+		}
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(message, &request); err != nil {
+			t.Error(err)
+		}
+		result := map[string]string{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"slow","version":"1"}}`,
+			"tools/list": `{"tools":[]}`,
+		}[request.Method]
+		if result != "" {
+			_ = conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, result))
+		}
+	}
+}
+
+// A list that does not come is waited for as long as for the server.
+func TestListThatDoesNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		go answerLists(t, conn)
+		about := &serverReport{Name: "slow"}
+		r := &report{Servers: []*serverReport{about}, byName: map[string]*serverReport{"slow": about}}
+		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcpclient.Revision20251125}}
+		start := time.Now()
+		if err := r.inspect(t.Context(), servers, &options{timeout: 7 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(start); waited != 7*time.Second || len(about.Trouble) != 1 || !strings.Contains(about.Trouble[0], "deadline exceeded") {
+			t.Errorf("got %q after %v, want what was waited for in vain, for 7 s", about.Trouble, waited)
+		}
+		_ = conn.Close()
+	})
+}
