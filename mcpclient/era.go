@@ -64,8 +64,8 @@ type era interface {
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	room(r *request) int
 
-	// header appends to h what stands in the HTTP header of a request, or of a
-	// message that has no response when r is nil.
+	// header appends to h what stands in the HTTP header of a request or of a
+	// notification, or of what is neither when r is nil.
 	header(h fields, r *request) fields
 
 	// settle looks at a result. again is nil when the call is done; otherwise it
@@ -167,6 +167,7 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 
 // tellCancelled sends notifications/cancelled.
 func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
+	const method = "notifications/cancelled"
 	params, err := cancelledParams(call.ID, cut(reason))
 	if err != nil {
 		return
@@ -175,7 +176,8 @@ func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
 	if m := call.Value.(*inFlight).sent; m != nil {
 		s = m.session.Load()
 	}
-	c.tell(told{link: l, session: s, what: "notifications/cancelled", body: jsonrpc.AppendNotification(nil, "notifications/cancelled", params)})
+	header := c.current().header(nil, &request{method: method})
+	c.tell(told{link: l, session: s, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 
 // envelope is about what a request takes around its method and its params, in

@@ -182,27 +182,24 @@ func (l *link) notify(ctx context.Context, c *Client, method string, params []by
 	if c.sending != nil {
 		return c.throughNotify(ctx, l, method, params)
 	}
-	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), nil)
+	return l.postNotification(ctx, c, method, params)
+}
+
+// postNotification is notify past Options.Middleware.
+func (l *link) postNotification(ctx context.Context, c *Client, method string, params []byte) error {
+	header := c.current().header(nil, &request{method: method})
+	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
 // post sends a message that has no response, in a session that it belongs to, nil
 // for the one that there is. The error is errSessionOver when it came too late.
-func (l *link) post(ctx context.Context, c *Client, body []byte, s *httpSession) error {
-	var header fields
-	if l.exchange != nil {
-		header = c.current().header(nil, nil)
-	}
-	err := l.postWith(ctx, body, header, s)
-	if err != nil && l.exchange == nil {
-		return cmp.Or(c.refused(l), err)
-	}
-	return err
-}
-
-// postWith is post for a message that has a header of its own.
-func (l *link) postWith(ctx context.Context, body []byte, header fields, s *httpSession) error {
+func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, s *httpSession) error {
 	if l.exchange == nil {
-		return l.conn.Send(ctx, body)
+		err := l.conn.Send(ctx, body)
+		if err != nil {
+			return cmp.Or(c.refused(l), err)
+		}
+		return nil
 	}
 	m := &outgoing{body: body, header: header, bound: s != nil}
 	m.session.Store(s)

@@ -201,7 +201,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 			}
 			params = closeObject(appendMember(appendMembers([]byte{'{'}, params), "_meta", meta))
 		}
-		return nil, l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), nil)
+		return nil, l.postNotification(ctx, c, method, params)
 	}
 	_, err = c.sending(ctx, q)
 	return err

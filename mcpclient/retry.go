@@ -97,7 +97,7 @@ func lost(err error) bool {
 // again where the server refuses it for now: who asked waits for it.
 func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {
 	for failed := 0; ; failed++ {
-		err := l.post(ctx, c, body, s)
+		err := l.post(ctx, c, body, c.current().header(nil, nil), s)
 		if err == nil || failed >= c.terms().maxRetries {
 			return err
 		}

@@ -33,7 +33,7 @@ type told struct {
 	session *httpSession // that the message belongs to; nil where there is none
 	what    string       // for the log
 	body    []byte
-	header  fields          // of its own, over HTTP; nil for what every message has
+	header  fields          // over HTTP; nil for that of an answer
 	caller  context.Context // whose values go with it; nil for Connect's
 }
 
@@ -82,10 +82,11 @@ func (c *Client) sendOne(m *told) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.caller, life)), tellTimeout)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	if m.header != nil {
-		return m.link.postWith(ctx, m.body, m.header, m.session)
+	header := m.header
+	if header == nil {
+		header = c.current().header(nil, nil)
 	}
-	return m.link.post(ctx, c, m.body, m.session)
+	return m.link.post(ctx, c, m.body, header, m.session)
 }
 
 // next takes the oldest message; ok is false when the goroutine is to end.
