@@ -16,25 +16,41 @@ const (
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
-// serve answers a server's request on a goroutine of its own.
+// serve answers a server's request: at once where no handler is needed, or else on a
+// goroutine of its own.
 func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
+	known := c.current().answers()
 	switch {
 	case from.session.ended():
 		c.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
-		return
-	case !c.current().answers():
-		l.tolerated(c, "ignored a request of the server: its revision has none", "method", l.cut(m.Method))
-		return
 	case len(m.ID) > maxServerID:
 		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
-		return
+	case !known && l.exchange != nil:
+		l.tolerated(c, "ignored a request of the server: its revision has none, and no way to answer them", "method", l.cut(m.Method))
 	case m.Method == "ping":
+		if !known {
+			l.tolerated(c, "answered a ping of the server: its revision has none")
+		}
 		c.tell(told{link: l, session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
-		return
+	case !known:
+		l.tolerated(c, "refused a request of the server: its revision has none", "method", l.cut(m.Method))
+		l.refuse(c, m, from, refuse(CodeMethodNotFound, "this revision has no requests of the server: it asks by the result input_required"))
+	default:
+		l.handled(c, m, from)
 	}
-	if !c.serving.take(c.terms().maxServerRequests) {
-		busy := &RPCError{Code: CodeInternalError, Message: fmt.Sprintf("busy: %d requests are being answered already", c.terms().maxServerRequests)}
-		c.tell(told{link: l, session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, busy)})
+}
+
+// refuse answers a server's request with an error that no handler gave.
+func (l *link) refuse(c *Client, m jsonrpc.Message, from source, err error) {
+	c.tell(told{link: l, session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, err)})
+}
+
+// handled has a handler answer a server's request, unless too many run or one
+// answers a request with that id.
+func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
+	limit := c.terms().maxServerRequests
+	if !c.serving.take(limit) {
+		l.refuse(c, m, from, refuse(CodeInternalError, "busy: %d requests are being answered already", limit))
 		return
 	}
 	ctx, a := c.ask(l, from.call)
@@ -42,8 +58,7 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 	if !l.take(a) {
 		a.cancel()
 		c.serving.leave()
-		again := refuse(CodeInvalidRequest, "a request with this id is being answered already")
-		c.tell(told{link: l, session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, again)})
+		l.refuse(c, m, from, refuse(CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {

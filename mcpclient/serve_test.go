@@ -193,11 +193,14 @@ func TestDecline(t *testing.T) {
 	}
 }
 
-func TestModernServerSendsRequest(t *testing.T) {
+// Over HTTP there is no way to answer a modern server.
+func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 		return nil, errors.New("the handler was called")
 	})
-	playAll(t, []conversation{{name: "request_modern", opts: opts, play: calls("t")}})
+	for _, way := range []string{"json", "stream"} {
+		playAll(t, []conversation{{name: "request_modern", way: way, opts: opts, play: calls("t")}})
+	}
 }
 
 // wide is a handler that declares all that there is to declare.
@@ -225,4 +228,42 @@ func (wide) Elicit(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.Eli
 func TestDeclaredCapabilities(t *testing.T) {
 	h := wide{elicitationModes{form: true, url: true}}
 	playAll(t, bothEras(conversation{name: "ask_wide", opts: mcpclient.Options{Sampling: h, Elicitation: h}, play: calls("ask")}))
+}
+
+// A modern server sends no requests. One that does so waits for the answers, and so
+// does who called its tool.
+func TestModernServerSendsRequests(t *testing.T) {
+	var log logged
+	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		t.Error("the handler was called")
+		return tea(), nil
+	})
+	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			callText(t, t.Context(), c, "asks", "asks")
+		}()
+		call := p.next()
+		p.send(`{"jsonrpc":"2.0","id":"a","method":"ping"}`)
+		if m := p.next(); string(m.ID) != `"a"` || string(m.Result) != "{}" {
+			t.Errorf("got %+v, want the answer to a ping", m)
+		}
+		for _, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "tasks/list", "acme/do"} {
+			p.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, samplingParams)
+			if m := p.next(); string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcpclient.CodeMethodNotFound {
+				t.Errorf("%s: got %+v, want it refused", method, m)
+			}
+		}
+		p.answer(call)
+		<-done
+		for range 200 {
+			p.send(`{"jsonrpc":"2.0","id":8,"method":"roots/list"}`)
+			p.next()
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 100 {
+			t.Errorf("got %d warnings, want them bounded by 100", n)
+		}
+	})
 }
