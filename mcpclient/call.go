@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -26,6 +27,7 @@ type request struct {
 	stays   bool  // no notice tells that nobody waits for it any more
 	lasting bool  // the result may be one that was kept
 	byHand  bool  // the caller answers input rounds
+	lasts   bool  // the response takes as long as a task does: no default bounds it
 	visited bool  // it is made once more, after a person visited URLs
 
 	heard func() // called when the response says something, over HTTP
@@ -63,16 +65,13 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	if need := requirement(r.method); need != "" && !c.offered(need) {
 		return &CapabilityError{Method: r.method, Capability: need}
 	}
-	if o.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = limited(ctx, o.timeout)
-		defer cancel()
+	limits := o.limitsOrDefault()
+	if r.lasts {
+		limits = o.limits()
 	}
-	if o.patience > 0 {
-		var stop func()
-		ctx, _, stop = o.patient(ctx)
-		defer stop()
-	}
+	ctx, stop := within(ctx, limits)
+	defer stop()
+	o.token = o.progress != nil || o.heed || r.method == "tools/call" && idle.From(ctx).Bounded()
 	r.byHand = o.byHand
 	c.number(r)
 	raw, err := c.answer(ctx, r, o)
@@ -165,7 +164,8 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	t := c.terms()
-	o := &callOptions{timeout: t.callTimeout, logLevel: t.logLevel}
+	o := t.limited()
+	o.logLevel = t.logLevel
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	if o.logLevel != "" && !o.logLevel.known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}
-	return o, nil
+	return &o, nil
 }
 
 // encodeParams makes a JSON object of v, nil for nil.
@@ -312,13 +312,4 @@ func appendMembers(b []byte, object []byte) []byte {
 		return b
 	}
 	return append(append(b, inner...), ',')
-}
-
-// ended is the error of a call whose context ended.
-func ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if _, late := cause.(*silenceError); late || errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%v: %w", cause, err)
 }

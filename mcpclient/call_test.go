@@ -118,61 +118,6 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func TestCallTimeout(t *testing.T) {
-	opts := modern()
-	opts.CallTimeout = 7 * time.Second
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		start := time.Now()
-		_, err := c.CallTool(t.Context(), "a", nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within 7s") {
-			t.Errorf("got %v", err)
-		}
-		if waited := time.Since(start); waited != opts.CallTimeout {
-			t.Errorf("the call took %v", waited)
-		}
-	})
-}
-
-// No bound but that of the context is what a call has that is given none.
-func TestCallWithoutTimeout(t *testing.T) {
-	took := func(t *testing.T, what string, start time.Time, want time.Duration) {
-		t.Helper()
-		if got := time.Since(start); got != want {
-			t.Errorf("%s: took %v, want %v", what, got, want)
-		}
-	}
-	opts := modern()
-	opts.CallTimeout = 7 * time.Second
-	for name, none := range map[string]mcpclient.CallOption{
-		"0": mcpclient.WithTimeout(0), "negative": mcpclient.WithTimeout(-1),
-		"no patience": mcpclient.WithPatience(0, 0), "patience": mcpclient.WithPatience(2*time.Hour, 0),
-	} {
-		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			start := time.Now()
-			if _, err := c.CallTool(ctx, "a", nil, none); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: got %v, want the end of the context", name, err)
-			}
-			took(t, name, start, time.Hour)
-		})
-	}
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		start := time.Now()
-		if _, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithPatience(0, time.Minute)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("longest alone: got %v", err)
-		}
-		took(t, "longest alone", start, time.Minute)
-	})
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		start := time.Now()
-		if _, err := c.Subscribe(t.Context(), onTools, mcpclient.WithTimeout(0)); err == nil {
-			t.Error("subscribe: got no error")
-		}
-		took(t, "subscribe", start, 30*time.Second)
-	})
-}
-
 // A call whose context has ended sends nothing.
 func TestCancelledBefore(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {

@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"context"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // Done is closed when the connection has ended, by Close or by itself.
@@ -69,11 +71,12 @@ func (c *Client) stays() bool {
 }
 
 // sleep waits for d, unless ctx or the client ends before that, which is the error
-// then.
+// then. Nothing is expected of the server meanwhile.
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
+	defer idle.From(ctx).Hold()()
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -138,6 +138,8 @@
 //
 // Whatever a server controls is bounded:
 //
+//	silence of a call                       5 min      Options.IdleTimeout, WithIdleTimeout; progress extends it
+//	one call                                24 h       Options.CallTimeout, WithTimeout
 //	one message                             32 MiB     MaxMessage of the transport
 //	items of a page, blocks of a result     10,000
 //	… and what is listed in them, in all    100,000
@@ -190,6 +192,6 @@
 //	Connect, after its context has ended    500 ms     and what it began ends meanwhile and afterwards
 //	Close                                   5 s        Options.CloseTimeout, at each of its steps
 //
-// A call has no time limit but its context's, unless [Options.CallTimeout],
-// [WithTimeout] or [WithPatience] sets one.
+// The context of a call bounds it too. What a person takes to answer does not count as
+// silence: see [Options.IdleTimeout].
 package mcpclient

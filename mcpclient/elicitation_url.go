@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // URLElicitationError says that a call needs a person to visit URLs first, and
@@ -188,6 +190,7 @@ func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action
 
 // awaitVisits waits until the server says that all is done, or not any longer.
 func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
+	defer idle.From(ctx).Hold()()
 	late := time.NewTimer(c.terms().elicitationWait)
 	defer late.Stop()
 	for _, done := range waits {

@@ -187,7 +187,7 @@ const envelope = 80
 // appendMeta appends the entries of _meta that a caller asked for, each with a
 // comma after it.
 func appendMeta(b []byte, id int64, o *callOptions) []byte {
-	if o.progress != nil {
+	if o.token {
 		b = jsonrpc.AppendString(b, "progressToken")
 		b = append(strconv.AppendInt(append(b, ':'), id, 10), ',')
 	}

@@ -76,7 +76,7 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 
 func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = jsonrpc.AppendRequest(b, id, r.method)
-	meta := o.progress != nil || len(o.meta) > 0
+	meta := o.token || len(o.meta) > 0
 	switch {
 	case meta || len(r.round) > 0:
 		b = append(b, `,"params":{`...)

@@ -7,13 +7,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // subscribe asks the server to watch the resources; lists it watches unasked.
 func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
-	ctx, cancel := limited(ctx, o.timeout)
-	defer cancel()
+	ctx, stop := within(ctx, idle.Limits{Whole: o.whole.Duration})
+	defer stop()
 	e.heed(ctx, c)
 	if err := c.watch(ctx, s.asked.Resources, o); err != nil {
 		return err

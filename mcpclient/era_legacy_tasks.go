@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -102,19 +103,28 @@ func aboutTask(answer, question json.RawMessage) json.RawMessage {
 // needs input, which it asks for while that request is under way.
 func (e *legacyEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
 	for {
-		task, err := w.look(ctx)
+		task, err := w.poll(ctx, w.opts)
 		switch {
 		case err != nil:
 			return nil, err
 		case task.state.Status == TaskCancelled:
 			return nil, ErrTaskCancelled
 		case task.state.Status != TaskWorking:
-			var raw json.RawMessage
-			err := w.client.call(ctx, w.request("tasks/result"), &raw, w.opts)
-			return raw, err
+			return w.fetch(ctx)
 		}
 		if err := w.pause(ctx, task.state); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// fetch asks for the result, which comes when the task has ended. The server need not
+// say anything before that, as it need not while it is polled.
+func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
+	defer idle.From(ctx).Hold()()
+	r := w.request("tasks/result")
+	r.lasts = true
+	var raw json.RawMessage
+	err := w.client.call(ctx, r, &raw, w.opts)
+	return raw, err
 }

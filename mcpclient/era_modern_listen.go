@@ -115,7 +115,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	a := &listening{sub: s, cancel: cancel}
-	a.timer = time.AfterFunc(o.timeout, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.timeout)) })
+	a.timer = time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
 	if idle := c.terms().subscriptionIdle; idle > 0 && c.link.Load().exchange != nil {

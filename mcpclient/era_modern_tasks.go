@@ -59,7 +59,7 @@ func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 func (e modernEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
 	rounds := 0
 	for {
-		task, err := w.look(ctx)
+		task, err := w.poll(ctx, w.opts)
 		if err != nil {
 			return nil, err
 		}

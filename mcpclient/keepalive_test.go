@@ -48,7 +48,7 @@ func TestKeepAlive(t *testing.T) {
 					time.Sleep(time.Hour)
 					p.answer(m)
 				}()
-				callText(t, t.Context(), c, "slow", "slow")
+				callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
 				if n := asked.Load(); n != 20 || c.Err() != nil {
 					t.Errorf("asked %d times in all during a call, and then %v", n, c.Err())
 				}
@@ -106,7 +106,7 @@ func TestKeepAliveOfTheBusy(t *testing.T) {
 			p.answer(m)
 		}()
 		time.Sleep(31 * time.Second)
-		callText(t, t.Context(), c, "slow", "slow")
+		callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
 	})
 }
 

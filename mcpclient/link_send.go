@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -36,10 +37,12 @@ func (l *link) roundTrip(ctx context.Context, c *Client, r *request, o *callOpti
 			return nil, err
 		}
 		if sent && c.ready.Load() && !r.stays && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
-			e.cancel(c, l, call, ended(ctx).Error())
+			e.cancel(c, l, call, context.Cause(ctx).Error())
 		}
 		return nil, ended(ctx)
-	case response.Error != nil:
+	}
+	idle.From(ctx).Heard()
+	if response.Error != nil {
 		return nil, rpcError(response.Error, l.scrub)
 	}
 	if r.sentIn != nil {
@@ -129,12 +132,14 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 // may come over the standalone stream while the exchange says nothing: a caller
 // who asked for it waits for both.
 func (l *link) converse(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgoing, o *callOptions) (sent bool, _ jsonrpc.Response, _ error) {
+	if o.heed || o.progress != nil {
+		c.current().heed(ctx, c)
+	}
 	if o.progress == nil {
 		l.swap(ctx, c, call, m)
 		response, err, _ := call.Response()
 		return true, response, err
 	}
-	c.current().heed(ctx, c)
 	if !c.start(&c.own, func() { l.swap(ctx, c, call, m) }) {
 		return false, jsonrpc.Response{}, ErrClosed
 	}

@@ -90,9 +90,18 @@ type Options struct {
 	// (see [ElicitationDone]).
 	ElicitationWait time.Duration
 
-	// CallTimeout bounds one call, its input rounds included, in addition to
-	// the context's own deadline. Progress does not extend it, but see
-	// [WithPatience]. Default 0: none.
+	// IdleTimeout bounds the silence of one call: it ends if neither an answer nor a
+	// progress notice came for as long. Tool calls ask for progress; other requests do
+	// [WithProgress] or [WithIdleTimeout]. What is the client's to do does not count:
+	// the time in which handlers answer the server, a person visits a URL, HTTP.Unauthorized
+	// runs, or the client waits before it asks again. Default 5 min, or none if
+	// CallTimeout is set; negative: none.
+	IdleTimeout time.Duration
+
+	// CallTimeout bounds one call as a whole, its input rounds and its task included,
+	// whatever progress it makes, in addition to the context's own deadline. Default 24 h,
+	// or IdleTimeout if that is longer; negative: none. Neither default bounds
+	// [Task.Wait], nor a subscription.
 	CallTimeout time.Duration
 
 	// KeepAlive is how often an idle server is asked for a sign of life, as by
@@ -217,8 +226,10 @@ type callOptions struct {
 	progress func(Progress)
 	meta     map[string]json.RawMessage
 	maxNotes int // of progress, that wait to be seen
-	timeout  time.Duration
-	patience time.Duration // without progress; 0 is as long as timeout
+	idle     limit
+	whole    limit
+	token    bool // progress is asked for
+	heed     bool // progress counts also if it does not come with the response
 	logLevel LogLevel
 	noCache  bool
 	byHand   bool
@@ -246,21 +257,6 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 		}
 		o.meta[key] = value
 	}
-}
-
-// WithTimeout bounds this call instead of [Options.CallTimeout]; 0 or less is no
-// bound but that of the context, for calls that take their time.
-func WithTimeout(d time.Duration) CallOption {
-	return func(o *callOptions) { o.patience, o.timeout = 0, d }
-}
-
-// WithPatience bounds this call by progress instead of [Options.CallTimeout]: it
-// ends when there was neither an answer nor a progress notice for d, and after
-// longest in any case. Where d is 0 or less only longest bounds it, as by
-// [WithTimeout], and where longest is, only d does. Progress is asked for also
-// without [WithProgress].
-func WithPatience(d, longest time.Duration) CallOption {
-	return func(o *callOptions) { o.patience, o.timeout = d, longest }
 }
 
 // WithLogLevel asks for log messages of this one request. It has an effect in

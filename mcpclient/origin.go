@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -89,8 +90,29 @@ func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
 	}
 	ctx, cancel := context.WithCancel(parent)
 	stop := context.AfterFunc(c.life(), cancel)
-	a.cancel = func() { stop(); cancel() }
+	resume := l.hold(a.call)
+	a.cancel = func() { stop(); cancel(); resume() }
 	return ctx, a
+}
+
+// hold has the silence of a call not count while its server waits for us, and that of
+// all calls when it is not known which one asks.
+func (l *link) hold(call *jsonrpc.Call) (resume func()) {
+	calls := []*jsonrpc.Call{call}
+	if call == nil {
+		calls = l.calls.Pending()
+	}
+	var all []func()
+	for _, call := range calls {
+		c := idle.From(call.Value.(*inFlight).ctx)
+		c.Heard()
+		all = append(all, c.Hold())
+	}
+	return func() {
+		for _, resume := range all {
+			resume()
+		}
+	}
 }
 
 func (a *asked) info() *CallInfo {

@@ -29,7 +29,7 @@ func init() {
 	serverRoles["stubborn and mute"] = func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
-		return idle()
+		return stays()
 	}
 }
 
@@ -61,7 +61,7 @@ func serveTools() int {
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
 		case "stop reading":
-			return idle()
+			return stays()
 		case "write to stderr":
 			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
 		}

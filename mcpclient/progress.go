@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"math"
 	"strconv"
-	"sync"
-	"time"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -35,66 +32,6 @@ func (p Progress) String() string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// silenceError ends a call that made no progress.
-type silenceError struct{ after time.Duration }
-
-func (e *silenceError) Error() string {
-	return fmt.Sprintf("neither an answer nor progress within %v: %v", e.after, context.DeadlineExceeded)
-}
-
-func (e *silenceError) Unwrap() error { return context.DeadlineExceeded }
-
-// silence ends a call in which nothing is heard for too long.
-type silence struct {
-	patience time.Duration
-	end      *time.Timer
-
-	mu     sync.Mutex
-	paused time.Time // nothing is expected before that
-	over   bool
-}
-
-// heard has patience count anew, after the pause if there is one.
-func (s *silence) heard() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.over {
-		pause := min(max(0, time.Until(s.paused)), math.MaxInt64-s.patience)
-		s.end.Reset(pause + s.patience)
-	}
-}
-
-// pause has patience count after d.
-func (s *silence) pause(d time.Duration) {
-	s.mu.Lock()
-	s.paused = time.Now().Add(d)
-	s.mu.Unlock()
-	s.heard()
-}
-
-func (s *silence) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over = true
-	s.end.Stop()
-}
-
-// patient makes a context that ends when there was no progress for too long, which
-// the silence measures.
-func (o *callOptions) patient(ctx context.Context) (_ context.Context, s *silence, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	s = &silence{patience: o.patience}
-	s.end = time.AfterFunc(o.patience, func() { cancel(&silenceError{o.patience}) })
-	tell := o.progress
-	o.progress = func(p Progress) {
-		s.heard()
-		if tell != nil {
-			tell(p)
-		}
-	}
-	return ctx, s, func() { s.stop(); cancel(nil) }
-}
-
 // maxProgress bounds the size of one progress notice for [WithProgress], as
 // many of them may wait.
 const maxProgress = 16 << 10
@@ -118,15 +55,17 @@ func (l *link) progressed(c *Client, params json.RawMessage) {
 	if !ok {
 		return
 	}
+	var ctx context.Context
 	call, ok := l.calls.Find(id)
-	if !ok {
-		if f := l.follower(id); f != nil {
-			call, ok = &f.Call, true
-		}
-	}
 	if ok {
-		call.Note(bytes.Clone(params)) // without the rest of the message
+		ctx = call.Value.(*inFlight).ctx
+	} else if f := l.follower(id); f != nil {
+		call, ctx = &f.Call, f.ctx
+	} else {
+		return
 	}
+	idle.From(ctx).Heard()
+	call.Note(bytes.Clone(params)) // without the rest of the message
 }
 
 // tellProgress decodes a notice for a caller who asked for them.
@@ -143,13 +82,20 @@ type follower struct {
 	jsonrpc.Call // that waits for the end of the task
 	calls        jsonrpc.Calls
 
+	ctx context.Context // of the call
+
 	link  *link // whose followers it is among; nil before the call is sent
 	token int64
 }
 
-func (c *Client) newFollower() *follower {
-	f := new(follower)
-	_ = f.calls.Start(&f.Call, c.terms().maxNotifications) // nobody closes them
+// newFollower makes one for a call with this context, which keeps the notices if they
+// are told.
+func (c *Client) newFollower(ctx context.Context, told bool) *follower {
+	f, maxNotes := &follower{ctx: ctx}, 0
+	if told {
+		maxNotes = c.terms().maxNotifications
+	}
+	_ = f.calls.Start(&f.Call, maxNotes) // nobody closes them
 	return f
 }
 

@@ -198,7 +198,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 					case "subscription":
 						subscribed(t, t.Context(), c, onTools)
 					case "answer":
-						callText(t, t.Context(), c, "a", "a")
+						callText(t, t.Context(), c, "a", "a", mcpclient.WithTimeout(0))
 					}
 					time.Sleep(2 * time.Hour)
 					synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -272,6 +273,7 @@ func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life(), func() { cancel(ErrClosed) })()
+	defer idle.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
 		if err := c.question(ctx, key, q, &call, replies); err != nil {

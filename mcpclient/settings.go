@@ -28,7 +28,8 @@ type terms struct {
 
 	subscriptionIdle time.Duration
 	elicitationWait  time.Duration
-	callTimeout      time.Duration
+	idleTimeout      time.Duration // 0 for the default, negative for none
+	callTimeout      time.Duration // likewise
 	probeTimeout     time.Duration
 	connectTimeout   time.Duration // 0 for the default, negative for none
 	closeTimeout     time.Duration
@@ -126,6 +127,7 @@ func (o *Options) terms() terms {
 		checkOutputs:      o.CheckOutputs,
 		subscriptionIdle:  cmp.Or(o.SubscriptionIdle, 5*time.Minute),
 		elicitationWait:   cmp.Or(o.ElicitationWait, defaultDoneWait),
+		idleTimeout:       o.IdleTimeout,
 		callTimeout:       o.CallTimeout,
 		probeTimeout:      positive(o.ProbeTimeout, 5*time.Second),
 		connectTimeout:    o.ConnectTimeout,

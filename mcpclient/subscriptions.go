@@ -182,7 +182,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		ready:  make(chan struct{}),
 		over:   make(chan struct{}),
 	}
-	o.timeout = positive(o.timeout, agreeTimeout)
+	o.whole.Duration = positive(o.whole.Duration, agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.subs.get().add(s)

@@ -192,8 +192,9 @@ func (t *Task) learn(state TaskState, asked int) {
 // When ctx ends only the waiting does: the task goes on, and Wait may be called
 // again. A question that was answered is not asked again.
 //
-// [WithTimeout] and [WithPatience] bound the wait; without them [Options.CallTimeout]
-// bounds each of its requests. [WithOutputCheck] or [Options.CheckOutputs] holds the result. Progress that was
+// [WithTimeout] and [WithIdleTimeout] bound the wait; without them the limits of
+// [Options] bound each of its requests, those by default all but the one for the
+// result. [WithOutputCheck] or [Options.CheckOutputs] holds the result. Progress that was
 // asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)
@@ -201,7 +202,7 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, e
 	if err != nil {
 		return nil, t.failure(err)
 	}
-	ctx, w, stop := waitingFor(ctx, o, opts)
+	ctx, w, stop := waitingFor(ctx, o, o.limits(), opts)
 	defer stop()
 	w.Task = t
 	result, err := w.result(ctx)

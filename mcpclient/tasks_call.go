@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -19,7 +19,7 @@ import (
 // tool says. [Client.StartTool] begins a task that goes on while nobody waits for it.
 //
 // It is one call. A limit of its time bounds the whole, [WithProgress] hears of the
-// task until it has ended, and [WithOutputCheck] holds its result. To [WithPatience]
+// task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
 // every answer about the task is one. The server is asked how far the task is as often
 // as [Task.Wait] does, and a task without a result is the error that Wait gives. What
 // the task asks is answered by the handlers of [Options], also [WithInputByHand].
@@ -34,22 +34,19 @@ func WithTask(tool *Tool) CallOption {
 // callTask makes a tool call that may become a task, and waits for its end.
 func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *CallToolResult, err error) {
 	defer func() { err = c.scrubbed(err) }()
-	o := callOptions{timeout: c.terms().callTimeout}.with(opts)
-	ctx, w, stop := waitingFor(ctx, o, opts)
+	o := c.terms().limited().with(opts)
+	ctx, w, stop := waitingFor(ctx, o, o.limitsOrDefault(), opts)
 	defer stop()
 	progress := w.progress
-	if progress != nil {
-		r.follower = c.newFollower()
-		defer r.follower.leave()
-	}
+	r.follower = c.newFollower(ctx, progress != nil)
+	defer r.follower.leave()
 	follower := r.follower
 	if w.Task, err = c.startTask(ctx, r, 0, w.opts); err != nil {
 		return nil, err
 	}
-	w.heard()
 	w.progress = nil // the token of the call holds until the task has ended
 	var result *CallToolResult
-	if follower == nil {
+	if progress == nil {
 		result, err = w.result(ctx)
 	} else {
 		result, err = follower.follow(ctx, w, progress)
@@ -86,44 +83,19 @@ type waiting struct {
 	*Task
 	opts     []CallOption   // of each request
 	progress func(Progress) // of those to come
-	silence  *silence       // ends the wait; nil without patience
 }
 
-// waitingFor prepares a wait whose time o bounds as a whole.
-func waitingFor(ctx context.Context, o callOptions, opts []CallOption) (_ context.Context, w *waiting, stop func()) {
-	w = new(waiting)
-	ctx, cancel := limited(ctx, o.timeout)
-	stop = cancel
-	if o.patience > 0 {
-		var end func()
-		ctx, w.silence, end = o.patient(ctx)
-		stop = func() { end(); cancel() }
-	}
-	w.progress = o.progress
-	bounded := o.timeout > 0 || o.patience > 0
+// waitingFor prepares a wait that has these limits as a whole.
+func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOption) (_ context.Context, w *waiting, stop func()) {
+	w = &waiting{progress: o.progress}
+	ctx, stop = within(ctx, l)
 	w.opts = append(slices.Clip(opts), func(each *callOptions) {
 		each.progress = w.progress
-		if bounded {
-			each.timeout, each.patience = 0, 0
+		if !l.None() {
+			each.idle, each.whole = limit{set: true}, limit{set: true}
 		}
 	})
 	return ctx, w, stop
-}
-
-// heard has patience count anew.
-func (w *waiting) heard() {
-	if w.silence != nil {
-		w.silence.heard()
-	}
-}
-
-// look asks for the task.
-func (w *waiting) look(ctx context.Context) (polledTask, error) {
-	task, err := w.poll(ctx, w.opts)
-	if err == nil {
-		w.heard()
-	}
-	return task, err
 }
 
 // pause waits until the task may be asked for again.
@@ -132,11 +104,7 @@ func (w *waiting) pause(ctx context.Context, state TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	wait = min(max(wait, shortestPoll), longestPoll)
-	if w.silence != nil {
-		w.silence.pause(wait)
-	}
-	return w.client.sleep(ctx, wait)
+	return w.client.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
@@ -180,12 +148,4 @@ func (t *Task) giveUp(ctx context.Context) {
 	}
 	l.calls.Forget(call)
 	c.tell(told{link: l, what: r.method, body: e.encode(nil, call.ID, r, o), header: e.header(nil, r), caller: ctx})
-}
-
-// limited bounds ctx by d, if that is not 0.
-func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
 }

@@ -192,26 +192,26 @@ func TestWithTaskLimits(t *testing.T) {
 	})
 }
 
-// Every answer about a task counts for patience, and so does progress where there is
+// Every answer about a task ends a silence, and so does progress where there is
 // no answer; pauses that the server wants do not.
-func TestWithTaskPatience(t *testing.T) {
+func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
-		patience := mcpclient.WithPatience(300*time.Millisecond, time.Hour)
+		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
 		w.polls = 5
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit); err != nil {
 			t.Errorf("got %v of a server that answers", err)
 		}
 
 		synctest.Wait()
 		w.polls, w.lag = 0, 200*time.Millisecond
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience); err != nil {
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit); err != nil {
 			t.Errorf("got %v of a server that takes 200ms for each answer", err)
 		}
 
 		synctest.Wait()
 		w.deaf, w.lag = true, 0
 		start := time.Now()
-		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
 			t.Errorf("silence: got %v after %v, want the deadline after 300ms", err, took)
 		}
@@ -225,22 +225,22 @@ func TestWithTaskPatience(t *testing.T) {
 			}
 		}()
 		start = time.Now()
-		_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), patience)
+		_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 2300*time.Millisecond {
 			t.Errorf("progress: got %v after %v, want the deadline after 2.3s", err, took)
 		}
 
 		start = time.Now()
-		_, err = c.ResumeTask("k", "slow").Wait(t.Context(), patience)
+		_, err = c.ResumeTask("k", "slow").Wait(t.Context(), limit)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
 			t.Errorf("Wait: got %v after %v, want the deadline after 300ms", err, took)
 		}
 	})
 }
 
-// Progress in a pause that the server wants does not shorten it, and patience may be as
+// Progress in a pause that the server wants does not shorten it, and the limit may be as
 // long as there is time.
-func TestWithTaskPatienceInPauses(t *testing.T) {
+func TestWithTaskIdleInPauses(t *testing.T) {
 	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls = 2
 		go func() {
@@ -248,13 +248,13 @@ func TestWithTaskPatienceInPauses(t *testing.T) {
 			synctest.Wait()
 			w.tell(1)
 		}()
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithPatience(300*time.Millisecond, time.Hour)); err != nil {
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(300*time.Millisecond)); err != nil {
 			t.Errorf("got %v of a server that answers and tells of progress", err)
 		}
 		synctest.Wait()
 		w.polls = 2
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithPatience(math.MaxInt64, 0)); err != nil {
-			t.Errorf("got %v with endless patience", err)
+		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithIdleTimeout(math.MaxInt64)); err != nil {
+			t.Errorf("got %v with an endless limit", err)
 		}
 		synctest.Wait()
 	})

@@ -56,26 +56,26 @@ var serverRoles = map[string]func() int{
 	},
 	"deaf": func() int { // never reads
 		fmt.Println("{}")
-		return idle()
+		return stays()
 	},
 	"hides": func() int { // closes its input and goes on
 		_ = os.Stdin.Close()
 		fmt.Println("{}")
-		return idle()
+		return stays()
 	},
 	"silent": func() int { // closes its output and goes on
 		_ = os.Stdout.Close()
-		return idle()
+		return stays()
 	},
 	"stubborn": func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("{}")
-		return idle()
+		return stays()
 	},
 	"mulish": func() int { // as stubborn, and silent
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
-		return idle()
+		return stays()
 	},
 	"frail": func() int { // a legacy server that dies of a tool call
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -100,7 +100,7 @@ var serverRoles = map[string]func() int{
 	},
 	"holder": func() int {
 		signal.Ignore(syscall.SIGTERM)
-		return idle()
+		return stays()
 	},
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		pid, err := spawnHolder()
@@ -119,7 +119,7 @@ var serverRoles = map[string]func() int{
 			return 1
 		}
 		fmt.Printf("[%d]\n", pid)
-		return idle()
+		return stays()
 	},
 	"noisy": func() int { // on stderr, then echoes
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
@@ -139,7 +139,7 @@ var serverRoles = map[string]func() int{
 	},
 }
 
-func idle() int {
+func stays() int {
 	<-time.After(time.Hour)
 	return 0
 }

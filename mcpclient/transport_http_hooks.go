@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -66,6 +67,8 @@ func (w *watched) got(ctx context.Context, c *httpConn, resp *http.Response, aga
 		return again
 	}
 	w.asked = true
+	resume := idle.From(ctx).Hold() // a person may sign in
+	defer resume()
 	if again = w.unauthorized(ctx, seen); again {
 		c.useToken(w.message)
 	}

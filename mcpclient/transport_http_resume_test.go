@@ -140,7 +140,7 @@ func TestHTTPQuietConnectionsLive(t *testing.T) {
 		}
 	}
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-		callText(t, t.Context(), c, "a", "a")
+		callText(t, t.Context(), c, "a", "a", mcpclient.WithTimeout(0))
 	})
 }
 

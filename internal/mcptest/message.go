@@ -21,18 +21,25 @@ type envelope struct {
 func (e *envelope) isRequest() bool { return e.Method != "" && e.ID != nil }
 
 // withoutMeta checks that a request has the members of the meta section and
-// takes them out.
+// takes them out, and likewise the progress token of a tool call.
 func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
 		return nil, fmt.Errorf("the client sent something that is no message: %w: %q", err, message)
 	}
-	if s.meta == nil || !e.isRequest() {
+	raw := e.Params["_meta"]
+	if !e.isRequest() || s.meta == nil && raw == nil {
 		return message, nil
 	}
 	var meta map[string]json.RawMessage
-	if err := json.Unmarshal(e.Params["_meta"], &meta); err != nil {
+	if err := json.Unmarshal(raw, &meta); err != nil {
 		return nil, fmt.Errorf("_meta of the client's %s: %w", e.Method, err)
+	}
+	if token, ok := meta["progressToken"]; ok && e.Method == "tools/call" && !s.tokens {
+		if !bytes.Equal(token, e.ID) {
+			s.t.Errorf("%s: the client's call has the progress token %s, want its id %s", s.path, token, e.ID)
+		}
+		delete(meta, "progressToken")
 	}
 	for key, want := range s.meta {
 		if diff := diffJSON(want, meta[key]); diff != "" {

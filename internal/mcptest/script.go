@@ -32,6 +32,9 @@
 // Of a request's headers, Mcp-*, Last-Event-ID and Authorization are compared.
 // Accept and Content-Type are checked on every request and not written down.
 //
+// A tool call may have its own id as its progress token, which stands in the
+// client's sections of a conversation only if it does in one of them.
+//
 // The string "*" in a message of the client stands for any value. With the test
 // flag -update the client's sections that differ are rewritten to what it sent.
 package mcptest
@@ -43,6 +46,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +72,7 @@ type Script struct {
 	path    string
 	archive *txtar.Archive
 	meta    map[string]json.RawMessage
+	tokens  bool // progress tokens are in the script
 
 	arrivals chan *arrival // from connections and HTTP handlers to the player
 	dials    chan Conn
@@ -104,6 +109,7 @@ func read(t testing.TB, path string, update bool) *Script {
 		dials:    make(chan Conn),
 		stop:     make(chan struct{}),
 		labels:   map[string]*arrival{},
+		tokens:   slices.ContainsFunc(archive.Files, namesToken),
 	}
 	played := make(chan bool, 1)
 	s.running.Go(func() { played <- s.play() })
@@ -118,6 +124,11 @@ func read(t testing.TB, path string, update bool) *Script {
 		}
 	})
 	return s
+}
+
+// namesToken reports whether a section of the client says what progress tokens are.
+func namesToken(section txtar.File) bool {
+	return !strings.HasPrefix(section.Name, "server") && bytes.Contains(section.Data, []byte(`"progressToken"`))
 }
 
 // rewrite stores what the client sent.

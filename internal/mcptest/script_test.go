@@ -131,6 +131,27 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// The progress token of a tool call is its id, and the script need not say so.
+func TestProgressTokens(t *testing.T) {
+	const script = "-- client --\n" + `{"id": 1, "method": "tools/call", "params": {"name": "a"%s}}` + "\n"
+	const says = `{"id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":%d}}}`
+	for name, tt := range map[string]struct {
+		written string
+		token   int
+		want    string
+	}{
+		"not written": {"", 1, ""},
+		"not the id":  {"", 2, "has the progress token 2, want its id 1"},
+		"written":     {`, "_meta": {"progressToken": 1}`, 1, ""},
+		"another":     {`, "_meta": {"progressToken": 1}`, 2, "progressToken"},
+	} {
+		_, failures, _ := play(t, fmt.Sprintf(script, tt.written), false, fmt.Sprintf(says, tt.token))
+		if (tt.want == "") != (len(failures) == 0) || !strings.Contains(strings.Join(failures, "\n"), tt.want) {
+			t.Errorf("%s: got failures %q, want %q", name, failures, tt.want)
+		}
+	}
+}
+
 // containsLoosely ignores the blanks that go-cmp varies.
 func containsLoosely(text, part string) bool {
 	flat := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "\u00a0", " ")), " ") }

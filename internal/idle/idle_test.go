@@ -1,0 +1,144 @@
+package idle_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
+)
+
+func TestLimits(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, tt := range map[string]struct {
+		limits idle.Limits
+		parent time.Duration // 0 for none
+		during func(c *idle.Context)
+		want   time.Duration
+		cause  error // nil for that of the parent
+	}{
+		"silence":           {limits: idle.Limits{Idle: 3 * time.Second}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},
+		"silence of a call": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},
+		"whole":             {limits: idle.Limits{Whole: 5 * time.Second}, want: 5 * time.Second, cause: &idle.Expired{Limit: 5 * time.Second}},
+		"never":             {limits: idle.Limits{Idle: math.MaxInt64, Whole: math.MaxInt64}, parent: day, want: day},
+		"none":              {limits: idle.Limits{Idle: -1}, parent: day, want: day},
+		"parent":            {limits: idle.Limits{Idle: time.Hour, Whole: time.Hour}, parent: time.Second, want: time.Second},
+		"heard": {limits: idle.Limits{Idle: 3 * time.Second}, want: 11 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+			for range 4 {
+				time.Sleep(2 * time.Second)
+				c.Heard()
+			}
+		}},
+		"heard for ever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: 9 * time.Second}, want: 9 * time.Second, cause: &idle.Expired{Limit: 9 * time.Second}, during: func(c *idle.Context) {
+			for range 4 {
+				time.Sleep(2 * time.Second)
+				c.Heard()
+			}
+		}},
+		"held": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+			first, second := c.Hold(), c.Hold()
+			first()
+			first()
+			time.Sleep(day)
+			second()
+		}},
+		"held in between": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+			time.Sleep(2 * time.Second)
+			release := c.Hold()
+			time.Sleep(day)
+			release()
+		}},
+		"held for ever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &idle.Expired{Limit: time.Hour}, during: func(c *idle.Context) { c.Hold() }},
+		"held at the end": {limits: idle.Limits{Idle: 3 * time.Second}, want: 8 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+			release := c.Hold()
+			c.Heard()
+			time.Sleep(5 * time.Second)
+			release()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				parent := t.Context()
+				if tt.parent > 0 {
+					var cancel context.CancelFunc
+					parent, cancel = context.WithTimeout(parent, tt.parent)
+					defer cancel()
+				}
+				start := time.Now()
+				c := idle.Within(parent, tt.limits)
+				defer c.Stop()
+				if tt.during != nil {
+					tt.during(c)
+				}
+				inner, cancel := context.WithCancel(c)
+				defer cancel()
+				<-inner.Done()
+				if took := time.Since(start); took != tt.want {
+					t.Errorf("ended after %v, want %v", took, tt.want)
+				}
+				if !errors.Is(c.Err(), context.DeadlineExceeded) {
+					t.Errorf("got %v, want that of a deadline", c.Err())
+				}
+				if got := context.Cause(inner); tt.cause != nil && got.Error() != tt.cause.Error() {
+					t.Errorf("got the cause %v, want %v", got, tt.cause)
+				}
+			})
+		})
+	}
+}
+
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := idle.Within(t.Context(), idle.Limits{Idle: time.Second, Whole: time.Minute})
+		release := c.Hold()
+		c.Stop()
+		release()
+		c.Heard()
+		time.Sleep(time.Hour)
+		if c.Err() != context.Canceled || context.Cause(c) != context.Canceled {
+			t.Errorf("got %v and %v, want a context that was canceled and reached no limit", c.Err(), context.Cause(c))
+		}
+	})
+}
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for whole, want := range map[time.Duration]time.Duration{0: time.Second, time.Millisecond: time.Millisecond, time.Minute: time.Second} {
+			c := idle.Within(near, idle.Limits{Idle: time.Nanosecond, Whole: whole})
+			end, _ := c.Deadline()
+			if got := time.Until(end); got != want {
+				t.Errorf("%v: got the deadline in %v, want %v", whole, got, want)
+			}
+			c.Stop()
+		}
+		c := idle.Within(t.Context(), idle.Limits{Idle: time.Second})
+		defer c.Stop()
+		if end, bounded := c.Deadline(); bounded {
+			t.Errorf("got the deadline %v, want none", end)
+		}
+	})
+}
+
+func TestFrom(t *testing.T) {
+	type key struct{}
+	outer := idle.Within(context.WithValue(t.Context(), key{}, 1), idle.Limits{})
+	defer outer.Stop()
+	inner := idle.Within(outer, idle.Limits{Idle: time.Hour})
+	defer inner.Stop()
+	ctx, cancel := context.WithCancel(inner)
+	defer cancel()
+	if got := idle.From(ctx); got != inner || ctx.Value(key{}) != 1 {
+		t.Errorf("got %p and %v, want the inner context and the value", got, ctx.Value(key{}))
+	}
+	none := idle.From(t.Context())
+	none.Heard()
+	none.Hold()()
+	if none.Bounded() || outer.Bounded() || !inner.Bounded() {
+		t.Errorf("got %v, %v and %v, want the inner context to be bounded alone", none.Bounded(), outer.Bounded(), inner.Bounded())
+	}
+}

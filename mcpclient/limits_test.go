@@ -1,0 +1,280 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Silence ends a call, and however much progress it makes there is an end. The error
+// names the limit and what sets it.
+func TestCallLimits(t *testing.T) {
+	const (
+		minute, hour, day = time.Minute, time.Hour, 24 * time.Hour
+		silence           = "neither an answer nor progress within %v (Options.IdleTimeout or WithIdleTimeout)"
+		whole             = "no answer within %v (Options.CallTimeout or WithTimeout)"
+		context           = "context deadline exceeded" // that of the test, after 99 h
+	)
+	idle, total := mcpclient.WithIdleTimeout, mcpclient.WithTimeout
+	for name, tt := range map[string]struct {
+		idle, call time.Duration // of Options
+		opts       []mcpclient.CallOption
+		progress   bool // without end
+		want       time.Duration
+		text       string
+	}{
+		"default":                        {want: 5 * minute, text: silence},
+		"default, progress":              {progress: true, want: day, text: whole},
+		"idle":                           {idle: minute, want: minute, text: silence},
+		"idle, progress":                 {idle: 2 * minute, progress: true, want: day, text: whole},
+		"long idle":                      {idle: 2 * day, want: 2 * day, text: silence},
+		"whole":                          {call: 10 * minute, want: 10 * minute, text: whole},
+		"whole, progress":                {call: 10 * minute, progress: true, want: 10 * minute, text: whole},
+		"both":                           {idle: 2 * minute, call: 10 * minute, want: 2 * minute, text: silence},
+		"both, progress":                 {idle: 2 * minute, call: 10 * minute, progress: true, want: 10 * minute, text: whole},
+		"no idle":                        {idle: -1, want: day, text: whole},
+		"no whole":                       {call: -1, want: 99 * hour, text: context},
+		"neither":                        {idle: -1, call: -1, want: 99 * hour, text: context},
+		"idle of the call":               {idle: minute, opts: []mcpclient.CallOption{idle(3 * minute)}, want: 3 * minute, text: silence},
+		"whole of the call":              {opts: []mcpclient.CallOption{total(20 * minute)}, want: 20 * minute, text: whole},
+		"whole of the call beside idle":  {idle: minute, opts: []mcpclient.CallOption{total(20 * minute)}, want: minute, text: silence},
+		"idle of the call beside whole":  {call: 2 * hour, opts: []mcpclient.CallOption{idle(minute)}, want: minute, text: silence},
+		"both of the call":               {idle: 1, call: 1, opts: []mcpclient.CallOption{total(20 * minute), idle(2 * minute)}, progress: true, want: 20 * minute, text: whole},
+		"no whole of the call":           {call: minute, opts: []mcpclient.CallOption{total(0)}, want: 99 * hour, text: context},
+		"no idle of the call":            {idle: minute, opts: []mcpclient.CallOption{idle(-1)}, want: day, text: whole},
+		"neither of the call":            {idle: minute, call: hour, opts: []mcpclient.CallOption{idle(0), total(0)}, want: 99 * hour, text: context},
+		"no whole of the call, progress": {opts: []mcpclient.CallOption{idle(2 * minute), total(-1)}, progress: true, want: 99 * hour, text: context},
+	} {
+		for era, opts := range eras() {
+			t.Run(name+"/"+era, func(t *testing.T) {
+				opts.IdleTimeout, opts.CallTimeout = tt.idle, tt.call
+				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+					ended := make(chan struct{})
+					var advancing sync.WaitGroup
+					if tt.progress {
+						advancing.Go(func() { p.advance(minute, ended) })
+					}
+					err := limited(t, c, tt.want, tt.opts...)
+					close(ended)
+					advancing.Wait()
+					if text := strings.ReplaceAll(tt.text, "%v", tt.want.String()); !strings.Contains(fmt.Sprint(err), text) {
+						t.Errorf("got %v, want %q", err, text)
+					}
+				})
+			})
+		}
+	}
+}
+
+// limited calls a tool that does not answer, and checks when that ends.
+func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpclient.CallOption) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 99*time.Hour)
+	defer cancel()
+	start := time.Now()
+	_, err := c.CallTool(ctx, "silent", nil, opts...)
+	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
+		t.Errorf("got %v after %v, want the deadline after %v", err, took, want)
+	}
+	return err
+}
+
+// advance takes a call and sends progress for it, without ever answering.
+func (p *peer) advance(every time.Duration, ended <-chan struct{}) {
+	m := p.next()
+	for {
+		select {
+		case <-time.After(every):
+			p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.ID)
+		case <-ended:
+			return
+		}
+	}
+}
+
+// Tool calls ask for the progress that extends their time, and others where they are
+// told to.
+func TestProgressIsAskedFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts []mcpclient.CallOption
+		tool bool
+		want bool
+	}{
+		"tool":                  {tool: true, want: true},
+		"tool without idle":     {tool: true, opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(0)}},
+		"tool with a timeout":   {tool: true, opts: []mcpclient.CallOption{mcpclient.WithTimeout(time.Hour)}},
+		"request":               {},
+		"request with idle":     {opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(time.Hour)}, want: true},
+		"request with progress": {opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) {})}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					m := p.next()
+					if got := strings.Contains(string(m.Params.Meta), `"progressToken":`+string(m.ID)); got != tt.want {
+						t.Errorf("got _meta %s, want a token: %v", m.Params.Meta, tt.want)
+					}
+					p.answer(m)
+				}()
+				var err error
+				if tt.tool {
+					_, err = c.CallTool(t.Context(), "t", nil, tt.opts...)
+				} else {
+					_, err = c.Call(t.Context(), "acme/do", nil, tt.opts...)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A context that ends by itself is told from silence.
+func TestIdleTimeoutCancelled(t *testing.T) {
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := c.CallTool(ctx, "silent", nil, mcpclient.WithIdleTimeout(time.Minute))
+		if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the context was canceled", err)
+		}
+	})
+}
+
+// An acknowledgement is waited for 30 s, whatever calls may take.
+func TestSubscribeLimit(t *testing.T) {
+	for _, tt := range []struct {
+		call time.Duration
+		opts []mcpclient.CallOption
+		want time.Duration
+	}{
+		{want: 30 * time.Second},
+		{opts: []mcpclient.CallOption{mcpclient.WithTimeout(0)}, want: 30 * time.Second},
+		{call: 7 * time.Second, want: 7 * time.Second},
+		{call: 7 * time.Second, opts: []mcpclient.CallOption{mcpclient.WithTimeout(time.Hour)}, want: time.Hour},
+	} {
+		opts := modern()
+		opts.CallTimeout = tt.call
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			start := time.Now()
+			if _, err := c.Subscribe(t.Context(), onTools, tt.opts...); err == nil {
+				t.Error("got no error")
+			}
+			if took := time.Since(start); took != tt.want {
+				t.Errorf("took %v, want %v", took, tt.want)
+			}
+		})
+	}
+}
+
+// slowly answers a form after two hours.
+func slowly(o mcpclient.Options) mcpclient.Options {
+	o.CallTimeout = 24 * time.Hour
+	o.IdleTimeout = time.Minute
+	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		time.Sleep(2 * time.Hour)
+		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	})
+	return o
+}
+
+const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`
+
+// The time that a person takes is not the server's silence. On a shared connection
+// it is not known which of several calls asks.
+func TestIdleTimeoutWaitsForPeople(t *testing.T) {
+	t.Run("legacy", func(t *testing.T) {
+		inBubble(t, slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			done := make(chan struct{})
+			for _, tool := range []string{"a", "b"} {
+				go func() {
+					callText(t, t.Context(), c, tool, tool)
+					done <- struct{}{}
+				}()
+			}
+			first, second := p.next(), p.next()
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, askedForm)
+			start := time.Now()
+			if m := p.next(); string(m.ID) != "1" || time.Since(start) != 2*time.Hour {
+				t.Errorf("got %+v after %v, want the answer", m, time.Since(start))
+			}
+			time.Sleep(59 * time.Second)
+			p.answer(first)
+			p.answer(second)
+			<-done
+			<-done
+			_ = limited(t, c, time.Minute)
+		})
+	})
+	t.Run("modern", func(t *testing.T) {
+		inBubble(t, slowly(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, p.next().ID, askedForm)
+				again := p.next()
+				time.Sleep(59 * time.Second)
+				p.answer(again)
+			}()
+			callText(t, t.Context(), c, "a", "a")
+			_ = limited(t, c, time.Minute)
+		})
+	})
+}
+
+// What a host's own code waits for is not the server's silence, if it says so.
+func TestPauseIdleTimeout(t *testing.T) {
+	opts := modern()
+	opts.IdleTimeout = time.Minute
+	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			if r.Name == "asks" {
+				resume := mcpclient.PauseIdleTimeout(ctx)
+				time.Sleep(30 * time.Minute)
+				resume()
+			}
+			return next(ctx, r)
+		}
+	}}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() { p.answer(p.next()) }()
+		callText(t, t.Context(), c, "asks", "asks")
+		_ = limited(t, c, time.Minute)
+	})
+}
+
+// A person may sign in while HTTP.Unauthorized runs.
+func TestIdleTimeoutWaitsForUnauthorized(t *testing.T) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) {
+			opts.IdleTimeout = time.Minute
+			synctest.Test(t, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Header.Get("Authorization") == "" {
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+				})
+				transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+					time.Sleep(30 * time.Minute)
+					return x.Client.SetBearerToken(ctx, "new") == nil
+				}}
+				c, err := mcpclient.Connect(t.Context(), transport, &opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				callText(t, t.Context(), c, "a", "a")
+			})
+		})
+	}
+}
