@@ -171,16 +171,30 @@ func TestEmptyArguments(t *testing.T) {
 	}
 }
 
-// A tool that needs more than 5 seconds was given up.
+// A tool that needs more than 5 seconds was given up, or one that hangs never.
 func TestSlowToolsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("slow", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			time.Sleep(time.Hour)
+		p := newPeer().tool("slow", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for i := range 20 {
+				time.Sleep(4 * time.Minute)
+				if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}); err != nil {
+					return nil, err
+				}
+			}
 			return say("done"), nil
+		})
+		p.tool("wedged", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
 		})
 		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
-			t.Errorf("got %q, %v, want the answer after an hour", r.Text, r.Err)
+			t.Errorf("got %q, %v, want the answer after 80 minutes", r.Text, r.Err)
+		}
+		start := time.Now()
+		r := ts.Catalog(Plain).Call(t.Context(), call("1", "wedged", ""))
+		if took := time.Since(start); took != 5*time.Minute || !strings.Contains(r.Text, "neither an answer nor progress within 5m0s") {
+			t.Errorf("got %q after %v, want the end of its patience after 5 minutes", r.Text, took)
 		}
 		_ = ts.Close()
 	})

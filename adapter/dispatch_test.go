@@ -104,31 +104,37 @@ func TestDispatchEndsWithTheContext(t *testing.T) {
 
 func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
-		ts := open(t, &Options{Timeout: 5 * time.Second},
-			Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Timeout: time.Minute, Client: nil, Transport: newPeer().tool("y", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		const silence = "neither an answer nor progress"
+		hangs := func(name string) mcpclient.Transport {
+			return newPeer().tool(name, object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
-			}).transport(t)})
+			}).transport(t)
+		}
+		ts := open(t, &Options{CallTimeout: 5 * time.Second},
+			Server{Name: "p", Transport: hangs("x")},
+			Server{Name: "q", Transport: hangs("y"), CallTimeout: time.Minute},
+			Server{Name: "r", Transport: hangs("z"), IdleTimeout: 2 * time.Second})
 		for _, tt := range []struct {
 			tool string
 			opts []mcpclient.CallOption
 			want time.Duration
+			gave string
 		}{
-			{"x", nil, 5 * time.Second},
-			{"y", nil, time.Minute},
-			{"x", []mcpclient.CallOption{mcpclient.WithTimeout(time.Second)}, time.Second},
+			{"x", nil, 5 * time.Second, "no answer"},
+			{"y", nil, time.Minute, "no answer"},
+			{"z", nil, 2 * time.Second, silence},
+			{"x", []mcpclient.CallOption{mcpclient.WithTimeout(time.Second)}, time.Second, "no answer"},
+			{"x", []mcpclient.CallOption{mcpclient.WithIdleTimeout(time.Second)}, time.Second, silence},
+			{"z", []mcpclient.CallOption{mcpclient.WithIdleTimeout(-1), mcpclient.WithTimeout(time.Hour)}, time.Hour, "no answer"},
 		} {
 			start := time.Now()
 			r := ts.Catalog(Plain).Call(t.Context(), call("1", tt.tool, ""), tt.opts...)
 			if got := time.Since(start); got != tt.want {
 				t.Errorf("%s: got an answer after %v, want %v", tt.tool, got, tt.want)
 			}
-			if r.Text != "Error: the tool gave no answer in time; it may still be running" || !r.IsError {
-				t.Errorf("got %q, want the timeout for the model", r.Text)
+			if want := fmt.Sprintf("Error: the tool gave %s within %v; it may still be running", tt.gave, tt.want); r.Text != want || !r.IsError {
+				t.Errorf("got %q, want %q", r.Text, want)
 			}
 			if !errors.Is(r.Err, context.DeadlineExceeded) || r.Fatal() != nil {
 				t.Errorf("got %v, fatal %v, want a deadline that is not fatal", r.Err, r.Fatal())

@@ -79,8 +79,8 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 }
 
 // Run runs the call and returns its result, which is never nil. The options are
-// passed on, so that progress can be shown; [mcpclient.WithTimeout] among them
-// replaces the toolset's. The call fails with a [*StaleToolError] when the tool
+// passed on, so that progress can be shown; [mcpclient.WithIdleTimeout] and
+// [mcpclient.WithTimeout] among them replace the toolset's. The call fails with a [*StaleToolError] when the tool
 // is not what it was when the catalog was made.
 //
 // A call may become a task, as [mcpclient.WithTask] has it: at a server of the modern
@@ -96,9 +96,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 	if t.local != nil {
 		return r.answer(t.local(ctx, p.arguments), nil)
 	}
-	if t.opts.Timeout > 0 {
-		opts = append([]mcpclient.CallOption{mcpclient.WithTimeout(t.opts.Timeout)}, opts...)
-	}
+	opts = append(t.opts.limits(), opts...)
 	s := &sending{call: p, checked: p.arguments}
 	req := &Request{Tool: t, Call: p.call, Arguments: p.Arguments(), Options: opts}
 	res, err := s.through(withCall(ctx, t, &p.call), req)
@@ -118,4 +116,15 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // about says which call of a tool an error is about.
 func (t *Tool) about(err error) error {
 	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
+}
+
+// limits are those of a call of a tool, where they are not those of the connection.
+func (o *Options) limits() (opts []mcpclient.CallOption) {
+	if o.IdleTimeout != 0 {
+		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))
+	}
+	if o.CallTimeout != 0 {
+		opts = append(opts, mcpclient.WithTimeout(o.CallTimeout))
+	}
+	return opts
 }

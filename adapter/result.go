@@ -153,6 +153,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var unasked *approvalError
 	var intercepted *interceptedError
 	var rpc *mcpclient.RPCError
+	var late *mcpclient.TimeoutError
 	switch {
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool may or may not have run", true
@@ -172,6 +173,8 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
 		return "the tool's server gave the call up; the tool may have done a part of it", false
+	case errors.As(err, &late):
+		return lateness(late) + "; it may still be running", false
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the tool gave no answer in time; it may still be running", false
 	case errors.Is(err, mcpclient.ErrTooManyRounds):
@@ -184,4 +187,12 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the tool's server cannot be reached. Nothing was done.", true
 	}
 	return "the connection to the tool's server is lost; the tool may or may not have run", true
+}
+
+// lateness words a limit that a tool has reached.
+func lateness(e *mcpclient.TimeoutError) string {
+	if e.Idle {
+		return fmt.Sprintf("the tool gave neither an answer nor progress within %v", e.Limit)
+	}
+	return fmt.Sprintf("the tool gave no answer within %v", e.Limit)
 }

@@ -34,8 +34,8 @@ type Server struct {
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
 
-	// Timeout bounds one call of a tool. Default: [Options.Timeout].
-	Timeout time.Duration
+	// IdleTimeout and CallTimeout replace those of [Options].
+	IdleTimeout, CallTimeout time.Duration
 
 	// Allow and Deny choose tools by the names that the server gives them, with
 	// * for any text and ? for any character. Without Allow all are allowed;
@@ -115,7 +115,8 @@ type server struct {
 // after that.
 func (t *Toolset) newServer(recipe *Server) *server {
 	own := *t.opts
-	own.Timeout = positive(recipe.Timeout, own.Timeout)
+	own.IdleTimeout = cmp.Or(recipe.IdleTimeout, own.IdleTimeout)
+	own.CallTimeout = cmp.Or(recipe.CallTimeout, own.CallTimeout)
 	own.MaxResult = max(positive(recipe.MaxResult, own.MaxResult), minResult)
 	own.MaxMedia = positive(recipe.MaxMedia, own.MaxMedia)
 	own.Errors = cmp.Or(recipe.Errors, own.Errors)

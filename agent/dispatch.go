@@ -109,11 +109,23 @@ func (r *run) runJob(ctx context.Context, j *job) error {
 func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
 	ctx = context.WithValue(ctx, callKey{}, &j.about)
 	progress := func(p mcpclient.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
-	result := j.call.Run(ctx, mcpclient.WithProgress(progress))
+	opts := append(r.agent.opts.limits(), mcpclient.WithProgress(progress))
+	result := j.call.Run(ctx, opts...)
 	if j.edited {
 		result.Text = fmt.Sprintf("The user changed the arguments to %s.\n%s", j.about.Arguments, result.Text)
 	}
 	return result
+}
+
+// limits are those of a tool call, where they are not those of the toolset.
+func (o *Options) limits() (opts []mcpclient.CallOption) {
+	if o.IdleTimeout != 0 {
+		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))
+	}
+	if o.CallTimeout != 0 {
+		opts = append(opts, mcpclient.WithTimeout(o.CallTimeout))
+	}
+	return opts
 }
 
 // noteLost tells of a server whose connection has ended, once.

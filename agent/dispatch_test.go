@@ -121,7 +121,7 @@ func TestProgress(t *testing.T) {
 
 func TestTroubleIsToldToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		toolset, _ := open(t, &adapter.Options{Timeout: 5 * time.Second})
+		toolset, _ := open(t, &adapter.Options{CallTimeout: 5 * time.Second})
 		model := play(
 			uses(
 				toolCall("1", "fail", "{}"),
@@ -133,7 +133,7 @@ func TestTroubleIsToldToTheModel(t *testing.T) {
 			says("done"),
 		)
 		got := run(t, withTools(t, model, toolset, nil), human("go"))
-		want := []string{"disk full", `There is no tool "ecko". There are: ask, count,`, "JSON", "no answer in time", `{"x":1}`}
+		want := []string{"disk full", `There is no tool "ecko". There are: ask, count,`, "JSON", "no answer within 5s", `{"x":1}`}
 		for i, text := range want {
 			content := got.Messages[2+i].Parts[0].(llms.ToolCallResponse).Content
 			if !strings.Contains(content, text) {

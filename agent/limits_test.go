@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 )
 
@@ -106,4 +109,31 @@ func TestStubbornModel(t *testing.T) {
 			t.Errorf("error %v, want ErrNoAnswer that names the limit", err)
 		}
 	})
+}
+
+// A tool that hangs does not hold the run, and whoever runs the agent says for how long.
+func TestToolLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts agent.Options
+		want time.Duration
+		text string
+	}{
+		"toolset": {agent.Options{}, time.Hour, "no answer within 1h0m0s"},
+		"idle":    {agent.Options{IdleTimeout: time.Minute}, time.Minute, "neither an answer nor progress within 1m0s"},
+		"call":    {agent.Options{CallTimeout: time.Minute}, time.Minute, "no answer within 1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				toolset, _ := open(t, &adapter.Options{CallTimeout: time.Hour})
+				start := time.Now()
+				got := run(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, &tt.opts), human("go"))
+				if took := time.Since(start); took != tt.want {
+					t.Errorf("took %v, want %v", took, tt.want)
+				}
+				if content := got.Messages[2].Parts[0].(llms.ToolCallResponse).Content; !strings.Contains(content, tt.text) {
+					t.Errorf("the model was told %q, want %q", content, tt.text)
+				}
+			})
+		})
+	}
 }

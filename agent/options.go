@@ -41,6 +41,12 @@ type Options struct {
 	// [context.DeadlineExceeded]. Default 0: the context's own deadline only.
 	MaxDuration time.Duration
 
+	// IdleTimeout bounds the silence of a tool call, which progress ends, and
+	// CallTimeout the whole. They replace those of the toolset; negative: none. Default
+	// 0: those of the toolset, which by default are 5 min and 24 h. The model is told of
+	// a call that took too long.
+	IdleTimeout, CallTimeout time.Duration
+
 	// Approve decides on every call that could run, one at a time, in the order of
 	// the calls, before any call of that turn runs. An error ends the run.
 	// Default: every call is allowed, because the caller chose the tools.

@@ -72,20 +72,30 @@ func within(ctx context.Context, l idle.Limits) (_ context.Context, stop func())
 	return c, c.Stop
 }
 
-// expired is the error of a call that reached a limit.
-func expired(e *idle.Expired) error {
-	setBy := "Options.CallTimeout or WithTimeout"
-	if e.Idle {
-		setBy = "Options.IdleTimeout or WithIdleTimeout"
-	}
-	return fmt.Errorf("%v (%s): %w", e, setBy, context.DeadlineExceeded)
+// TimeoutError says which limit ended a call. It satisfies
+// errors.Is(err, context.DeadlineExceeded), as a context's own deadline does.
+type TimeoutError struct {
+	Idle  bool // that of silence, or else that of the whole
+	Limit time.Duration
 }
+
+// Error names the limit, and the options that set it.
+func (e *TimeoutError) Error() string {
+	what, setBy := "no answer", "Options.CallTimeout or WithTimeout"
+	if e.Idle {
+		what, setBy = "neither an answer nor progress", "Options.IdleTimeout or WithIdleTimeout"
+	}
+	return fmt.Sprintf("%s within %v (%s): %v", what, e.Limit, setBy, context.DeadlineExceeded)
+}
+
+// Unwrap returns [context.DeadlineExceeded].
+func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // ended is the error of a call whose context ended.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if limit, ok := errors.AsType[*idle.Expired](cause); ok {
-		return expired(limit)
+		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
 	}
 	if errors.Is(cause, err) {
 		return cause
