@@ -168,6 +168,9 @@ func (s *server) connection() *mcpclient.Options {
 	}
 	opts = withNotifications(withSources(opts, s.label), s.set.notify(s))
 	opts.Revision = cmp.Or(s.recipe.Revision, opts.Revision)
+	if level := s.set.level.Load(); level != nil {
+		opts.LogLevel = *level
+	}
 	return opts
 }
 

@@ -19,7 +19,8 @@ type Toolset struct {
 	opts      *Options
 	schemas   schema.Cache
 	approvals *approvals
-	spill     *spill // nil when results are not kept
+	spill     *spill                             // nil when results are not kept
+	level     atomic.Pointer[mcpclient.LogLevel] // of SetLogLevel; nil before
 	present   atomic.Pointer[snapshot]
 
 	life   context.Context // of what runs in the background; ends with Close

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
@@ -190,4 +191,27 @@ func happenings(t testing.TB, a *agent.Agent, want func(agent.Event) bool) []str
 		}
 	}
 	return out
+}
+
+// The log level of the toolset can be changed in the course of a run.
+func TestLogLevelInARun(t *testing.T) {
+	s := newServer()
+	s.addTool("level", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return text(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
+	})
+	ts := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
+	asks := func(level mcpclient.LogLevel) step {
+		return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
+			if err := ts.SetLogLevel(ctx, level); err != nil {
+				return nil, err
+			}
+			return uses(toolCall("of "+string(level), "level", "{}"))(ctx, p)
+		}
+	}
+	model := play(asks(mcpclient.LogDebug), asks(""), says("done"))
+	run(t, withTools(t, model, ts, nil), human("go"))
+	want := []string{`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`}
+	if diff := cmp.Diff(want, lines(model.prompts()[2].messages)); diff != "" {
+		t.Errorf("got +, want -:\n%s", diff)
+	}
 }

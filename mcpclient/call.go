@@ -165,7 +165,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	t := c.terms()
 	o := t.limited()
-	o.logLevel = t.logLevel
+	o.logLevel = c.logLevel()
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	}
 	o.meta = meta
 	o.maxNotes = t.maxNotifications
-	if o.logLevel != "" && !o.logLevel.known() {
+	if o.logLevel != "" && !o.logLevel.Known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}
 	return &o, nil

@@ -48,7 +48,7 @@ func (o *Options) offered() (offers, error) {
 		err = errors.Join(
 			agree("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
 			agree("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
-			agree("roots", d.Roots != nil, "Options.Roots", o.Roots != nil),
+			agree("roots", d.Roots != nil, "Options.Roots", o.givesRoots()),
 		)
 	}
 	for name := range d.Extensions {

@@ -27,6 +27,7 @@ type Client struct {
 	server atomic.Pointer[Server]
 
 	lastCall atomic.Int64
+	level    atomic.Pointer[LogLevel] // that was set while connected; nil for Options.LogLevel
 
 	roots    atomic.Pointer[[]Root] // nil without Options.Roots
 	tools    lazily[knownTools]
@@ -96,7 +97,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	if opts != nil && opts.Logger != nil {
 		c.log = opts.Logger
 	}
-	if c.offers.roots {
+	if c.offers.roots && c.byMethod[rootsMethod] == nil {
 		c.keepRoots(opts.Roots)
 	}
 	if c.policy != nil {

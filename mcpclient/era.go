@@ -138,7 +138,7 @@ type offers struct {
 }
 
 func (o *Options) offers() offers {
-	out := offers{roots: o.Roots != nil, tasks: true}
+	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
 		c := samplingCapability(o.Sampling)
 		out.sampling = &c

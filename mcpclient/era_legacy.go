@@ -61,7 +61,7 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 	}
 	level := c.session.toldLevel()
 	if level == "" {
-		level = c.terms().logLevel
+		level = c.logLevel()
 	}
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil

@@ -102,6 +102,67 @@ func ExampleClient_CallTool_parallel() {
 	// Rome sunny
 }
 
+// curious is a modern server with a tool that asks the client for its roots and for
+// the time, a method of its own.
+func curious() mcpclient.Transport {
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		for _, answer := range []string{
+			`"id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+			`"id":2,"result":{"resultType":"input_required","inputRequests":{"where":{"method":"roots/list"},"when":{"method":"com.example/time"}}}`,
+			`"id":3,"result":{"content":[{"type":"text","text":"thanks"}]}`,
+		} {
+			raw, err := conn.Recv()
+			if err != nil {
+				return
+			}
+			var m struct {
+				Params struct {
+					Answers map[string]json.RawMessage `json:"inputResponses"`
+				} `json:"params"`
+			}
+			if json.Unmarshal(raw, &m) == nil && m.Params.Answers != nil {
+				fmt.Printf("the server got %s and %s\n", m.Params.Answers["where"], m.Params.Answers["when"])
+			}
+			_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0",`+answer+`}`))
+		}
+	}()
+	return transport
+}
+
+// Roots that are worked out when the server asks for them, and a method that the
+// protocol does not have.
+func ExampleOptions_handlers() {
+	workspace := "file:///home/ada"
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, curious(), &mcpclient.Options{
+		Handlers: map[string]mcpclient.Handler{
+			"roots/list": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+				return json.Marshal(map[string]any{"roots": []mcpclient.Root{{URI: workspace}}})
+			},
+			"com.example/time": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+				return json.RawMessage(`{"hour":9}`), nil
+			},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	workspace = "file:///home/ada/engine"
+	result, err := client.CallTool(ctx, "look", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// the server got {"roots":[{"uri":"file:///home/ada/engine"}]} and {"hour":9}
+	// thanks
+}
+
 // news is a modern server that tells of two changes and then has enough.
 func news() mcpclient.Transport {
 	const about = `"_meta":{"io.modelcontextprotocol/subscriptionId":2}`

@@ -29,7 +29,8 @@ type LogMessage struct {
 	Data   json.RawMessage `json:"data"` // any JSON
 }
 
-func (l LogLevel) known() bool {
+// Known reports whether the protocol has the level.
+func (l LogLevel) Known() bool {
 	switch l {
 	case LogDebug, LogInfo, LogNotice, LogWarning, LogError, LogCritical, LogAlert, LogEmergency:
 		return true
@@ -45,20 +46,50 @@ func (n *Notification) LogMessage() (m LogMessage, ok bool) {
 	return m, true
 }
 
-// SetLogLevel asks a legacy server for log messages at level and above, for the
-// rest of the session. A modern server is asked on each call instead (see
-// [Options.LogLevel] and [WithLogLevel]); there the error is a [*CapabilityError].
+// SetLogLevel asks for log messages at level and above from here on, in the place of
+// [Options.LogLevel]; "" asks for none. A modern server is asked on every later
+// request, and nothing is sent for that alone. A legacy one is told at once, and in
+// every later session; it cannot be asked to be silent, so that "" asks it for
+// [LogEmergency] only, if it was told another level. The error is a
+// [*CapabilityError] where the server does not log.
 func (c *Client) SetLogLevel(ctx context.Context, level LogLevel) error {
-	if !level.known() {
+	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
-	if !c.current().has(sessionLevel) {
-		return fmt.Errorf("set log level %q: %w", level, &CapabilityError{Method: "logging/setLevel", Capability: "a log level for the session, but one for each call: see WithLogLevel"})
-	}
-	params := []byte(`{"level":"` + string(level) + `"}`)
-	if err := c.call(ctx, &request{method: "logging/setLevel", params: params}, nil, nil); err != nil {
+	if err := c.setLogLevel(ctx, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
-	c.session.tell(level)
 	return nil
+}
+
+func (c *Client) setLogLevel(ctx context.Context, level LogLevel) error {
+	const method = "logging/setLevel"
+	if !c.current().has(sessionLevel) {
+		if level != "" && !c.offered(requirement(method)) {
+			return &CapabilityError{Method: method, Capability: requirement(method)}
+		}
+		c.level.Store(&level)
+		return nil
+	}
+	told := level
+	if told == "" {
+		told = LogEmergency
+	}
+	if level != "" || c.session.toldLevel() != "" {
+		params := []byte(`{"level":"` + string(told) + `"}`)
+		if err := c.call(ctx, &request{method: method, params: params}, nil, nil); err != nil {
+			return err
+		}
+		c.session.tell(told)
+	}
+	c.level.Store(&level)
+	return nil
+}
+
+// logLevel is what the server is asked for, "" for nothing.
+func (c *Client) logLevel() LogLevel {
+	if level := c.level.Load(); level != nil {
+		return *level
+	}
+	return c.terms().logLevel
 }

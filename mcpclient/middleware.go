@@ -207,9 +207,8 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	return err
 }
 
-// throughServer answers a question of the server by way of
-// Options.ServerMiddleware.
-func (c *Client) throughServer(ctx context.Context, method string, params, meta json.RawMessage, call *CallInfo) (json.RawMessage, error) {
+// asked is a question of the server, as handlers and middleware see it.
+func (c *Client) asked(method string, params, meta json.RawMessage, call *CallInfo) (*Request, error) {
 	q := &Request{Client: c, Method: method, Params: params, passage: new(passage)}
 	if call != nil {
 		q.Call = call.ID
@@ -220,10 +219,19 @@ func (c *Client) throughServer(ctx context.Context, method string, params, meta 
 			return nil, refuse(CodeInvalidParams, "_meta: %v", err)
 		}
 	}
+	return q, nil
+}
+
+// throughServer answers a question of the server by way of
+// Options.ServerMiddleware.
+func (c *Client) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
+	method := q.Method // whatever middleware says that it is
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
 		defer c.caught(method, errPanicked, &err) // so that middleware sees it as an error
-		got, err = c.answerBy(ctx, method, q.Params)
+		same := *q
+		same.Method = method
+		got, err = c.answerBy(ctx, &same)
 		return got, err
 	}
 	raw, err := c.answering(ctx, q)
@@ -239,12 +247,17 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > 0 && sameBytes(raw, got) {
 		return raw, nil
 	}
+	return madeResult("middleware", raw)
+}
+
+// madeResult is a result that code of the host has made.
+func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	made, err := encodeParams(raw)
 	if err == nil && made == nil {
 		err = errors.New("want a JSON object, got nothing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: middleware: %w", ErrInvalidResult, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidResult, by, err)
 	}
 	return made, nil
 }

@@ -39,6 +39,14 @@ type Options struct {
 	Elicitation ElicitationHandler
 	Roots       []Root
 
+	// Handlers answer requests of the server by their methods: those of an extension
+	// that Capabilities declares, for example, or roots/list for roots that are
+	// worked out when the server asks, instead of Roots. They run as other handlers
+	// do; the result is a JSON object. Sampling and elicitation have handlers of
+	// their own, and ping is answered by the client. Default: other methods are
+	// refused with code -32601.
+	Handlers map[string]Handler
+
 	// Capabilities, when set, is the JSON object that is declared, exactly and in
 	// either era, in the place of what the handlers amount to: with extensions
 	// and experimental ones, or with less than a handler can do. The handlers are
@@ -74,7 +82,8 @@ type Options struct {
 
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
-	// (modern era). They arrive at OnNotification. Default: nothing is asked.
+	// (modern era). They arrive at OnNotification. [Client.SetLogLevel] changes it.
+	// Default: nothing is asked.
 	LogLevel LogLevel
 
 	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
@@ -191,14 +200,37 @@ func (o *Options) check() error {
 	if o.Revision != "" && !isLegacy(o.Revision) && !isModern(o.Revision) {
 		errs = append(errs, fmt.Errorf("Options.Revision %q: want one of %s", o.Revision, strings.Join(Revisions(), ", ")))
 	}
-	if o.LogLevel != "" && !o.LogLevel.known() {
+	if o.LogLevel != "" && !o.LogLevel.Known() {
 		errs = append(errs, fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel))
 	}
 	for _, r := range o.Roots {
 		errs = append(errs, r.check())
 	}
+	for method, h := range o.Handlers {
+		errs = append(errs, o.checkHandler(method, h))
+	}
 	return errors.Join(errs...)
 }
+
+// checkHandler reports a method that the host cannot answer by a handler.
+func (o *Options) checkHandler(method string, h Handler) error {
+	switch {
+	case h == nil:
+		return fmt.Errorf("Options.Handlers[%q] is nil", cut(method))
+	case method == "ping":
+		return errors.New("Options.Handlers: the client answers ping itself")
+	case method == "sampling/createMessage":
+		return errors.New("Options.Handlers: sampling/createMessage has a handler of its own, Options.Sampling")
+	case method == "elicitation/create":
+		return errors.New("Options.Handlers: elicitation/create has a handler of its own, Options.Elicitation")
+	case method == rootsMethod && o.Roots != nil:
+		return errors.New("Options.Roots is set, and Options.Handlers answers roots/list: want one of them")
+	}
+	return nil
+}
+
+// givesRoots reports whether the server may ask for roots.
+func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsMethod] != nil }
 
 // CallOption changes one call.
 type CallOption func(*callOptions)

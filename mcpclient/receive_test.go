@@ -43,7 +43,7 @@ func (o *observed) check(t *testing.T, want ...string) {
 }
 
 func TestLogging(t *testing.T) {
-	talk := func(seen *observed, setLevel bool) func(*testing.T, context.Context, *mcpclient.Client) {
+	talk := func(seen *observed) func(*testing.T, context.Context, *mcpclient.Client) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			seen.methods, seen.logs = nil, nil
 			callText(t, ctx, c, "talk", "done")
@@ -54,14 +54,13 @@ func TestLogging(t *testing.T) {
 			if err := c.SetLogLevel(ctx, "loud"); err == nil {
 				t.Error("unknown level: got no error")
 			}
-			if setLevel {
-				if err := c.SetLogLevel(ctx, mcpclient.LogDebug); err != nil {
+			for _, level := range []mcpclient.LogLevel{mcpclient.LogDebug, ""} {
+				if err := c.SetLogLevel(ctx, level); err != nil {
 					t.Error(err)
 				}
-				return
+				callText(t, ctx, c, "talk", "done")
 			}
-			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(ctx, mcpclient.LogDebug)) // which is not sent
-			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcpclient.LogDebug))
+			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcpclient.LogAlert))
 		}
 	}
 	var seen observed
@@ -69,9 +68,9 @@ func TestLogging(t *testing.T) {
 	legacy.LogLevel, legacy.OnNotification = mcpclient.LogWarning, seen.add
 	modern.LogLevel, modern.OnNotification = mcpclient.LogWarning, seen.add
 	playAll(t, []conversation{
-		{name: "logging_legacy", opts: legacy, play: talk(&seen, true)},
+		{name: "logging_legacy", opts: legacy, play: talk(&seen)},
 		{name: "logging_refused", opts: legacy, play: ping},
-		{name: "logging_modern", opts: modern, play: talk(&seen, false)},
+		{name: "logging_modern", opts: modern, play: talk(&seen)},
 	})
 }
 
@@ -100,7 +99,18 @@ func TestNotificationProgress(t *testing.T) {
 func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
 	opts.LogLevel = mcpclient.LogWarning
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) { p.quiet() })
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		if err := c.SetLogLevel(t.Context(), ""); err != nil {
+			t.Errorf("none: got %v", err)
+		}
+		p.quiet()
+	})
+	for _, opts := range []mcpclient.Options{legacy(), modern()} {
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcpclient.LogDebug))
+			p.quiet()
+		})
+	}
 }
 
 func TestPingBothWays(t *testing.T) {

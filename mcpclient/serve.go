@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -195,20 +196,35 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
 	ctx = context.WithValue(ctx, originKey{}, Origin{Client: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
-	if c.answering != nil {
-		return c.throughServer(ctx, method, params, meta.Meta, call)
+	if c.answering == nil && c.byMethod[method] == nil {
+		return c.answerBy(ctx, &Request{Method: method, Params: params})
 	}
-	return c.answerBy(ctx, method, params)
+	q, err := c.asked(method, params, meta.Meta, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.answering == nil:
+		return c.answerBy(ctx, q)
+	}
+	return c.throughServer(ctx, q)
 }
 
 // answerBy has the handler for a method answer.
-func (c *Client) answerBy(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
+	method, params := q.Method, q.Params
+	if h := c.byMethod[method]; h != nil {
+		result, err := h(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return madeResult("handler of "+strconv.Quote(method), result)
+	}
 	switch method {
 	case "sampling/createMessage":
 		return c.createMessage(ctx, params)
 	case "elicitation/create":
 		return c.elicit(ctx, params)
-	case "roots/list":
+	case rootsMethod:
 		return c.listRoots()
 	}
 	return nil, refuse(CodeMethodNotFound, "method %q is not available", cut(method))

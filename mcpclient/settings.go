@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 	"unique"
 
@@ -51,6 +52,7 @@ type installed struct {
 
 	sampler  SamplingHandler
 	elicitor ElicitationHandler
+	byMethod map[string]Handler
 
 	onNotification func(*Notification)
 	onInvalidTool  func(*Tool, error)
@@ -164,6 +166,7 @@ func (o *Options) installed() (*installed, error) {
 		offers:         offers,
 		sampler:        o.Sampling,
 		elicitor:       o.Elicitation,
+		byMethod:       maps.Clone(o.Handlers),
 		onNotification: o.OnNotification,
 		onInvalidTool:  o.OnInvalidTool,
 		sending:        sending,
@@ -175,7 +178,7 @@ func (o *Options) installed() (*installed, error) {
 }
 
 func (o *Options) installNothing() bool {
-	return o.Sampling == nil && o.Elicitation == nil && o.Roots == nil && o.Capabilities == nil &&
+	return o.Sampling == nil && o.Elicitation == nil && o.Roots == nil && len(o.Handlers) == 0 && o.Capabilities == nil &&
 		o.OnNotification == nil && o.OnInvalidTool == nil && len(o.Middleware) == 0 && len(o.ServerMiddleware) == 0 &&
 		o.Restart == nil && o.Verdicts == nil && o.Validator == nil
 }

@@ -1,0 +1,36 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// SetLogLevel asks all servers that log for messages at level and above from here
+// on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are connected
+// later are asked, too. The messages arrive at OnNotification of the options of the
+// connection. The error joins those of servers that could not be told.
+func (t *Toolset) SetLogLevel(ctx context.Context, level mcpclient.LogLevel) error {
+	if level != "" && !level.Known() {
+		return fmt.Errorf("set log level %q: not a level of the protocol", level)
+	}
+	t.level.Store(&level)
+	servers := t.Servers()
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		if s.Client == nil || s.Client.Server().Capabilities.Logging == nil {
+			continue
+		}
+		wg.Go(func() {
+			if err := s.Client.SetLogLevel(ctx, level); err != nil {
+				errs[i] = fmt.Errorf("server %q: %w", s.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,50 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// newLevelPeer is a server whose tool says at which level it is asked to log.
+func newLevelPeer() *peer {
+	return newPeer().tool("level", object, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return say(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
+	})
+}
+
+func TestLogLevelWhileRunning(t *testing.T) {
+	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcpclient.LogError}, Prefix: PrefixAlways},
+		Server{Name: "a", Transport: newLevelPeer().transport(t)},
+		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
+	asked := func(server, want string) {
+		t.Helper()
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", server+"__level", "{}")); r.Text != want {
+			t.Errorf("%s: got the level %q, want %q", server, r.Text, want)
+		}
+	}
+	asked("a", "error")
+	if err := ts.SetLogLevel(t.Context(), mcpclient.LogDebug); err != nil {
+		t.Fatal(err)
+	}
+	asked("a", "debug")
+	if err := ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}); err != nil {
+		t.Fatal(err)
+	}
+	asked("b", "debug")
+	if err := ts.SetLogLevel(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	asked("a", "<nil>")
+	asked("b", "<nil>")
+	if err := ts.SetLogLevel(t.Context(), "loud"); err == nil {
+		t.Error("got no error of an unknown level")
+	}
+	if err := ts.Add(t.Context(), Server{Name: "c", Transport: newLevelPeer().transport(t)}); err != nil {
+		t.Errorf("after an unknown level: %v", err)
+	}
+}

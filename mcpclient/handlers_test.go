@@ -1,0 +1,135 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// inMind are handlers of a method of the host's own, and of roots.
+func inMind() map[string]mcpclient.Handler {
+	return map[string]mcpclient.Handler{
+		"com.example/echo": func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			if origin, ok := mcpclient.OriginFrom(ctx); !ok || origin.Client != r.Client || string(r.Meta["k"]) != "1" {
+				return nil, errors.New("who asks?")
+			}
+			return r.Params, nil
+		},
+		"com.example/refuse": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+			return nil, &mcpclient.RPCError{Code: 7, Message: "no"}
+		},
+		"com.example/secret":  func(context.Context, *mcpclient.Request) (json.RawMessage, error) { return nil, errors.New("secret") },
+		"com.example/panic":   func(context.Context, *mcpclient.Request) (json.RawMessage, error) { panic("secret") },
+		"com.example/nothing": func(context.Context, *mcpclient.Request) (json.RawMessage, error) { return nil, nil },
+		"com.example/list":    func(context.Context, *mcpclient.Request) (json.RawMessage, error) { return json.RawMessage("[]"), nil },
+		"roots/list": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
+			return json.RawMessage(`{"roots":[{"uri":"file:///now"}]}`), nil
+		},
+	}
+}
+
+func TestHandlers(t *testing.T) {
+	through := func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			same := *r
+			return next(ctx, &same)
+		}
+	}
+	for _, around := range [][]mcpclient.Middleware{nil, {through}} {
+		opts := legacy()
+		opts.Handlers, opts.ServerMiddleware = inMind(), around
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			for method, want := range map[string]string{
+				"com.example/echo":    `{"a":1,"_meta":{"k":1}}`,
+				"com.example/refuse":  "7 no",
+				"com.example/secret":  "-32603 internal error",
+				"com.example/panic":   "-32603 the handler panicked",
+				"com.example/nothing": "-32603 internal error",
+				"com.example/list":    "-32603 internal error",
+				"com.example/other":   `-32601 method "com.example/other" is not available`,
+				"roots/list":          `{"roots":[{"uri":"file:///now"}]}`,
+				"ping":                "{}",
+			} {
+				p.send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"a":1,"_meta":{"k":1}}}`, method)
+				m := p.next()
+				got := string(m.Result)
+				if m.Error != nil {
+					got = fmt.Sprint(m.Error.Code, " ", m.Error.Message)
+				}
+				if got != want {
+					t.Errorf("%s: got %s, want %s", method, got, want)
+				}
+			}
+			if err := c.SetRoots(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "Options.Handlers answers roots/list") {
+				t.Errorf("set roots: got %v, want an error", err)
+			}
+		})
+	}
+}
+
+// In the modern era a handler answers a question of an input round.
+func TestHandlersInRounds(t *testing.T) {
+	opts := modern()
+	opts.Handlers = inMind()
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"com.example/echo","params":{"_meta":{"k":1}}}}}}`, p.next().ID)
+			m := p.next()
+			if want := `{"a":{"roots":[{"uri":"file:///now"}]},"b":{"_meta":{"k":1}}}`; string(m.Params.Answers) != want {
+				t.Errorf("got the answers %s, want %s", m.Params.Answers, want)
+			}
+			p.answer(m)
+		}()
+		callText(t, t.Context(), c, "x", "x")
+	})
+}
+
+// A handler of roots declares them as Options.Roots does.
+func TestHandlerOfRootsDeclaresThem(t *testing.T) {
+	for _, opts := range []mcpclient.Options{legacy(), modern()} {
+		for _, handlers := range []map[string]mcpclient.Handler{nil, inMind()} {
+			var sent string
+			opts.Handlers = handlers
+			if c, err := mcpclient.Connect(t.Context(), spying(&sent), &opts); err == nil {
+				_ = c.Close()
+			}
+			if got := strings.Contains(sent, `"roots":{`); got != (handlers != nil) {
+				t.Errorf("%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
+			}
+		}
+	}
+}
+
+// spying is a server that notes the first message and goes.
+func spying(sent *string) mcpclient.Transport {
+	transport, conn := mcpclient.Pipe()
+	go func() {
+		raw, _ := conn.Recv()
+		*sent = string(raw)
+		_ = conn.Close()
+	}()
+	return transport
+}
+
+func TestHandlersRefused(t *testing.T) {
+	h := inMind()["roots/list"]
+	for want, opts := range map[string]mcpclient.Options{
+		`Options.Handlers["com.example/x"] is nil`: {Handlers: map[string]mcpclient.Handler{"com.example/x": nil}},
+		"ping itself":         {Handlers: map[string]mcpclient.Handler{"ping": h}},
+		"Options.Sampling":    {Handlers: map[string]mcpclient.Handler{"sampling/createMessage": h}},
+		"Options.Elicitation": {Handlers: map[string]mcpclient.Handler{"elicitation/create": h}},
+		"want one of them":    {Handlers: map[string]mcpclient.Handler{"roots/list": h}, Roots: []mcpclient.Root{}},
+	} {
+		transport, conn := mcpclient.Pipe()
+		_, err := mcpclient.Connect(t.Context(), transport, &opts)
+		_ = conn.Close()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
