@@ -213,6 +213,7 @@ func TestTheOtherFormOfAnswer(t *testing.T) {
 	}
 	for name, h := range map[string]*host{
 		"in one piece": newHost(t, answering(plainAnswer)), "in one piece, called a stream": newHost(t, streaming(plainAnswer)),
+		"in one piece, with the end of a stream": newHost(t, streaming(plainAnswer, done)),
 	} {
 		var piece string
 		got, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(s string) error { piece += s; return nil }})

@@ -94,9 +94,10 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 // errNoStream is the end of a stream that was none, but an answer in one piece.
 var errNoStream = errors.New("an answer in one piece")
 
-// end says whether the stream may end as it does.
+// end says whether the stream may end as it does: by an error of its reader, or by
+// [DONE] if that is nil.
 func (a *assembler) end(err error) error {
-	ended := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	var w replyWire
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -108,7 +109,10 @@ func (a *assembler) end(err error) error {
 		return errNoStream
 	case json.Unmarshal(a.side.kept, &w) == nil && hasError(w.Error):
 		return a.x.reported(200, a.side.kept)
-	case err == io.EOF:
+	case err == nil && a.begun: // some hosts give no reason to stop
+		a.done = true
+		return nil
+	case err == nil, err == io.EOF:
 		return a.x.wrong(CodeTruncated, "the stream ended before the model did")
 	}
 	return a.x.broken(CodeTruncated, err)
@@ -121,8 +125,7 @@ func (a *assembler) event(ev sse.Event) error {
 	case ev.Type == "error":
 		return a.x.reported(200, data)
 	case string(data) == "[DONE]":
-		a.done = true
-		return nil
+		return a.end(nil)
 	case len(data) == 0:
 		return nil
 	}

@@ -22,8 +22,9 @@ func chunk(delta, finish string) string {
 
 func callDelta(calls string) string { return chunk(`{"tool_calls":[`+calls+`]}`, "") }
 
+const done = `data: [DONE]`
+
 func TestStream(t *testing.T) {
-	const done = `data: [DONE]`
 	call := func(id, name, args string) ToolCall { return ToolCall{ID: id, Name: name, Arguments: args} }
 	tests := []struct {
 		name   string
@@ -369,6 +370,9 @@ func TestStreamFaults(t *testing.T) {
 		{"bare error", []string{`{"error":{"message":"m","code":"x"}}`}, Error{Status: 200, Code: "x", Message: "m"}},
 		{"bare error on several lines", []string{"{\n  \"error\": {\r\n    \"message\": \"m\",\n    \"code\": 503\n  }\n}"}, Error{Status: 503, Message: "m"}},
 		{"bare error within the stream", []string{start, `{"error":{"message":"m","code":"x"}}`}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"bare error before the end", []string{`{"error":{"message":"m","code":"x"}}`, done}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"bare error between the stream and its end", []string{start, `{"error":{"message":"m","code":"x"}}`, done}, Error{Status: 200, Code: "x", Message: "m"}},
+		{"the end alone", []string{done}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"bare JSON of something else", []string{`{"status":"ok"}`}, Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"bare JSON of something else within the stream", []string{start, `{"status":"ok"}`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: invalid character '<' looking for beginning of value"}},
