@@ -166,7 +166,7 @@ func TestReservationsAreSettled(t *testing.T) {
 func TestSecondChanceIsCharged(t *testing.T) {
 	const bad = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g"}}]}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
 	const none = `{"choices":[{"message":{"content":"No."}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
-	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"tools":[{"name":"f"}],"toolChoice":{"mode":"required"}}`
+	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100,"tools":[{"name":"f","inputSchema":{"type":"object","properties":{}}}],"toolChoice":{"mode":"required"}}`
 	for _, tt := range []struct {
 		name, answer string
 		tokens       int64
@@ -175,9 +175,9 @@ func TestSecondChanceIsCharged(t *testing.T) {
 	}{
 		{"nonsense", bad, 0, 2, 100},
 		{"no call", none, 0, 2, 100},
-		{"nonsense, and nothing left", bad, 220, 1, 50},
-		{"no call, and nothing left", none, 220, 1, 50},
-		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * (35/4 + 100)},
+		{"nonsense, and nothing left", bad, 260, 1, 50},
+		{"no call, and nothing left", none, 260, 1, 50},
+		{"Groq fails to read it", `{"error":{"message":"x","code":"tool_use_failed"}}`, 0, 2, 2 * (68/4 + 100)},
 	} {
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(tt.answer, "error") {

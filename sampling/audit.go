@@ -87,6 +87,7 @@ type run struct {
 	request *Request
 	model   Model
 	ticket  *ticket
+	grown   int // bytes by which its tools are longer as they are written for the model
 	record  Record
 }
 

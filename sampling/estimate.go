@@ -75,10 +75,11 @@ func (n needs) most() int64 {
 	return int64(n.text + n.tools*toolTokens + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// reservation is what a completion may come to.
-func reservation(m *Model, req *Request, system string) Usage {
+// reservation is what a completion may come to. added are the bytes that the host
+// gets beside the request itself.
+func reservation(m *Model, req *Request, added int) Usage {
 	return m.priced(Usage{
-		Input: needsOf(req.Params).most() + int64(len(system)), Output: req.Params.MaxTokens, Estimated: true,
+		Input: needsOf(req.Params).most() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
 	})
 }
 
@@ -98,10 +99,10 @@ func believed(count, size int) bool { return count > 0 && count >= size/maxToken
 
 // spent is what a completion came to: by the host's word if that can be true, and
 // else by estimate. told may be nil.
-func spent(m *Model, req *Request, system string, told *chat.Usage, size int) Usage {
+func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage {
 	needs := needsOf(req.Params)
-	text := needs.text + len(system)
-	u := Usage{Input: needs.tokens() + int64(len(system)/4), Output: int64(size+3) / 4, Estimated: true}
+	text := needs.text + added
+	u := Usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
 	if told == nil {
 		return m.priced(u)
 	}
@@ -125,8 +126,8 @@ func spent(m *Model, req *Request, system string, told *chat.Usage, size int) Us
 
 // lost is what a completion came to that is of no use. What the host does not
 // count of it is an estimate of the request, and the longest reply.
-func lost(m *Model, req *Request, system string, told *chat.Usage) Usage {
-	u := spent(m, req, system, told, 0)
+func lost(m *Model, req *Request, added int, told *chat.Usage) Usage {
+	u := spent(m, req, added, told, 0)
 	if told == nil || told.Completion == 0 {
 		u.Output, u.Estimated = max(u.Output, req.Params.MaxTokens), true
 	}

@@ -170,8 +170,11 @@ func (s *Sampler) admit(r *run) error {
 
 // reservation is what the next completion may come to.
 func (s *Sampler) reservation(r *run) Usage {
-	return reservation(&r.model, r.request, s.options.System)
+	return reservation(&r.model, r.request, s.added(r))
 }
+
+// added are the bytes that the model gets beside what the server has sent.
+func (s *Sampler) added(r *run) int { return len(s.options.System) + r.grown }
 
 // clamp holds a request to the limits of its reply. One that asks for 0 tokens
 // leaves it to us.
@@ -207,9 +210,9 @@ func (s *Sampler) settle(r *run) error {
 // cannot be put into the protocol, get a second chance, as models err at random
 // and if the limits allow.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
-	tools, err := s.offer(r.request)
+	tools, err := s.offer(ctx, r)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.recall.of(r.who)
@@ -244,13 +247,13 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
 	switch {
 	case err == nil:
-		r.ticket.spend(spent(&r.model, r.request, s.options.System, reply.Usage, reply.Size))
+		r.ticket.spend(spent(&r.model, r.request, s.added(r), reply.Usage, reply.Size))
 	case ok && failure.Usage != nil:
-		r.ticket.spend(lost(&r.model, r.request, s.options.System, failure.Usage))
+		r.ticket.spend(lost(&r.model, r.request, s.added(r), failure.Usage))
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		r.ticket.spend(Usage{}) // the host did not accept it
 	default:
-		r.ticket.spend(lost(&r.model, r.request, s.options.System, nil))
+		r.ticket.spend(lost(&r.model, r.request, s.added(r), nil))
 	}
 }
 

@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -21,18 +22,32 @@ type offered struct {
 	written *toolschema.Written
 }
 
-// offer writes the tools of a request for its model.
-func (s *Sampler) offer(req *Request) (offer, error) {
-	target := s.chat.Schemas(req.Model)
+// offer writes the tools of a request for its model, and reserves what they have
+// grown by: a dialect without references repeats what these lead to. The limit for
+// the bytes of a request holds for what is written, too.
+func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
+	target, params := s.chat.Schemas(r.request.Model), r.request.Params
+	left := s.options.Limits.InputBytes - inputSize(params)
 	out := offer{}
-	for _, t := range req.Params.Tools {
+	for _, t := range params.Tools {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		schema, err := toolschema.New(t.InputSchema, &s.schemas)
 		if err != nil {
-			return nil, fmt.Errorf("tools: %q: %w", cut(t.Name), err)
+			return nil, invalid(fmt.Errorf("tools: %q: %w", cut(t.Name), err))
 		}
-		out[t.Name] = &offered{schema, schema.For(target)}
+		written := schema.For(target)
+		out[t.Name] = &offered{schema, written}
+		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
+		if r.grown > left {
+			return nil, refused(KindSize, fmt.Sprintf("with its tools as the model takes them the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
+		}
 	}
-	return out, nil
+	if r.grown == 0 {
+		return out, nil
+	}
+	return out, r.ticket.reserve(s.reservation(r))
 }
 
 // tools lists the tools for the host.

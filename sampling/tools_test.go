@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,62 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 		if h.asked() != 0 {
 			t.Errorf("%s: the model was asked", schema)
 		}
+	}
+}
+
+// A short schema can become a long one where references are replaced by what they
+// lead to. The limits hold for what the model gets.
+func TestToolsThatGrow(t *testing.T) {
+	var defs []string
+	for i := range 8 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
+	}
+	schema := `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `,"d8":{"type":"string"}}}`
+	params := fmt.Sprintf(`{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":%s},{"name":"g","inputSchema":%[1]s}]}`, schema)
+	const short, long = 2000, 8000 // more than the request as it is, and less than what Gemini gets
+	for name, tt := range map[string]struct {
+		host   string
+		limits Limits
+		kind   Kind // of the refusal, "" for none
+	}{
+		"not grown":       {"openai", Limits{InputBytes: short, Tokens: short, Share: 1}, ""},
+		"grown":           {"gemini", Limits{}, ""},
+		"over the bytes":  {"gemini", Limits{InputBytes: long, Share: 1}, KindSize},
+		"over the tokens": {"gemini", Limits{Tokens: long, Share: 1}, KindBudget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, answering(plainAnswer))
+			s := h.sampler(t, &Options{Host: tt.host, Limits: tt.limits})
+			_, err := s.CreateMessage(t.Context(), question(t, params))
+			if tt.kind != "" {
+				if wantRefusal(t, err, tt.kind); h.asked() != 0 {
+					t.Error("the model was asked")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := len(encodedAt(t, h.last(), "tools"))
+			if got := s.governor.total.charges[0].spent.Input; got < int64(sent/5) || got > int64(sent/3) {
+				t.Errorf("got %d tokens for tools of %d bytes, want about a quarter", got, sent)
+			}
+		})
+	}
+}
+
+// Schemas are not written for a server that has gone.
+func TestToolsOfWhoHasGone(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	ctx, leave := context.WithCancel(t.Context())
+	s := h.sampler(t, &Options{Review: ReviewFuncs{Request: func(context.Context, *Request) error {
+		leave()
+		return nil
+	}}})
+	const unusable = `{"type":"string"}`
+	_, err := s.CreateMessage(ctx, question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+unusable+`}]}`))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the end of the context", err)
 	}
 }
 
