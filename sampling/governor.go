@@ -23,8 +23,9 @@ type Limits struct {
 	MaxTokens int
 
 	// InputBytes bounds one request: its text, its media, its tools and their
-	// results, and 16 bytes for each message and each block. Larger ones are
-	// refused. Default 4 MiB.
+	// results, and 16 bytes for each message and each block. It holds once more for
+	// the tools as they are written for the model. Larger ones are refused. Default
+	// 4 MiB.
 	InputBytes int
 
 	// Requests bounds the requests within any Window that get past the checks,
