@@ -101,13 +101,14 @@
 // satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails the call that it was meant for,
-// and no other. An answer is found among other text on its line, where log lines may
-// be, and behind another message. A connection that ends fails all calls on it at once. A tool call
-// that may have run is never repeated by the client. One is sent again when the
-// server said that it did not act on it: that it refused the headers (code
+// and no other. An answer is found behind other text on its line, and behind
+// another message. A connection that ends fails all calls on it at once. A tool
+// call that may have run is never repeated by the client. One is sent again when
+// the server said that it did not act on it: that it refused the headers (code
 // -32020), the token (401 and 403, if HTTP.Unauthorized asks for it) or the
 // Accept header (406), that a person has to visit URLs first (-32042), or that
-// it wants input or more time (input_required).
+// it wants input or more time (input_required); and with [Options.Restart] when
+// the connection did not take it, because that was ending.
 //
 // # Concurrency
 //
@@ -115,7 +116,8 @@
 // handlers and callbacks.
 //
 //   - A call returns at once when its context ends. Telling the server happens
-//     elsewhere and is bounded.
+//     elsewhere and is bounded. Only a host's own http.RoundTripper that ignores
+//     the context of its request delays that.
 //   - Progress callbacks run on the goroutine that made the call, in order, and
 //     before the call returns.
 //   - [Options.OnNotification] runs on one goroutine, in the order of arrival.

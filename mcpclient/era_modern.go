@@ -66,7 +66,7 @@ func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
 	if len(g.resultType) > 0 && string(g.resultType) != `"complete"` {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errIncomplete, c.quote(g.resultType))
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errIncomplete, c.quoteJSON(g.resultType))
 	}
 	if !slices.Contains(g.revisions, e.revision()) {
 		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.revisions}
@@ -147,7 +147,7 @@ func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.R
 		}
 		fallthrough
 	default:
-		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, c.quote(resultType))
+		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, c.quoteJSON(resultType))
 	}
 	switch {
 	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":

@@ -95,13 +95,26 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 		}
 		return nil, err
 	}
+	p.warn(c, method)
 	return &p.Page, nil
 }
 
 // paged reads a page whose items stand under key.
 type paged[T any] struct {
 	Page[T]
-	key string
+	key   string
+	found bool // the items, which some servers leave out when there are none
+	nulls int  // among the items, which are left out
+}
+
+// warn warns of what the page was read in spite of.
+func (p *paged[T]) warn(c *Client, method string) {
+	if !p.found {
+		c.link.Load().tolerated(c, "a list of the server has no items, not even none", "method", method, "want", p.key)
+	}
+	if p.nulls > 0 {
+		c.link.Load().tolerated(c, "a list of the server has items that are null", "method", method, "nulls", p.nulls)
+	}
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -113,11 +126,10 @@ func (p *paged[T]) UnmarshalJSON(data []byte) error {
 
 func (p *paged[T]) decode(d *jsonrpc.Decoder) {
 	var ttl, scope []byte
-	found := false
 	for key := range d.Members {
 		switch string(key) {
 		case p.key:
-			found = true
+			p.found = true
 			p.items(d)
 		case "nextCursor":
 			unmarshalMember(d, "nextCursor", &p.NextCursor)
@@ -132,21 +144,19 @@ func (p *paged[T]) decode(d *jsonrpc.Decoder) {
 			p.Meta = bytes.Clone(d.Raw())
 		}
 	}
-	if !found {
-		d.Fail(fmt.Errorf("no member %q", p.key))
-	}
 	p.Cache = hintOf(ttl, scope)
 }
 
 func (p *paged[T]) items(d *jsonrpc.Decoder) {
-	p.Items = nil        // the last of equal members counts
-	if d.Kind() == 'n' { // null, as of servers written in Go
+	p.Items, p.nulls = nil, 0 // the last of equal members counts
+	if d.Kind() == 'n' {      // null, as of servers written in Go
 		d.Raw()
 		return
 	}
-	for i := range d.Elements {
+	for range d.Elements {
 		if d.Kind() == 'n' {
-			d.Fail(fmt.Errorf("member %q: item %d is null", p.key, i))
+			p.nulls++
+			continue
 		}
 		item := new(T)
 		if own, ok := any(item).(decoded); ok {

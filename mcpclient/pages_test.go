@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,11 +67,11 @@ func TestLists(t *testing.T) {
 		if !errors.Is(err, mcpclient.ErrTooManyPages) || !slices.Equal(names, []string{"a", "b"}) {
 			t.Errorf("repeated cursor: got %q, %v", names, err)
 		}
-		if _, err := collect(c.Prompts(ctx), promptName); !errors.Is(err, mcpclient.ErrInvalidResult) {
-			t.Errorf("null for an item: got %v", err)
+		if names, err := collect(c.Prompts(ctx), promptName); err != nil || !slices.Equal(names, []string{"p"}) {
+			t.Errorf("null for an item: got %q, %v, want the others", names, err)
 		}
-		if _, err := collect(c.Resources(ctx), resourceURI); !errors.Is(err, mcpclient.ErrInvalidResult) {
-			t.Errorf("no items: got %v", err)
+		if names, err := collect(c.Resources(ctx), resourceURI); err != nil || len(names) > 0 {
+			t.Errorf("no items: got %q, %v, want none", names, err)
 		}
 		if _, err := collect(c.ResourceTemplates(ctx), templateURI); !errors.Is(err, mcpclient.ErrInvalidResult) {
 			t.Errorf("an object for the items: got %v", err)
@@ -91,6 +92,29 @@ func TestLists(t *testing.T) {
 		conversation{name: "list_broken", play: broken},
 		conversation{name: "list_endless", play: endless, opts: mcpclient.Options{MaxPages: 3}},
 	))
+}
+
+// What a list was read in spite of is in the log.
+func TestListsWarn(t *testing.T) {
+	for page, want := range map[string]string{
+		`{"tools":[null,{"name":"a","inputSchema":{}},null]}`: "items that are null\" method=tools/list nulls=2",
+		`{"prompts":[]}`: "has no items, not even none\" method=tools/list want=tools",
+		`{"tools":null}`: "",
+		`{"tools":[]}`:   "",
+	} {
+		var log logged
+		opts := legacy()
+		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
+			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+				t.Errorf("%s: got %v", page, err)
+			}
+			if text := log.String(); (text == "") != (want == "") || !strings.Contains(text, want) {
+				t.Errorf("%s: got the log %q, want %q", page, text, want)
+			}
+		})
+	}
 }
 
 // A list that is ranged over twice asks twice, and a loop that is left asks no more.

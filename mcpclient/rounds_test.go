@@ -326,3 +326,20 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// An error about a result shows what the server wrote, once quoted.
+func TestWordsAboutResults(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"resultType":"future"}`: `invalid result: resultType "future" is not known`,
+		`{"resultType":7}`:        `invalid result: resultType "7" is not known`,
+		`{"resultType":"input_required","inputRequests":{"1":{}}}`: `invalid result: a question of the server: method "" is not available`,
+	} {
+		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			call := goCall(t.Context(), c, "a")
+			p.send(`{"id":%s,"result":%s}`, p.next().ID, result)
+			if got := <-call; got.err == nil || !strings.Contains(got.err.Error(), want) {
+				t.Errorf("%s: got %v, want %q in it", result, got.err, want)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -358,14 +359,15 @@ func gathering(ctx context.Context) error {
 // connection that is closed, a deadline of its own. Only a rejection can be told
 // from the error.
 func abandoned(method string, err error) error {
+	question := cmp.Or(cut(method), "a question")
 	var r *refusal
 	switch {
 	case errors.As(err, &r):
-		return fmt.Errorf("%w: %s of the server: %s%s", ErrInvalidResult, cut(method), r.Message, r.hint)
+		return fmt.Errorf("%w: %s of the server: %s%s", ErrInvalidResult, question, r.Message, r.hint)
 	case errors.Is(err, ErrRejected):
-		return fmt.Errorf("%s of the server: %w", cut(method), &rejected{err})
+		return fmt.Errorf("%s of the server: %w", question, &rejected{err})
 	}
-	return fmt.Errorf("%s of the server: %v", cut(method), err)
+	return fmt.Errorf("%s of the server: %v", question, err)
 }
 
 // rejected is the error of a handler of which only the rejection is told apart.

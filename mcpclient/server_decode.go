@@ -61,7 +61,7 @@ const maxKeptMeta = 64 << 10
 func (g *greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
 	raw := d.Raw()
 	g.server.Meta = nil
-	if len(raw) <= maxKeptMeta && raw[0] == '{' {
+	if len(raw) > 0 && len(raw) <= maxKeptMeta && raw[0] == '{' {
 		g.server.Meta = bytes.Clone(raw)
 	}
 	in := jsonrpc.NewDecoder(raw, maxElements)

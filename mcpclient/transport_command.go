@@ -80,9 +80,6 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 		StopTimeout: t.StopTimeout,
 	})
 	if err != nil {
-		if strings.ContainsAny(t.Path, " \t") {
-			err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
-		}
 		return nil, &startError{&ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,8 +60,14 @@ func TestCommandWithoutVariable(t *testing.T) {
 }
 
 func TestCommandWithArgumentsInItsPath(t *testing.T) {
-	_, err := (&Command{Path: "npx -y some-server"}).Dial(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "arguments belong in Args") {
-		t.Errorf("got %v, want a hint about Args", err)
+	plain := filepath.Join(t.TempDir(), "a server")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"npx -y some-server": true, "/bin/none -x": true, plain: false} {
+		_, err := (&Command{Path: path}).Dial(t.Context())
+		if err == nil || strings.Contains(err.Error(), "arguments belong in Args") != want {
+			t.Errorf("%q: got %v, want a hint about Args: %t", path, err, want)
+		}
 	}
 }

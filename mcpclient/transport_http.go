@@ -44,6 +44,10 @@ type HTTP struct {
 	// connection only: it sees every HTTP request, each redirect and each
 	// repetition, with its credentials. Dial calls it once. Its errors can be
 	// found with errors.As in the errors of calls.
+	//
+	// Its RoundTrip, and a Read of a body that it makes, have to end with the context
+	// of the request, and a Read with Close of the body, as those of net/http do: a
+	// call returns no earlier than they.
 	RoundTripper func(next http.RoundTripper) http.RoundTripper
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.

@@ -139,6 +139,14 @@ func (l *link) quote(b []byte) string {
 // quote is that of the connection.
 func (c *Client) quote(b []byte) string { return c.link.Load().quote(b) }
 
+// quoteJSON is quote for a JSON value: a string is shown as what it says.
+func (c *Client) quoteJSON(raw []byte) string {
+	if text, ok := jsonrpc.String(raw); ok {
+		raw = []byte(text)
+	}
+	return c.quote(raw)
+}
+
 // scrubbed is err with a text that has no secrets.
 func (c *Client) scrubbed(err error) error {
 	l := c.link.Load()

@@ -210,7 +210,8 @@ const (
 
 // startError explains why a program did not start.
 func startError(s Spec, err error) error {
-	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path {
+	blank := strings.ContainsAny(s.Path, " \t")
+	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path && !blank {
 		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
 	}
 	notFound := errors.Is(err, exec.ErrNotFound) // of a path: on Windows alone
@@ -230,6 +231,8 @@ func startError(s Spec, err error) error {
 	switch info, statErr := os.Stat(at); {
 	case statErr != nil && strings.ContainsAny(s.Path, "~$"):
 		err = fmt.Errorf("%w (~ and $ are for a shell to replace: write the path out)", err)
+	case statErr != nil && blank:
+		err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
 	case statErr != nil:
 	case info.IsDir():
 		err = fmt.Errorf("%w (it is a directory)", err)
