@@ -163,20 +163,23 @@ func (e *HTTPError) transient() bool {
 type ProcessError struct {
 	Command string // the program, without its arguments
 	Status  string // "exit status 3", "signal: killed", or why it did not start
-	Stderr  string // the last lines of its standard error, at most 2 KiB
+	Stderr  string // the last lines of its standard error, at most 2 KiB; of a long report the first and the last
 }
 
-func (e *ProcessError) Error() string {
-	s := fmt.Sprintf("server %q: %s", e.Command, e.Status)
+func (e *ProcessError) Error() string { return e.with("") }
+
+// with is the text of the error with more about its end.
+func (e *ProcessError) with(more string) string {
+	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
 	if e.Stderr != "" {
-		s += "; its" + onStderr(e.Stderr)
+		s += "; it" + onStderr(e.Stderr)
 	}
 	return s
 }
 
 // onStderr is how errors show what a process said there, as it was written: people
 // read it.
-func onStderr(tail string) string { return " last lines on stderr:\n" + tail }
+func onStderr(said string) string { return " wrote to stderr:\n" + said }
 
 // CapabilityError says that the server did not declare what a call needs. The
 // call was not sent; [Options.AllowUndeclared] lets it be.

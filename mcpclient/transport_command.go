@@ -48,8 +48,8 @@ type Command struct {
 	InheritEnv bool
 
 	// Stderr gets what the server writes to its standard error, from one
-	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote:
-	// of a crash with a long stack trace that is its end, without the reason.
+	// goroutine. Default: discarded, but for the last 2 KiB, which errors quote: of
+	// a crash with a long stack trace that is its beginning and its end.
 	// A writer that is stuck for a second loses output instead of holding up
 	// the server, and is left behind by Close when it stays stuck for
 	// StopTimeout; one that fails is not called again.
@@ -117,7 +117,7 @@ func (s started) hangUp() error { return s.process.Stop() }
 
 func (s started) kill() { s.process.Kill() }
 
-func (s started) stderr() string { return s.process.StderrTail() }
+func (s started) stderr() string { return s.process.StderrExcerpt() }
 
 // startError is a ProcessError with what the operating system said.
 type startError struct {

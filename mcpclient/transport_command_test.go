@@ -287,7 +287,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	const step = time.Hour
 	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
 	server := <-pid
-	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server's last lines on stderr:\n%d", server)) {
+	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
 		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
 	}
 	if server == 0 {

@@ -46,7 +46,7 @@ type carrier interface {
 	halt()                            // makes a Read that blocks return
 	hangUp() error                    // ends it, and makes a Write return
 	kill()                            // has hangUp take no time
-	stderr() string                   // the end of what the server wrote there
+	stderr() string                   // some of what the server wrote there
 }
 
 // newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
@@ -129,8 +129,8 @@ func (s *stream) instead(err error) error {
 	if n, last := s.noise(); n > 0 {
 		err = &noiseError{err, n, last}
 	}
-	if tail := s.stderr(); tail != "" {
-		err = fmt.Errorf("%w; the server's%s", err, onStderr(tail))
+	if said := s.stderr(); said != "" {
+		err = fmt.Errorf("%w; the server%s", err, onStderr(said))
 	}
 	return err
 }

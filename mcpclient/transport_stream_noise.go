@@ -35,7 +35,11 @@ type noiseError struct {
 }
 
 func (e *noiseError) Error() string {
-	return fmt.Sprintf("%v\nlines skipped because they are no JSON-RPC messages: %d, the last: %q", e.error, e.lines, e.last)
+	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.lines, e.last)
+	if ended, ok := e.error.(*ProcessError); ok { // which ends with text of the server
+		return ended.with(skipped)
+	}
+	return e.error.Error() + skipped
 }
 
 func (e *noiseError) Unwrap() error { return e.error }

@@ -61,7 +61,7 @@ type Process struct {
 	stdin  Input
 	stdout output
 	stderr output
-	tail   tail
+	said   excerpt // on the standard error
 
 	exited chan struct{} // closed when the process was reaped and status is set
 	status string
@@ -153,9 +153,10 @@ func (p *Process) Status() string {
 	}
 }
 
-// StderrTail returns the last lines of the standard error, at most 2 KiB,
-// without control characters.
-func (p *Process) StderrTail() string { return p.tail.String() }
+// StderrExcerpt returns the last lines of the standard error, at most 2 KiB, without
+// control characters. Where the process has just written more than that, it is the
+// first and the last KiB of it, with a line of "…" between.
+func (p *Process) StderrExcerpt() string { return p.said.String() }
 
 // Stop ends the process and everything in its group: it closes the standard
 // input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and

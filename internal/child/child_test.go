@@ -195,7 +195,7 @@ func TestExitByItself(t *testing.T) {
 	if got, want := p.Status(), "exit status 3"; got != want {
 		t.Errorf("got status %q, want %q", got, want)
 	}
-	if got, want := p.StderrTail(), "config.json: no such file"; got != want {
+	if got, want := p.StderrExcerpt(), "config.json: no such file"; got != want {
 		t.Errorf("got stderr %q, want %q", got, want)
 	}
 	if _, err := p.Stdin().Write([]byte("x")); err == nil {
@@ -424,9 +424,9 @@ func TestStderrForwarded(t *testing.T) {
 	if got := len(w.String()); got != 1<<20 {
 		t.Errorf("got %d bytes of stderr, want %d", got, 1<<20)
 	}
-	got := p.StderrTail()
-	if len(got) > maxTail || !strings.HasPrefix(got, "line ") || !strings.HasSuffix(got, "16383") {
-		t.Errorf("got %d bytes of tail, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
+	got := p.StderrExcerpt()
+	if len(got) > maxExcerpt || !strings.HasPrefix(got, "line ") || !strings.Contains(got, "\n…\nline ") || !strings.HasSuffix(got, "16383") {
+		t.Errorf("got %d bytes, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
 	}
 }
 
@@ -446,7 +446,7 @@ func TestStderrWriterFails(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("the writer was called %d times, want once", calls)
 	}
-	if got := p.StderrTail(); !strings.HasSuffix(got, "16383") {
+	if got := p.StderrExcerpt(); !strings.HasSuffix(got, "16383") {
 		t.Errorf("got tail %q, want the last line", got)
 	}
 }

@@ -11,25 +11,32 @@ import (
 )
 
 const (
-	maxTail      = 2 << 10
+	maxExcerpt   = 2 << 10
+	maxHead      = maxExcerpt / 2
 	stderrBuffer = 1 << 10
 	forwardQueue = 16 // chunks of at most stderrBuffer
+
+	// stderrPause is how long a program says nothing before what it says next counts as
+	// something else.
+	stderrPause = time.Second
 
 	// stallTimeout is how long a writer may take nothing before the process no
 	// longer waits for it.
 	stallTimeout = time.Second
 )
 
-// sip reads the standard error once, for the tail, and reports whether there may
+// sip reads the standard error once, for the excerpt, and reports whether there may
 // be more. Its buffer is on the stack, which is small while nothing is read.
 func (p *Process) sip() (more bool) {
 	var buf [stderrBuffer]byte
 	n, err := p.stderr.Read(buf[:])
-	p.tail.write(buf[:n])
+	if n > 0 {
+		p.said.write(buf[:n], time.Now())
+	}
 	return err == nil
 }
 
-// drain reads the standard error until it ends, keeps the tail, and forwards
+// drain reads the standard error until it ends, keeps the excerpt, and forwards
 // to w unless that is nil. It closes drained when all was read.
 func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	var f *forwarder
@@ -44,7 +51,7 @@ func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	for {
 		n, err := p.stderr.Read(buf)
 		if n > 0 {
-			p.tail.write(buf[:n])
+			p.said.write(buf[:n], time.Now())
 			if f != nil {
 				f.forward(buf[:n])
 			}
@@ -126,39 +133,69 @@ func (f *forwarder) close(d time.Duration) {
 	}
 }
 
-// tail keeps the last lines of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte // grows to twice maxTail
-	cut bool   // something before buf was dropped
+// excerpt keeps the last lines of what is written to it. Of much that is written at once
+// it keeps the first lines too: a program that dies says why before it prints a stack.
+type excerpt struct {
+	mu    sync.Mutex
+	tail  []byte    // grows to twice maxExcerpt
+	cut   bool      // something before tail was dropped
+	head  []byte    // of what came since the last pause, at most maxHead
+	size  int       // of what came since then
+	wrote time.Time // the last
 }
 
-func (t *tail) write(b []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(b) > maxTail {
-		b, t.buf, t.cut = b[len(b)-maxTail:], t.buf[:0], true
+func (e *excerpt) write(b []byte, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now.Sub(e.wrote) > stderrPause {
+		e.head, e.size = e.head[:0], 0
 	}
-	if over := len(t.buf) + len(b) - 2*maxTail; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[len(t.buf)-maxTail:]...)
-		t.cut = true
+	e.wrote = now
+	e.size += len(b)
+	e.head = append(e.head, b[:min(len(b), maxHead-len(e.head))]...)
+	if len(b) > maxExcerpt {
+		b, e.tail, e.cut = b[len(b)-maxExcerpt:], e.tail[:0], true
 	}
-	t.buf = append(t.buf, b...)
+	if over := len(e.tail) + len(b) - 2*maxExcerpt; over > 0 {
+		e.tail = append(e.tail[:0], e.tail[len(e.tail)-maxExcerpt:]...)
+		e.cut = true
+	}
+	e.tail = append(e.tail, b...)
 }
 
-// String returns at most maxTail bytes, whole lines where there are any.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	b, cut := bytes.TrimRight(t.buf, "\r\n"), t.cut
-	if len(b) > maxTail {
-		b, cut = b[len(b)-maxTail:], true
+// String returns at most maxExcerpt bytes, whole lines where there are any, without
+// control characters. A line of "…" stands for what is left out in the middle.
+func (e *excerpt) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tail := bytes.TrimRight(e.tail, "\r\n")
+	if e.size <= maxExcerpt {
+		return printable(lastLines(tail, maxExcerpt, e.cut))
+	}
+	head := e.head
+	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[:i]
+	}
+	first := printable(head) + "\n…\n"
+	return first + printable(lastLines(tail, maxExcerpt-len(first), true))
+}
+
+// lastLines returns at most max bytes from the end of b. cut says that b begins in the
+// middle of a line.
+func lastLines(b []byte, max int, cut bool) []byte {
+	if len(b) > max {
+		b, cut = b[len(b)-max:], true
 	}
 	if cut {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
 			b = b[i+1:]
 		}
 	}
+	return b
+}
+
+// printable is text without control characters but for those between words and lines.
+func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1

@@ -8,32 +8,41 @@ import (
 	"time"
 )
 
-func TestTail(t *testing.T) {
+func TestExcerpt(t *testing.T) {
 	line := strings.Repeat("a", 99) + "\n"
+	lines := func(n int) string { return strings.TrimSpace(strings.Repeat(line, n)) }
+	stack := "Error: no binding\n" + strings.Repeat(line, 30) + "Node.js v22"
 	for _, test := range []struct {
 		name   string
-		writes []string
+		writes []string // with a pause before each that begins with "…"
 		want   string
 	}{
 		{"nothing", nil, ""},
 		{"short", []string{"one\n", "two\n"}, "one\ntwo"},
 		{"no newline at the end", []string{"one\ntw", "o"}, "one\ntwo"},
-		{"whole lines", []string{"first\n" + strings.Repeat(line, 30)}, strings.TrimSpace(strings.Repeat(line, 20))},
-		{"in small pieces", strings.SplitAfter(strings.Repeat(line, 500), "\n"), strings.TrimSpace(strings.Repeat(line, 20))},
-		{"one long line", []string{strings.Repeat("b", 3*maxTail)}, strings.Repeat("b", maxTail)},
+		{"much at once", []string{stack}, "Error: no binding\n" + lines(10) + "\n…\n" + lines(10) + "\nNode.js v22"},
+		{"in small pieces", strings.SplitAfter(stack, "\n"), "Error: no binding\n" + lines(10) + "\n…\n" + lines(10) + "\nNode.js v22"},
+		{"much after a pause", []string{"Listening\n", "…" + stack}, "Error: no binding\n" + lines(10) + "\n…\n" + lines(10) + "\nNode.js v22"},
+		{"little after a pause", []string{"first\n" + strings.Repeat(line, 30), "…last"}, lines(20) + "\nlast"},
+		{"one long line", []string{strings.Repeat("b", 3*maxExcerpt)}, strings.Repeat("b", maxHead) + "\n…\n" + strings.Repeat("b", maxExcerpt-maxHead-5)},
 		{"control characters", []string{"\x1b[31mred\x07\r\n\tok"}, "[31mred\n\tok"},
 		{"broken UTF-8", []string{"a\xffb"}, "ab"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var tail tail
+			var e excerpt
+			now := time.Now()
 			for _, w := range test.writes {
-				tail.write([]byte(w))
+				text, paused := strings.CutPrefix(w, "…")
+				if now = now.Add(time.Millisecond); paused {
+					now = now.Add(2 * stderrPause)
+				}
+				e.write([]byte(text), now)
 			}
-			if got := tail.String(); got != test.want {
-				t.Errorf("got %d bytes %.60q, want %d bytes %.60q", len(got), got, len(test.want), test.want)
+			if got := e.String(); got != test.want {
+				t.Errorf("got %d bytes %.90q, want %d bytes %.90q", len(got), got, len(test.want), test.want)
 			}
-			if cap(tail.buf) > 8*maxTail {
-				t.Errorf("the buffer grew to %d bytes", cap(tail.buf))
+			if cap(e.tail) > 8*maxExcerpt || cap(e.head) > 2*maxHead {
+				t.Errorf("the buffers grew to %d and %d bytes", cap(e.tail), cap(e.head))
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func eventually(t *testing.T, claim string, holds func() bool) {
 
 func endOfStderr(t *testing.T, p *Process, want string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrTail() == want })
+	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrExcerpt() == want })
 }
 
 // echo has the process return a line, by when it has begun.
@@ -63,7 +63,7 @@ func TestManyExitAtOnce(t *testing.T) {
 			if got, want := p.Status(), "exit status 0"; got != want {
 				t.Errorf("got status %q, want %q", got, want)
 			}
-			if got, want := p.StderrTail(), "hello"; got != want {
+			if got, want := p.StderrExcerpt(), "hello"; got != want {
 				t.Errorf("got stderr %q, want %q", got, want)
 			}
 			if err := p.Stop(); err != nil {
@@ -94,7 +94,7 @@ func TestStderrClosedEarly(t *testing.T) {
 func TestStderrUnwanted(t *testing.T) {
 	p := start(t, "stderr")
 	within(t, patience, "the end of the process", func() { <-p.Done() })
-	if got, want := p.StderrTail(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
+	if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
 		t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
 	}
 }
