@@ -233,7 +233,27 @@ func (w *waiting) result(ctx context.Context) (*CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.decode(raw)
+	result, err := t.decode(raw)
+	if err == nil {
+		t.ended(result)
+	}
+	return result, err
+}
+
+// ended keeps that the task has ended, which its result proves: a server that is asked
+// for that while the task wants input says nothing else of it. "When the tool result has
+// isError set to true, the task should reach failed status" (2025-11-25 tasks).
+func (t *Task) ended(result *CallToolResult) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state.Status.Final() {
+		return
+	}
+	t.state.Status, t.state.Message = TaskCompleted, ""
+	if result.IsError {
+		t.state.Status = TaskFailed
+	}
+	t.learned++
 }
 
 // Cancel asks the server to give the task up. It may end otherwise nevertheless;

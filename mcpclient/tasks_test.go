@@ -440,3 +440,30 @@ func TestResumeNoTask(t *testing.T) {
 		p.quiet()
 	})
 }
+
+// A result proves that the task has ended, whatever the server said of it before.
+func TestTaskStateAfterResult(t *testing.T) {
+	for result, want := range map[string]mcpclient.TaskStatus{
+		`{"content":[]}`:                mcpclient.TaskCompleted,
+		`{"content":[],"isError":true}`: mcpclient.TaskFailed,
+	} {
+		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				for m := range p.inbox {
+					answer := result
+					if m.Method == "tasks/get" {
+						answer = `{"taskId":"k","status":"input_required","statusMessage":"asking","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}`
+					}
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
+				}
+			}()
+			task := c.ResumeTask("k", "slow")
+			if _, err := task.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := task.State(); got.Status != want || got.Message != "" {
+				t.Errorf("%s: got the state %v, want %s", result, got, want)
+			}
+		})
+	}
+}
