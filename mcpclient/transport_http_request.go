@@ -87,8 +87,8 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, m.body)
 	req.Header = c.header(method, m.header, m.session.Load(), accept)
-	if m.repeatable {
-		req.Header[replayable] = req.Header[replayable]
+	if _, set := req.Header[replayable]; m.repeatable && !set {
+		req.Header[replayable] = nil
 	}
 	zipped := c.asksForGzip(req.Header)
 	if zipped {
