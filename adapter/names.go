@@ -24,8 +24,8 @@ type identity struct {
 	own          string // instead of tool, "" for tool
 }
 
-// assignNames gives every tool a name that all providers take ([A-Za-z0-9_-], at
-// most 64 bytes) and that no other tool has, also when case is ignored, as
+// assignNames gives every tool a name that all providers take ([A-Za-z0-9_-], a
+// letter or _ first, at most 64 bytes) and that no other tool has, also when case is ignored, as
 // langchaingo's executor does. Names depend on the set of tools only, not on its
 // order: where several tools want a name none of them gets it, so that a server
 // cannot take the name of another one's tool.
@@ -59,6 +59,9 @@ func plainName(id identity, prefixed bool) string {
 	name := legalName(cmp.Or(id.own, id.tool))
 	if prefixed {
 		name = legalName(cmp.Or(id.prefix, id.server)) + separator + name
+	}
+	if first := name[0]; first == '-' || '0' <= first && first <= '9' {
+		name = "_" + name // Gemini and Moonshot want a letter or this
 	}
 	if len(name) > maxName {
 		return hashedName(name, id, 0)

@@ -89,6 +89,7 @@ func recorded(t *testing.T) map[string][]*mcp.Tool {
 		}
 		return tools, err
 	})
+	out["names"] = []*mcp.Tool{{Name: "21st_build", InputSchema: map[string]any{"type": "object"}}}
 	return out
 }
 
@@ -189,6 +190,9 @@ func TestToolsOfServers(t *testing.T) {
 				t.Fatalf("got %s, want %d functions", g.body, len(tools))
 			}
 			for _, d := range sent.Tools[0].FunctionDeclarations {
+				if first := d.Name[0]; first != '_' && (first|0x20 < 'a' || first|0x20 > 'z') {
+					t.Errorf("%s: want a letter or _ first", d.Name)
+				}
 				if d.Parameters == nil {
 					t.Errorf("%s: got no parameters", d.Name)
 				} else if err := d.Parameters.check(""); err != nil {

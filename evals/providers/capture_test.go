@@ -39,7 +39,7 @@ func endpoints() []endpoint {
 		out = append(out, endpoint{host, "gpt-4.1"})
 	}
 	for _, host := range []string{"openrouter", "compatible"} {
-		out = append(out, endpoint{host, "anthropic/claude-sonnet-4.5"}, endpoint{host, "google/gemini-2.5-pro"})
+		out = append(out, endpoint{host, "anthropic/claude-sonnet-4.5"}, endpoint{host, "google/gemini-2.5-pro"}, endpoint{host, "moonshotai/kimi-k2"})
 	}
 	return append(out, endpoint{"openai", "gpt-5"}, endpoint{"azure", "o3"})
 }
@@ -116,6 +116,10 @@ func lists(t *testing.T) map[string][]*mcpclient.Tool {
 		for tool, schema := range schemas {
 			out[name] = append(out[name], &mcpclient.Tool{Name: tool, InputSchema: schema})
 		}
+	}
+	out["names"] = []*mcpclient.Tool{{Name: "21st_build"}, {Name: "files.read"}, {Name: "-x"}, {Name: strings.Repeat("long", 30)}}
+	for _, tool := range out["names"] {
+		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	return out
 }

@@ -82,6 +82,10 @@ func gemini(e endpoint) bool {
 	return e.host == "gemini" || regexp.MustCompile(`gemini`).MatchString(e.model)
 }
 
+func moonshot(e endpoint) bool {
+	return e.host == "moonshot" || regexp.MustCompile(`kimi`).MatchString(e.model)
+}
+
 func openAI(e endpoint) bool { return !claude(e) && !gemini(e) }
 
 var refusals = []refusal{
@@ -135,6 +139,24 @@ var refusals = []refusal{
 		}
 		return nil
 	})},
+	{"when using anyOf, type should be defined in anyOf items instead of the parent schema", moonshot, ofSchemas(func(s map[string]any) error {
+		if s["anyOf"] != nil {
+			return lacks(s, "type")
+		}
+		return nil
+	})},
+	{"type is not defined", moonshot, ofSchemas(func(s map[string]any) error {
+		if s["type"] == nil && s["anyOf"] == nil && s["$ref"] == nil {
+			return fmt.Errorf("%v", s)
+		}
+		return nil
+	})},
+	{"items must be an object", moonshot, ofSchemas(func(s map[string]any) error {
+		if items, ok := s["items"]; ok && object(items) == nil {
+			return fmt.Errorf("%v", items)
+		}
+		return nil
+	})},
 	{"Unknown name: Cannot find field", gemini, ofSchemas(func(s map[string]any) error {
 		for key := range s {
 			if !slices.Contains(geminiKeywords, key) {
@@ -172,6 +194,15 @@ var refusals = []refusal{
 	{"'metadata' is only allowed when 'store' is enabled", openAI, func(request map[string]any) error {
 		if request["metadata"] != nil && request["store"] != true {
 			return fmt.Errorf("store %v", request["store"])
+		}
+		return nil
+	}},
+	{"Invalid function name. Must start with a letter or an underscore", everywhere, func(request map[string]any) error {
+		for _, tool := range list(request["tools"]) {
+			name, _ := object(object(tool)["function"])["name"].(string)
+			if !regexp.MustCompile(`^[a-zA-Z_]`).MatchString(name) {
+				return fmt.Errorf("%q", name)
+			}
 		}
 		return nil
 	}},

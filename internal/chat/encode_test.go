@@ -283,13 +283,13 @@ func TestExtra(t *testing.T) {
 // Names that a host refuses go out under others and come back as themselves.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 128)
-	tools := []Tool{{Name: "files.read"}, {Name: "files_read"}, {Name: "files/read"}, {Name: long}, {Name: long[:127] + "y"}, {Name: "größe"}}
+	tools := []Tool{{Name: "files.read"}, {Name: "files_read"}, {Name: "files/read"}, {Name: long}, {Name: long[:127] + "y"}, {Name: "größe"}, {Name: "21st"}, {Name: "_21st"}, {Name: "1" + long[1:]}}
 	r := &Request{Tools: tools}
 	n := namesOf(r)
 	seen := map[string]bool{}
 	for _, tool := range tools {
 		out := n.outgoing(tool.Name)
-		if !plain(out, 64) || seen[out] {
+		if !plain(out, 64) || !leads(out[0]) || seen[out] {
 			t.Errorf("%q goes out as %q, want a plain name that no other has", tool.Name, out)
 		}
 		seen[out] = true

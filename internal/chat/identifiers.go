@@ -9,7 +9,8 @@ import (
 )
 
 // names translates tool names between the caller, whose names may be up to 128
-// long and hold dots, and the host, which takes 64 of [A-Za-z0-9_-]. It is a
+// long and hold dots, and the host, which takes 64 of [A-Za-z0-9_-], of which
+// Gemini and Moonshot want a letter or _ first. It is a
 // bijection over the names of one request.
 type names struct {
 	out map[string]string
@@ -22,7 +23,7 @@ func namesOf(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
 	var odd []string
 	add := func(name string) {
-		if !plain(name, 64) {
+		if !plain(name, 64) || !leads(name[0]) {
 			odd = append(odd, name)
 			return
 		}
@@ -53,6 +54,9 @@ func (n *names) rename(name string) {
 		}
 		return '_'
 	}, name)
+	if readable != "" && !leads(readable[0]) {
+		readable = "_" + readable
+	}
 	for salt := 0; ; salt++ {
 		short := readable[:min(len(readable), 55)] + "_" + digest(fmt.Sprint(name, salt), 8)
 		if _, taken := n.in[short]; !taken {
@@ -61,6 +65,9 @@ func (n *names) rename(name string) {
 		}
 	}
 }
+
+// leads says whether a name may begin with a character.
+func leads(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 func (n *names) outgoing(name string) string { return n.out[name] }
 

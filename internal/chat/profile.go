@@ -125,7 +125,8 @@ func profiles() []Profile {
 			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, EchoReasoning: true, StreamUsage: true},
-		{Name: "moonshot", EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: anyImages},
+		// Moonshot wants types in alternatives and not beside them, and has no tuples.
+		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: anyImages},
 	}
 }
 
@@ -243,7 +244,7 @@ func (p *Profile) schemas(model string) rewrite.Target {
 	switch {
 	case p.AnyVendor && strings.Contains(model, "claude"):
 		return rewrite.Anthropic
-	case p.AnyVendor && strings.Contains(model, "gemini"):
+	case p.AnyVendor && (strings.Contains(model, "gemini") || strings.Contains(model, "kimi")):
 		return rewrite.Gemini
 	}
 	return cmp.Or(p.Schemas, rewrite.OpenAI)

@@ -62,6 +62,8 @@ func TestSchemas(t *testing.T) {
 		{"openrouter", "openai/gpt-5", rewrite.OpenAI},
 		{"openrouter", "anthropic/claude-sonnet-4.5", rewrite.Anthropic},
 		{"openrouter", "google/Gemini-2.5-pro", rewrite.Gemini},
+		{"openrouter", "moonshotai/kimi-k2", rewrite.Gemini},
+		{"moonshot", "kimi-k3", rewrite.Gemini},
 		{"compatible", "claude-sonnet-4-5", rewrite.Anthropic},
 		{"compatible", "llama", rewrite.OpenAI},
 	} {
