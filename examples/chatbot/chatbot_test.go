@@ -297,6 +297,30 @@ func TestServerThatVanishes(t *testing.T) {
 	o.check(t, o.stdout, 0, "lost the server frail", "exit status 9", "out of memory")
 }
 
+// No call hangs without a bound, and the error names the flag.
+func TestWedgedServer(t *testing.T) {
+	path := configure(t, map[string]string{"w": "wedge"})
+	const idle, whole = "; -idle-timeout gives it longer\n", "; -call-timeout gives it longer\n"
+	for _, tt := range []struct {
+		prompt, flag, want string
+		status             int
+	}{
+		{"call wedge {}", "-idle-timeout", idle, 0},
+		{"call wedge {}", "-call-timeout", whole, 0},
+		{"call busy {}", "-call-timeout", whole, 0},
+		{"/read wedge://x", "-idle-timeout", idle, 1},
+	} {
+		t.Run(tt.prompt+" "+tt.flag, func(t *testing.T) {
+			t.Parallel()
+			o := converse(t, "", "-config", path, "-yes", "-prompt", tt.prompt, tt.flag, "3s")
+			o.check(t, o.stdout, tt.status, tt.want)
+			if tt.status == 0 && o.stdout == "" {
+				t.Error("the model did not learn of it")
+			}
+		})
+	}
+}
+
 func TestWrongArguments(t *testing.T) {
 	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
 	o.check(t, o.stdout, 0, "✗ demo add: ")

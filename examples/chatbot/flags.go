@@ -30,6 +30,10 @@ the text of -prompt:
 
 %s
 
+Nothing waits for ever: a call of a server ends when neither an answer nor
+progress came for -idle-timeout, and after -call-timeout in any case; the model
+has 10 minutes for each try. The time in which a person is asked is no silence.
+
 Environment: OPENAI_BASE_URL and OPENAI_MODEL stand for the flags, and
 OPENAI_API_KEY is the key of the endpoint. NO_COLOR turns colours off.
 
@@ -58,6 +62,8 @@ type options struct {
 	answers                answers
 	trace                  string
 	connectTimeout         time.Duration
+	idleTimeout            time.Duration
+	callTimeout            time.Duration
 	revisions              revisions.Flag
 	noInstructions         bool
 	demoModel, demoServer  bool // be that, and nothing else
@@ -80,6 +86,8 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value where there are several; may be repeated")
 	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
 	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` that each server has to get ready, default 30s")
+	flags.DurationVar(&o.idleTimeout, "idle-timeout", 5*time.Minute, "`duration` without an answer or progress that ends a call of a server, default 5m")
+	flags.DurationVar(&o.callTimeout, "call-timeout", time.Hour, "`duration` that ends a call of a server in any case, default 1h")
 	flags.Var(o.revisions, "revision", revisions.Usage)
 	flags.BoolVar(&o.noInstructions, "no-instructions", false, "keep from the model what servers say of the use of their tools")
 	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
@@ -107,6 +115,10 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 		return nil, &usageError{"-prompt is empty"}
 	case o.connectTimeout <= 0:
 		return nil, &usageError{"-connect-timeout is not above zero"}
+	case o.idleTimeout <= 0:
+		return nil, &usageError{"-idle-timeout is not above zero"}
+	case o.callTimeout <= 0:
+		return nil, &usageError{"-call-timeout is not above zero"}
 	case o.demoModel && o.demoServer:
 		return nil, &usageError{"-demo-model and -demo-server are two programs"}
 	case o.demoModel || o.demoServer:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
@@ -33,34 +34,34 @@ func TestFlags(t *testing.T) {
 		env  func(string) string
 		want options
 	}{
-		"nothing": {nil, env(), options{connectTimeout: 30 * time.Second}},
+		"nothing": {nil, env(), options{}},
 		"all": {
-			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m",
+			[]string{"-base-url", "http://h/v1/", "-model", "m", "-config", "c", "-prompt", "p", "-yes", "-answer", "a=b=c", "-answer", "d=", "-trace", "t", "-connect-timeout", "1m", "-idle-timeout", "2m", "-call-timeout", "3m",
 				"-revision", "a=2025-11-25", "-no-instructions"},
 			env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "other"),
 			options{baseURL: "http://h/v1", model: "m", apiKey: "k", config: "c", prompt: "p", oneShot: true, yes: true,
-				answers: answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute,
+				answers: answers{"a": "b=c", "d": ""}, trace: "t", connectTimeout: time.Minute, idleTimeout: 2 * time.Minute, callTimeout: 3 * time.Minute,
 				revisions: revisions.Flag{"a": "2025-11-25"}, noInstructions: true},
 		},
 		"environment": {
 			nil, env("OPENAI_BASE_URL", "https://h/v1", "OPENAI_MODEL", "m"),
-			options{baseURL: "https://h/v1", model: "m", connectTimeout: 30 * time.Second},
+			options{baseURL: "https://h/v1", model: "m"},
 		},
 		"openai": {
 			[]string{"-model", "m"}, env("OPENAI_API_KEY", "k"),
-			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k", connectTimeout: 30 * time.Second},
+			options{baseURL: "https://api.openai.com/v1", model: "m", apiKey: "k"},
 		},
 		"key alone": {
 			nil, env("OPENAI_API_KEY", "k"),
-			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL", connectTimeout: 30 * time.Second},
+			options{apiKey: "k", modelHint: "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"},
 		},
 		"demo server": {
 			[]string{"-demo-server"}, env("OPENAI_MODEL", "m"),
-			options{model: "m", connectTimeout: 30 * time.Second, demoServer: true},
+			options{model: "m", demoServer: true},
 		},
 		"endpoint alone": {
 			nil, env("OPENAI_BASE_URL", "http://h"),
-			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL", connectTimeout: 30 * time.Second},
+			options{baseURL: "http://h", modelHint: "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,10 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, *got, cmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
+			tt.want.connectTimeout = cmp.Or(tt.want.connectTimeout, 30*time.Second)
+			tt.want.idleTimeout = cmp.Or(tt.want.idleTimeout, 5*time.Minute)
+			tt.want.callTimeout = cmp.Or(tt.want.callTimeout, time.Hour)
+			if diff := gocmp.Diff(tt.want, *got, gocmp.AllowUnexported(options{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -89,6 +93,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
 		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},
 		{"-revision x=1", `invalid value "x=1" for flag -revision: want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, or server=revision`},
+		{"-idle-timeout 0s", "-idle-timeout is not above zero"},
+		{"-call-timeout -1s", "-call-timeout is not above zero"},
 		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
 		{"-demo-model -demo-server", "-demo-model and -demo-server are two programs"},
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
@@ -105,7 +111,7 @@ func TestHelp(t *testing.T) {
 	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "Exit status", "/tools "} {
+	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "Nothing waits for ever", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
 		}

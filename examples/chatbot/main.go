@@ -101,7 +101,7 @@ func run(o *options) (err error) {
 	defer model.close()
 	s.model = model
 	p := &person{con: con, yes: o.yes, answers: given, lacks: s.lacks, tools: map[toolOf]string{}, lends: map[string]bool{}}
-	if err := p.serve(servers, model); err != nil {
+	if err := p.serve(servers, model, o); err != nil {
 		return err
 	}
 	if s.tools, err = s.openServers(ctx, servers, wrong, o.connectTimeout); err != nil {
@@ -128,7 +128,8 @@ func run(o *options) (err error) {
 }
 
 // serve has the person, and the model on loan, answer what the servers ask.
-func (p *person) serve(servers []adapter.Server, model *endpoint) error {
+// Calls of the servers have the limits of o.
+func (p *person) serve(servers []adapter.Server, model *endpoint, o *options) error {
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
 		Source: func(ctx context.Context) sampling.Source {
@@ -144,6 +145,8 @@ func (p *person) serve(servers []adapter.Server, model *endpoint) error {
 			Sampling:    agent.Sampling(lender{lent}),
 			Elicitation: agent.Elicitation(p),
 			Logger:      warnings(p.con, servers[i].Name),
+			IdleTimeout: o.idleTimeout,
+			CallTimeout: o.callTimeout,
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -57,6 +58,8 @@ func serveBadly(how string) {
 			text := strings.Repeat("x", 33<<20)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 		})
+	case "wedge": // answers nothing but lists
+		s = wedgedServer()
 	case "instruct": // tells the model more than it should
 		s = mcp.NewServer(&mcp.Implementation{Name: "instruct"}, &mcp.ServerOptions{Instructions: os.Getenv(instructionsOf)})
 	case "shadow": // lists what the demo server has, too
@@ -87,5 +90,32 @@ func shadowServer() *mcp.Server {
 	for _, name := range []string{"evening", "mine"} {
 		s.AddPrompt(&mcp.Prompt{Name: name}, get)
 	}
+	return s
+}
+
+// wedgedServer has a tool and a resource that give no answer. Another tool gives none
+// either, and makes progress without an end.
+func wedgedServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "wedge"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "wedge"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "busy"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for i := 1; ; i++ {
+			select {
+			case <-tick.C:
+				_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i)})
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		}
+	})
+	s.AddResource(&mcp.Resource{URI: "wedge://x", Name: "x"}, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	return s
 }

@@ -135,7 +135,7 @@ func (s *session) report(err error) error {
 // fail shows an error on one line.
 func (s *session) fail(err error) {
 	s.lacks.failed.Add(1)
-	s.con.note(s.con.style.fail, "error: %s", safetext.Line(err.Error()+s.model.hint(err), 2000))
+	s.con.note(s.con.style.fail, "error: %s", safetext.Line(err.Error()+s.model.hint(err)+longer(err), 2000))
 }
 
 func isQuit(err error) bool {

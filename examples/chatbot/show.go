@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 
 	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // show puts an event of the agent on the console. On a terminal text is shown
@@ -76,9 +77,20 @@ func (c *console) showResult(e *agent.ToolEnd) {
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = safetext.Line(e.Result.Err.Error(), maxFailure)
+		text = safetext.Line(e.Result.Err.Error(), maxFailure) + longer(e.Result.Err)
 	}
 	c.note(style, "%s %s %s: %s", mark, e.Server, callName(&e.Call), text)
+}
+
+// longer names the flag that gives a call longer, when it took too long.
+func longer(err error) string {
+	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
+	case !ok:
+		return ""
+	case late.Idle:
+		return "; -idle-timeout gives it longer"
+	}
+	return "; -call-timeout gives it longer"
 }
 
 // plural counts things, in English.
