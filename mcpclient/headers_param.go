@@ -19,7 +19,8 @@ const (
 
 // mirrors reports whether arguments of tool calls are repeated in headers.
 func (c *Client) mirrors() bool {
-	return c.link.Load().exchange != nil && c.current().mirrors()
+	l := c.link.Load()
+	return (l.exchange != nil || l.headed != nil) && c.current().mirrors()
 }
 
 // mirrored sends a request whose arguments are repeated in headers where the

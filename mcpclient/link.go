@@ -14,8 +14,9 @@ import (
 // link is one dialed connection and the calls that wait on it.
 type link struct {
 	conn      Conn
-	transport Transport // that conn is of
-	exchange  exchanger // conn, when every request has a response channel of its own
+	transport Transport  // that conn is of
+	exchange  exchanger  // conn, when every request has a response channel of its own
+	headed    HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
 	mu        sync.Mutex
@@ -113,6 +114,7 @@ func (c *Client) dial(ctx context.Context) error {
 	c.adoptBearer(conn)
 	l.conn = conn
 	l.exchange, _ = conn.(exchanger)
+	l.headed, _ = conn.(HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
 		c.own.Go(func() { l.read(c) })

@@ -109,7 +109,11 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 	}
 	body := bodies.Get().(*[]byte)
 	*body = e.encode((*body)[:0], call.ID, r, o)
-	err := l.conn.Send(ctx, *body)
+	var header fields
+	if l.headed != nil {
+		header = e.header(nil, r)
+	}
+	err := l.hand(ctx, *body, header)
 	if cap(*body) <= keptBody {
 		bodies.Put(body)
 	}
@@ -196,11 +200,19 @@ func (l *link) postNotification(ctx context.Context, c *Client, method string, p
 	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
+// hand gives a message to a connection that is no exchanger.
+func (l *link) hand(ctx context.Context, body []byte, header fields) error {
+	if l.headed == nil {
+		return l.conn.Send(ctx, body)
+	}
+	return l.headed.SendWithHeader(ctx, body, header.own())
+}
+
 // post sends a message that has no response, in a session that it belongs to, nil
 // for the one that there is. The error is errSessionOver when it came too late.
 func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, s *httpSession) error {
 	if l.exchange == nil {
-		err := l.conn.Send(ctx, body)
+		err := l.hand(ctx, body, header)
 		if err != nil {
 			return cmp.Or(c.refused(l), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // Transport is a recipe for reaching one server. Dial may be called again
@@ -52,6 +53,20 @@ type Conn interface {
 	// called more than once, from any goroutine, and returns when all that
 	// belongs to the connection has ended.
 	Close() error
+}
+
+// HeaderConn is a [Conn] over something like HTTP, whose messages have headers: a
+// tunnel, a queue, an RPC of the host's own. Its SendWithHeader is called in the place
+// of Send.
+type HeaderConn interface {
+	Conn
+
+	// SendWithHeader is Send with what the header of the message would have over
+	// Streamable HTTP, as the negotiated revision has it: Mcp-Protocol-Version,
+	// and in the modern era Mcp-Method, Mcp-Name and the Mcp-Param-* that the
+	// input schema of a tool asks for (see [Client.RegisterTools]). The header is
+	// the callee's.
+	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 }
 
 // MessageError says that one message of the server could not be received.

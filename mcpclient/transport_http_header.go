@@ -16,6 +16,15 @@ type field struct {
 	values []string // nil for a field that is not sent
 }
 
+// own is a header that shares nothing.
+func (f fields) own() http.Header {
+	h := make(http.Header, len(f))
+	for _, field := range f {
+		h[field.key] = slices.Clone(field.values)
+	}
+	return h
+}
+
 // of returns the values of a field, nil where it is not there.
 func (f fields) of(key string) []string {
 	for _, field := range f {

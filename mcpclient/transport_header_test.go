@@ -1,0 +1,114 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// tunnel is a transport of a host's whose messages have headers. It notes those.
+type tunnel struct {
+	mcpclient.Transport
+	sent chan string
+}
+
+type tunnelConn struct {
+	mcpclient.Conn
+	sent chan string
+}
+
+func (t tunnel) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := t.Transport.Dial(ctx)
+	return tunnelConn{conn, t.sent}, err
+}
+
+func (c tunnelConn) SendWithHeader(ctx context.Context, message []byte, header http.Header) error {
+	var m struct{ Method string }
+	_ = json.Unmarshal(message, &m)
+	var lines strings.Builder
+	_ = header.Write(&lines)
+	c.sent <- fmt.Sprintf("%s\n%s", m.Method, strings.ReplaceAll(lines.String(), "\r\n", "\n"))
+	for key := range header {
+		header[key][0] = "changed" // it is the callee's
+	}
+	return c.Conn.Send(ctx, message)
+}
+
+// Every message has the header that it has over Streamable HTTP.
+func TestHeaderConn(t *testing.T) {
+	const version = "Mcp-Protocol-Version: "
+	for revision, want := range map[string][]string{
+		mcpclient.Revision20260728: {
+			"server/discover\nMcp-Method: server/discover\n" + version + "2026-07-28\n",
+			"tools/list\nMcp-Method: tools/list\n" + version + "2026-07-28\n",
+			"tools/call\nMcp-Method: tools/call\nMcp-Name: book\nMcp-Param-Region: eu\n" + version + "2026-07-28\n",
+			"notifications/x\nMcp-Method: notifications/x\n" + version + "2026-07-28\n",
+			"tools/call\nMcp-Method: tools/call\nMcp-Name: hang\n" + version + "2026-07-28\n",
+			"notifications/cancelled\nMcp-Method: notifications/cancelled\n" + version + "2026-07-28\n",
+		},
+		mcpclient.Revision20251125: {
+			"initialize\n", "notifications/initialized\n" + version + "2025-11-25\n",
+			"tools/list\n" + version + "2025-11-25\n", "tools/call\n" + version + "2025-11-25\n",
+			"notifications/x\n" + version + "2025-11-25\n",
+			"tools/call\n" + version + "2025-11-25\n", "notifications/cancelled\n" + version + "2025-11-25\n",
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport, conn := mcpclient.Pipe()
+			defer func() { _ = conn.Close() }()
+			p := &peer{t: t, conn: conn, inbox: make(chan message, 16)}
+			go p.read()
+			go booking(p)
+			sent := make(chan string, 16)
+			c, err := mcpclient.Connect(t.Context(), tunnel{transport, sent}, &mcpclient.Options{Revision: revision})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if _, err := listTools(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.CallTool(t.Context(), "book", map[string]string{"region": "eu"}); err != nil {
+				t.Error(err)
+			}
+			if err := c.Notify(t.Context(), "notifications/x", nil); err != nil {
+				t.Error(err)
+			}
+			given, cancel := context.WithCancel(t.Context())
+			go func() { synctest.Wait(); cancel() }()
+			if _, err := c.CallTool(given, "hang", nil); err == nil {
+				t.Error("got no error of a call that was given up")
+			}
+			synctest.Wait()
+			var got []string
+			for len(sent) > 0 {
+				got = append(got, <-sent)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: got +, want -:\n%s", revision, diff)
+			}
+		})
+	}
+}
+
+// booking is a server whose tool wants an argument in a header.
+func booking(p *peer) {
+	for m := range p.inbox {
+		switch {
+		case m.Method == "tools/list":
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"book","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}}`, m.ID)
+		case m.Method == "tools/call" && m.Params.Name == "book":
+			p.answer(m)
+		case m.Method == "initialize" || m.Method == "server/discover":
+			p.send(handshakeAnswer(m))
+		}
+	}
+}
