@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision
 	text := safetext.Block(safetext.JSON(a.Arguments), maxShown)
 	if known {
 		what = fmt.Sprintf("The server %s has changed %s since you always allowed it. The model wants to run it:", a.Server, tool)
-		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(a.Definition.Description, maxShown))
+		says := cmp.Or(a.Definition.Description, "(nothing)")
+		text += "\n  The server says of it:\n" + safetext.Indent(safetext.Block(says, maxShown))
 	}
 	choice, err := p.review(ctx, what, text, "Allow it? [y]es, [n]o, [a]lways:", "yna")
 	if err != nil {
