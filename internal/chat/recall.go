@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash"
+	"slices"
 	"sync"
 )
 
@@ -52,25 +53,29 @@ func (m *Memory) get(d callDigest) recalled {
 	return m.byCall[d]
 }
 
+// put takes what was said last in the place of what is known of a call, also if that
+// was nothing: another conversation may have begun with the same words.
 func (m *Memory) put(d callDigest, v recalled) {
-	size := v.size()
-	if size == 0 || size > maxRecalledSize {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before, known := m.byCall[d]
-	if !known {
-		m.order = append(m.order, d)
+	if _, known := m.byCall[d]; known {
+		m.forgetLocked(slices.Index(m.order, d))
 	}
-	m.byCall[d] = v
-	m.size += size - before.size()
+	if size := v.size(); size == 0 || size > maxRecalledSize {
+		return
+	}
+	m.byCall[d], m.order = v, append(m.order, d)
+	m.size += v.size()
 	for len(m.order) > maxRecalled || m.size > maxMemorySize {
-		oldest := m.byCall[m.order[0]]
-		m.size -= oldest.size()
-		delete(m.byCall, m.order[0])
-		m.order = m.order[1:]
+		m.forgetLocked(0)
 	}
+}
+
+func (m *Memory) forgetLocked(i int) {
+	v := m.byCall[m.order[i]]
+	m.size -= v.size()
+	delete(m.byCall, m.order[i])
+	m.order = slices.Delete(m.order, i, i+1)
 }
 
 // callDigest identifies a call by its conversation, its id and its tool. The

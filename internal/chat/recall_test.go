@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -123,6 +124,33 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 		}
 		if strings.Contains(h.last(), "Hm.") != found {
 			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.last(), found)
+		}
+	}
+}
+
+// Two conversations that begin with the same words are told apart by nothing: the
+// later reply counts, with or without a thought.
+func TestRecallOfTheLatestReply(t *testing.T) {
+	const plain = `{"choices":[{"message":{"tool_calls":[{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`
+	for latest, found := range map[string]bool{plain: false, thoughtful: true} {
+		answers := []string{thoughtful, plain, latest, plainAnswer}
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			answering(answers[0])(w, r)
+			answers = answers[1:]
+		})
+		c := h.client(t, moonshot, nil)
+		var reply *Reply
+		for range 3 {
+			var err error
+			if reply, err = c.Complete(t.Context(), hello()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.Complete(t.Context(), continued(reply.ToolCalls[:1])); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(h.last(), "Hm.") != found {
+			t.Errorf("got %s, want a thought in it: %t", h.last(), found)
 		}
 	}
 }
