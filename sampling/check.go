@@ -137,7 +137,7 @@ func contentSize(blocks []mcpclient.Content) int {
 		case *mcpclient.AudioContent:
 			size += len(c.Data)
 		case *mcpclient.ToolUseContent:
-			size += len(c.ID) + len(c.Name) + len(c.Input)
+			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
 		case *mcpclient.ToolResultContent:
 			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
 		case *mcpclient.EmbeddedResource:

@@ -39,7 +39,7 @@ func needsOf(p *mcpclient.CreateMessageParams) needs {
 	return n
 }
 
-// media moves the images and sounds of a message out of its text.
+// media moves what is no text of a message out of its text.
 func (n *needs) media(blocks []mcpclient.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {
@@ -49,6 +49,8 @@ func (n *needs) media(blocks []mcpclient.Content) {
 		case *mcpclient.AudioContent:
 			n.audio += len(c.Data)
 			n.text -= len(c.Data)
+		case *mcpclient.ToolUseContent: // what the host said beside it is no text
+			n.text -= len(c.Meta)
 		case *mcpclient.ToolResultContent:
 			n.media(c.Content)
 		}

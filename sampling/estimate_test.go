@@ -148,3 +148,13 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// What the host said beside a tool use comes back to it, and is no text that it
+// counts.
+func TestHostExtraIsNoText(t *testing.T) {
+	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
+	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))
+	if got, want := needsOf(with), needsOf(without); got != want || inputSize(with) == inputSize(without) {
+		t.Errorf("got %+v, want %+v, and a larger request", got, want)
+	}
+}
