@@ -246,6 +246,8 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		{"image by URL", "compatible", nil, byURL(page), ""},
 		{"image by URL", "ollama", nil, byURL(page), "host ollama takes images by their data, not by a URL"},
 		{"image by URL", "lmstudio", nil, byURL(page), "by their data"},
+		{"image by URL", "moonshot", nil, byURL("HTTPS://example.com/a.png"), "by their data"},
+		{"image by the name of a file", "moonshot", nil, byURL("ms://abc"), ""},
 		{"image by URL", "deepseek", nil, byURL(page), "host deepseek takes no images"},
 		{"image in a URL", "ollama", nil, byURL("Data:image/png;base64,cG5n"), ""},
 		{"metadata", "compatible", nil, metadata, ""},

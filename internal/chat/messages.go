@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -130,6 +131,10 @@ func (e *messageEncoder) user(m *Message) error {
 	return nil
 }
 
+// webURL is one that the host would have to fetch. Others hold the data, or name a
+// file that the host has.
+var webURL = regexp.MustCompile(`(?i)^https?:`)
+
 // takes says why a part of a user cannot be sent.
 func (p *Profile) takes(part *Part) error {
 	image := part.Image
@@ -142,7 +147,7 @@ func (p *Profile) takes(part *Part) error {
 		return errors.New("an image without data and without a URL")
 	case p.Images == noImages:
 		return fmt.Errorf("host %s takes no images", p.Name)
-	case p.Images == imageData && image.Data == nil && !strings.HasPrefix(strings.ToLower(image.URL), "data:"):
+	case p.Images == imageData && image.Data == nil && webURL.MatchString(image.URL):
 		return fmt.Errorf("host %s takes images by their data, not by a URL", p.Name)
 	}
 	return nil

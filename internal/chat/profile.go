@@ -126,7 +126,7 @@ func profiles() []Profile {
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, EchoReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: anyImages},
+		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, EchoReasoning: true, StreamUsage: true, Images: imageData},
 	}
 }
 
