@@ -7,17 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -60,25 +57,19 @@ func hostilities() []hostility {
 		{"handshakes of the client's own beside a large call", 0, 128 << 20, handshakesBesideLargeCall},
 		{"a server that reads no more and lives on", lateEnd, 8 << 20, closedInput(nil)},
 		{"a server that reads no more and is to be restarted", lateEnd + 500*time.Millisecond, 8 << 20, closedInput(&mcpclient.Restart{Jitter: -1})},
-		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, func(t *testing.T) {
-			metByHTTP(t, legacy(), 503, nil)
-		}},
-		{"a status 404 whose body does not end", time.Second, 8 << 20, func(t *testing.T) {
-			metByHTTP(t, legacy(), 404, nil)
-		}},
-		{"a status 401 whose body does not end", time.Second, 8 << 20, func(t *testing.T) {
-			asked := 0
-			metByHTTP(t, legacy(), 401, func(context.Context, mcpclient.HTTPExchange) bool { asked++; return true })
-			if asked != 1 {
-				t.Errorf("got %d calls of the hook, want 1", asked)
-			}
-		}},
-		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
+		{"a status 503 whose body does not end", 4 * time.Second, 8 << 20, endlessStatus(503)},
+		{"a status 404 whose body does not end", time.Second, 8 << 20, endlessStatus(404)},
+		{"a status 401 whose body does not end", time.Second, 8 << 20, endlessStatus(401)},
+		{"a page whose body does not end", time.Second, 8 << 20, endlessPage},
+		{"a refusal of server/discover whose body does not end", time.Second, 8 << 20, endlessProbe},
 		{"a server with a million capabilities", 0, 192 << 20, millionCapabilities},
 		{"a question with a million entries in _meta", 0, 192 << 20, millionEntries},
 		{"an error that asks for a million visits", 0, 192 << 20, millionVisits},
-		{"a page whose body does not end", time.Second, 8 << 20, endlessPage},
-		{"a refusal of server/discover whose body does not end", time.Second, 8 << 20, endlessProbe},
+		{"a server that settles on a revision which was not forced", 0, 1 << 20, otherRevision},
+		{"a proxy that cuts connections", 10 * 500 * time.Millisecond, 16 << 20, cutConnections},
+		{"answers that do not stand alone on their lines", 0, 16 << 20, answersAmongText},
+		{"a server that sends 50 clients away for the same time", 2 * time.Second, 32 << 20, sentAway},
+		{"lists with holes", 0, 16 << 20, listsWithHoles},
 	}
 }
 
@@ -203,132 +194,6 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	}
 }
 
-// neverEnds fails a request in a response whose body does not end.
-func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
-	w.Header().Set("Content-Length", "100")
-	w.Header().Set("Retry-After", "1")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "the reason is")
-	w.(http.Flusher).Flush()
-	<-r.Context().Done()
-}
-
-// metByHTTP has a client list the tools of a server that fails the first time.
-func metByHTTP(t *testing.T, opts mcpclient.Options, status int, unauthorized func(context.Context, mcpclient.HTTPExchange) bool) {
-	t.Helper()
-	var sessions, lists atomic.Int32
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		var m message
-		_ = json.Unmarshal(raw, &m)
-		switch {
-		case m.Method == "initialize":
-			w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", sessions.Add(1)))
-			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-		case m.Method != "tools/list":
-			w.WriteHeader(http.StatusAccepted)
-		case lists.Add(1) == 1:
-			neverEnds(w, r, status)
-		default:
-			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
-		}
-	}))
-	defer s.Close()
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Unauthorized: unauthorized}, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.ToolsPage(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
-		t.Errorf("got %d sessions after the status %d", got, status)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// What is wrong by its head is known at once, though it comes with status 200.
-func endlessPage(t *testing.T) {
-	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-		w.Header().Set("Content-Type", "text/html")
-		neverEnds(w, r, http.StatusOK)
-	})
-	defer s.Close()
-	c := connectTo(t, s, legacy())
-	if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
-		t.Errorf("got %v, want an error about the content type", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Connect goes on with the next revision.
-func endlessProbe(t *testing.T) {
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		var m message
-		_ = json.Unmarshal(raw, &m)
-		switch m.Method {
-		case "server/discover":
-			neverEnds(w, r, http.StatusNotFound)
-		case "initialize":
-			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-		default:
-			w.WriteHeader(http.StatusAccepted)
-		}
-	}))
-	defer s.Close()
-	c := connectTo(t, s, mcpclient.Options{})
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Clients that were told the same time to wait do not come back together.
-func sentAway(t *testing.T) {
-	var mu sync.Mutex
-	var back []time.Time
-	first := map[string]bool{}
-	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-		mu.Lock()
-		defer mu.Unlock()
-		if name := r.Header.Get("X-Client"); !first[name] {
-			first[name] = true
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		back = append(back, time.Now())
-		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
-	})
-	defer s.Close()
-	const clients = 50
-	var lists sync.WaitGroup
-	start, opts := time.Now(), modern()
-	for i := range clients {
-		lists.Go(func() {
-			header := http.Header{"X-Client": {fmt.Sprint(i)}}
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: header}, &opts)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer func() { _ = c.Close() }()
-			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	lists.Wait()
-	slices.SortFunc(back, time.Time.Compare)
-	if len(back) != clients || back[0].Sub(start) < time.Second || back[clients-1].Sub(back[0]) < 250*time.Millisecond {
-		t.Errorf("got %d clients back from %v to %v, want %d over more than 250 ms after 1 s", len(back), back[0].Sub(start), back[len(back)-1].Sub(start), clients)
-	}
-}
-
 // million is the members of an object without its braces.
 var million = sync.OnceValue(func() string {
 	b := make([]byte, 0, 14e6)
@@ -378,6 +243,65 @@ func millionVisits(t *testing.T) {
 		p.send("%s", `{"id":`+string(p.next().ID)+`,"error":{"code":-32042,"message":"visit","data":{"elicitations":[`+strings.Repeat("{},", 4e6)+`{}]}}}`)
 		if got := <-call; got.err == nil {
 			t.Error("got no error")
+		}
+	})
+}
+
+func otherRevision(t *testing.T) {
+	transport, conn := mcpclient.Pipe()
+	defer func() { _ = conn.Close() }()
+	go func() {
+		raw, _ := conn.Recv()
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		_ = conn.Send(context.Background(), []byte(strings.ReplaceAll(handshakeAnswer(m), "2025-11-25", "2024-11-05")))
+	}()
+	opts := legacy()
+	c, err := mcpclient.Connect(t.Context(), transport, &opts)
+	if e := wantError[*mcpclient.RevisionError](t, err); c != nil || !slices.Equal(e.Client, []string{mcpclient.Revision20251125}) {
+		t.Errorf("got %v, %v, want an error that names the revision", c, err)
+	}
+}
+
+// Each call ends when its answer is there, which no deadline does for it.
+func answersAmongText(t *testing.T) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	forms := []string{"Loading… %s\n", "\x00%s\n", "\x1b[0m%s\x1b[0m\n", "\x1e%s\n", "{\"id\":99,\"result\":{}}%s\n", "[[%s]]\n", "[INFO] %s done\n"}
+	go func() {
+		n := 0
+		for in := bufio.NewScanner(fromClient); in.Scan(); {
+			var m message
+			_ = json.Unmarshal(in.Bytes(), &m)
+			switch m.Method {
+			case "initialize":
+				_, _ = fmt.Fprintln(toClient, handshakeAnswer(m))
+			case "tools/call":
+				_, _ = fmt.Fprintf(toClient, forms[n], answerTo(m))
+				n++
+			}
+		}
+	}()
+	opts := legacy()
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range forms {
+		callText(t, t.Context(), c, "a", "a")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func listsWithHoles(t *testing.T) {
+	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
+		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
+			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
+			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+				t.Errorf("%s: got %v", page, err)
+			}
 		}
 	})
 }

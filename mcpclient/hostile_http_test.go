@@ -1,0 +1,179 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// neverEnds fails a request in a response whose body does not end.
+func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header().Set("Content-Length", "100")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "the reason is")
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+// endlessStatus has a client list the tools of a server that fails the first time. Where
+// the status is 401 a hook has the request made again.
+func endlessStatus(status int) func(t *testing.T) {
+	return func(t *testing.T) {
+		var sessions, lists, asked atomic.Int32
+		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			var m message
+			_ = json.Unmarshal(raw, &m)
+			switch {
+			case m.Method == "initialize":
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", sessions.Add(1)))
+				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+			case m.Method != "tools/list":
+				w.WriteHeader(http.StatusAccepted)
+			case lists.Add(1) == 1:
+				neverEnds(w, r, status)
+			default:
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+			}
+		}))
+		defer s.Close()
+		opts := legacy()
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+			URL: s.URL(), Client: s.Client(),
+			Unauthorized: func(context.Context, mcpclient.HTTPExchange) bool { asked.Add(1); return true },
+		}, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
+			t.Errorf("got %d sessions", got)
+		}
+		if got := asked.Load(); (got == 1) != (status == http.StatusUnauthorized) {
+			t.Errorf("got %d calls of the hook", got)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What is wrong by its head is known at once, though it comes with status 200.
+func endlessPage(t *testing.T) {
+	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		w.Header().Set("Content-Type", "text/html")
+		neverEnds(w, r, http.StatusOK)
+	})
+	defer s.Close()
+	c := connectTo(t, s, legacy())
+	if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
+		t.Errorf("got %v, want an error about the content type", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Connect goes on with the next revision.
+func endlessProbe(t *testing.T) {
+	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(raw, &m)
+		switch m.Method {
+		case "server/discover":
+			neverEnds(w, r, http.StatusNotFound)
+		case "initialize":
+			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer s.Close()
+	c := connectTo(t, s, mcpclient.Options{})
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Clients that were told the same time to wait do not come back together.
+func sentAway(t *testing.T) {
+	var mu sync.Mutex
+	var back []time.Time
+	first := map[string]bool{}
+	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		mu.Lock()
+		defer mu.Unlock()
+		if name := r.Header.Get("X-Client"); !first[name] {
+			first[name] = true
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		back = append(back, time.Now())
+		_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+	})
+	defer s.Close()
+	const clients = 50
+	var lists sync.WaitGroup
+	start, opts := time.Now(), modern()
+	for i := range clients {
+		lists.Go(func() {
+			header := http.Header{"X-Client": {fmt.Sprint(i)}}
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: header}, &opts)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = c.Close() }()
+			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	lists.Wait()
+	slices.SortFunc(back, time.Time.Compare)
+	if len(back) != clients || back[0].Sub(start) < time.Second || back[clients-1].Sub(back[0]) < 250*time.Millisecond {
+		t.Errorf("got %d clients back from %v to %v, want %d over more than 250 ms after 1 s", len(back), back[0].Sub(start), back[len(back)-1].Sub(start), clients)
+	}
+}
+
+// Every other request finds its connection cut: lists come nevertheless, and tool calls
+// are not made twice.
+func cutConnections(t *testing.T) {
+	server := &cutter{cut: func(_ *http.Request, got int) bool { return got%2 == 1 }}
+	s := httpServer(t, server.serve)
+	defer s.Close()
+	s.Transport().DisableKeepAlives = true
+	c := connectTo(t, s, modern())
+	const lists = 10
+	for range lists {
+		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
+		t.Error("tool call: got no error")
+	}
+	if got := len(server.got); got != 2*lists+1 {
+		t.Errorf("got %d requests, want %d", got, 2*lists+1)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
