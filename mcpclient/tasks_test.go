@@ -113,6 +113,30 @@ func TestTasks(t *testing.T) {
 	}}))
 }
 
+// The client has no tasks of its own: "Receivers that do not declare the task
+// capability for a request type MUST process requests of that type normally, ignoring
+// any task-augmentation metadata" (2025-11-25 tasks).
+func TestTasksOfTheClient(t *testing.T) {
+	const form = `{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}},"task":{"ttl":60000}}`
+	inBubble(t, asks(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		for method, test := range map[string]struct{ params, want string }{
+			"sampling/createMessage": {strings.TrimSuffix(samplingParams, "}") + `,"task":{"ttl":60000}}`, `"text":"tea"`},
+			"elicitation/create":     {form, `"n":"Ada"`},
+		} {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, test.params)
+			if m := p.next(); !strings.Contains(string(m.Result), test.want) || strings.Contains(string(m.Result), "taskId") {
+				t.Errorf("%s: got %s, %v, want the result itself", method, m.Result, m.Error)
+			}
+		}
+		for _, method := range []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"} {
+			p.send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":"1"}}`, method)
+			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeMethodNotFound {
+				t.Errorf("%s: got %s, %v, want code -32601", method, m.Result, m.Error)
+			}
+		}
+	})
+}
+
 func TestListTasks(t *testing.T) {
 	playAll(t, []conversation{{name: "tasks_list_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		describe := func(s *mcpclient.TaskState) string { return s.ID + " " + s.String() }
