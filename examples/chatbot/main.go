@@ -116,15 +116,7 @@ func run(o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	if !o.oneShot {
-		signals.converse()
-		if err := s.converse(ctx); err != nil || interactive {
-			return err
-		}
-	} else if err := s.ask(ctx, o.prompt); isQuit(err) {
-		return err
-	}
-	return s.lacks.report(con)
+	return s.talk(ctx, o)
 }
 
 // serve has the person, and the model on loan, answer what the servers ask.

@@ -32,6 +32,22 @@ type session struct {
 // errReported stands for an error that was shown when it happened.
 var errReported = errors.New("reported already")
 
+// talk asks the one question of the options, or has a conversation. At the end it
+// says what a script must know.
+func (s *session) talk(ctx context.Context, o *options) error {
+	if o.oneShot {
+		if err := s.ask(ctx, o.prompt); isQuit(err) {
+			return err
+		}
+		return s.lacks.report(s.con)
+	}
+	s.signals.converse()
+	if err := s.converse(ctx); err != nil || s.con.interactive {
+		return err
+	}
+	return s.lacks.report(s.con)
+}
+
 // converse takes turns until the input or the program ends. It goes on after
 // one that failed.
 func (s *session) converse(ctx context.Context) error {
