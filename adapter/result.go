@@ -136,6 +136,7 @@ func (r *Result) answer(res *mcpclient.CallToolResult, edited []byte) *Result {
 	if edited != nil {
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
 	}
+	text += advice(res.Err())
 	r.Text, r.Media = r.Tool.server.set.fitText(text, r.Tool), media
 	if res.IsError && r.Tool.opts.Errors == ErrorAsError {
 		r.Err, r.fatal = fmt.Errorf("server %q: %w", r.Tool.server.label, res.Err()), true
@@ -170,7 +171,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	case errors.Is(err, mcpclient.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
-		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
+		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code) + advice(err), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):
 		return "the tool's server gave the call up; the tool may have done a part of it", false
 	case errors.As(err, &late):
@@ -195,4 +196,12 @@ func lateness(e *mcpclient.TimeoutError) string {
 		return fmt.Sprintf("the tool gave neither an answer nor progress within %v", e.Limit)
 	}
 	return fmt.Sprintf("the tool gave no answer within %v", e.Limit)
+}
+
+// advice is what the host can do about an error, for the model to pass on.
+func advice(err error) string {
+	if text := mcpclient.Advice(err); text != "" {
+		return "\n[for the user: " + text + "]"
+	}
+	return ""
 }

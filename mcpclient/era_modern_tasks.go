@@ -20,7 +20,11 @@ func (e modernEra) taskable(c *Client, _ *Tool) error {
 		return errors.New("Options.Capabilities does not declare the extension " + tasksExtension)
 	}
 	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.terms().allowUndeclared {
-		return &CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension}
+		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension})
+		if c.server.Load().Capabilities.Tasks != nil {
+			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Revision)", err, Revision20251125)
+		}
+		return err
 	}
 	return nil
 }

@@ -96,13 +96,20 @@ func (e *RPCError) modern() bool {
 type ToolError struct {
 	Tool   string
 	Result *CallToolResult
+
+	// Advice is what the host can do about it, as to connect with another revision; ""
+	// where nothing is known.
+	Advice string
 }
 
-// Error gives the text of the result, cut to 1 KiB.
+// Error gives the text of the result, cut to 1 KiB, and the advice.
 func (e *ToolError) Error() string {
 	text := strings.TrimSpace(e.Result.Text())
 	if text == "" {
 		text = "no reason given"
+	}
+	if e.Advice != "" {
+		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, cut(text), e.Advice)
 	}
 	return fmt.Sprintf("tool %q failed: %s", e.Tool, cut(text))
 }

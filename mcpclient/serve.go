@@ -37,7 +37,7 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 		c.tell(told{link: l, session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !known:
 		l.tolerated(c, "refused a request of the server: its revision has none", "method", l.cut(m.Method))
-		l.refuse(c, m, from, refuse(CodeMethodNotFound, "this revision has no requests of the server: it asks by the result input_required"))
+		l.refuse(c, m, from, refuse(CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
 		l.handled(c, m, from)
 	}

@@ -3,8 +3,6 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
@@ -55,27 +53,6 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 		w.giveUp(ctx)
 	}
 	return result, err
-}
-
-// advised adds to the error of a call that its server takes as a task only how to make
-// it one: "MissingRequiredClientCapability" (code -32021) that names the extension, or
-// in revision 2025-11-25 "Method not found", which the server may say of other things.
-func (c *Client) advised(r *request, err error) error {
-	rpc, ok := errors.AsType[*RPCError](err)
-	if tasks := c.server.Load().Capabilities.Tasks; ok && rpc.Code == CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil {
-		return fmt.Errorf("%w (a tool that has to be a task is called WithTask or by StartTool)", err)
-	}
-	if !ok || rpc.Code != CodeMissingCapability {
-		return err
-	}
-	if jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", tasksExtension) == nil {
-		return err
-	}
-	advice := "call it WithTask or by StartTool"
-	if why := c.current().taskable(c, &Tool{Name: r.target}); why != nil {
-		advice = why.Error()
-	}
-	return fmt.Errorf("%w (the server runs the tool as a task only: %s)", err, advice)
 }
 
 // waiting is one wait for the end of a task.

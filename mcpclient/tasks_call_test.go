@@ -575,3 +575,43 @@ func TestTaskDemanded(t *testing.T) {
 		})
 	}
 }
+
+// A tool that its server runs as a task of 2025-11-25 only is refused with a code that
+// says nothing. What helps depends on how it was called.
+func TestTaskOfAnotherRevision(t *testing.T) {
+	const core = `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`
+	required := &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}
+	for name, tt := range map[string]struct {
+		opts mcpclient.Options
+		call []mcpclient.CallOption
+		want string
+	}{
+		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTool)"},
+		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcpclient.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
+		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Revision))"},
+		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Revision))"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport := newFrail(t)
+				transport.greet = func(p *peer) {
+					m := p.next()
+					p.send("%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, core, 1))
+					if m.Method == "initialize" {
+						p.next()
+					}
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, p.next().ID)
+				}
+				c, err := mcpclient.Connect(t.Context(), transport, &tt.opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				_, err = c.CallTool(t.Context(), "slow", nil, tt.call...)
+				if wantError[*mcpclient.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
+					t.Errorf("got %v, want %s at the end", err, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -187,7 +187,8 @@ type CallToolResult struct {
 
 	Meta json.RawMessage
 
-	tool string
+	tool   string
+	advice string // of a ToolError
 }
 
 // Text joins the text blocks of the result with newlines.
@@ -206,7 +207,7 @@ func (r *CallToolResult) Err() error {
 	if !r.IsError {
 		return nil
 	}
-	return &ToolError{Tool: r.tool, Result: r}
+	return &ToolError{Tool: r.tool, Result: r, Advice: r.advice}
 }
 
 type callToolResultWire struct {
@@ -313,10 +314,13 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		result, err = c.callTask(ctx, r, opts)
 	} else {
 		result = &CallToolResult{tool: r.target}
-		err = c.advised(r, c.call(ctx, r, result, opts))
+		err = c.advised(r, &o, c.call(ctx, r, result, opts))
 	}
 	if err != nil {
 		return nil, err
+	}
+	if result.IsError && c.failedToAsk(result.Text()) {
+		result.advice = askAdvice
 	}
 	if check != nil {
 		if err := check(result); err != nil {
