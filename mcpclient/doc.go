@@ -43,7 +43,8 @@
 // Connect sends server/discover. A modern server answers it. Every other answer
 // is a legacy server's, and so is silence for [Options.ProbeTimeout]; those get
 // initialize. Failures that say nothing about the server (HTTP statuses 401,
-// 403, 408, 429 and 5xx, a network that fails) are returned. [Options.Revision]
+// 403, 408, 429 and 5xx, a network that fails) are returned, 408, 429 and 503 after a
+// few tries. [Options.Revision]
 // skips all that, and [Options.Verdicts] remembers what it found.
 //
 // # Servers that forget, and servers that die

@@ -34,7 +34,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')
 	l := c.link.Load()
-	raw, err := l.roundTrip(ctx, c, &request{method: "initialize", params: params}, &callOptions{})
+	raw, err := l.greet(ctx, c, &request{method: "initialize", params: params})
 	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
 	} else if err != nil {

@@ -57,7 +57,7 @@ var (
 // not among them.
 func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	l := c.link.Load()
-	raw, err := l.roundTrip(ctx, c, &request{method: "server/discover"}, &callOptions{})
+	raw, err := l.greet(ctx, c, &request{method: "server/discover"})
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", l.doubted(err))
 	}

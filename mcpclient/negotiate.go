@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // firstEra is the one that the client begins with: the one that was asked for,
@@ -146,11 +148,11 @@ var errSilent = errors.New("no answer within Options.ProbeTimeout")
 // probe asks for the modern era. When the server names other revisions it is
 // asked once more with one of those.
 func (c *Client) probe(ctx context.Context) error {
-	probe, cancel := context.WithTimeout(ctx, c.terms().probeTimeout)
-	defer cancel()
+	probe, stop := within(ctx, idle.Limits{Idle: c.terms().probeTimeout}) // which a server that has us wait is not silent for
+	defer stop()
 	err := c.adopt(probe, c.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", err, errSilent)
+		return fmt.Errorf("server/discover: %w", errSilent)
 	}
 	named, ok := namedRevisions(err)
 	if !ok {

@@ -149,8 +149,9 @@ type Options struct {
 	// waits of 0.25 s to 30 s, or as long as the server asks for in Retry-After, if
 	// that is not over 30 s, and up to half as long again, 5 s at most, so that clients
 	// do not come back together. One that finds an idle connection closed is sent on
-	// another by net/http itself. Tool calls, custom requests and those of Connect are never sent again. It also bounds how often the
-	// answer to a request of the server is. Default 3; negative: none.
+	// another by net/http itself. Tool calls and custom requests are never sent
+	// again, initialize and server/discover after 408, 429 and 503 only. It also bounds
+	// how often the answer to a request of the server is. Default 3; negative: none.
 	MaxRetries int
 
 	// MaxServerRequests bounds the server's requests that are answered at the

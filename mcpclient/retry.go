@@ -93,6 +93,44 @@ func lost(err error) bool {
 	return broken || errors.Is(err, errLost) && !errors.Is(err, ErrMessageTooLarge)
 }
 
+// greet sends the request of a handshake, and again while the server is too busy for
+// it, up to Options.MaxRetries times and as late as it asks for.
+func (l *link) greet(ctx context.Context, c *Client, r *request) (json.RawMessage, error) {
+	send := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
+		for failed := 0; ; failed++ {
+			raw, err := l.roundTrip(ctx, c, r, o)
+			if !busy(err) || failed >= c.terms().maxRetries {
+				return raw, err
+			}
+			wait, ok := passing(ctx, err, failed)
+			if !ok {
+				return nil, err
+			}
+			c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
+			if over := c.sleep(ctx, wait); over != nil {
+				return nil, fmt.Errorf("%w, before the request was sent again: %w", over, err)
+			}
+		}
+	}
+	if c.sending != nil {
+		return c.through(ctx, r, &callOptions{}, send)
+	}
+	return send(ctx, r, &callOptions{})
+}
+
+// busy reports a status that says to come again later.
+func busy(err error) bool {
+	status, ok := errors.AsType[*HTTPError](err)
+	if !ok {
+		return false
+	}
+	switch status.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
 // reply sends the answer to a request of the server, in the session that asked and
 // again where the server refuses it for now: who asked waits for it.
 func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -349,5 +350,69 @@ func TestCutConnections(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A server that is busy when a client connects is asked again, as late as it says and
+// not for ever. The time is not that of a server which does not answer.
+func TestBusyHandshake(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status, busy int // how often
+		after        string
+		posts        int
+		want         time.Duration // at least
+		fails        bool
+	}{
+		"429":             {status: 429, busy: 2, after: "10", posts: 3, want: 20 * time.Second},
+		"408":             {status: 408, busy: 1, posts: 2},
+		"503":             {status: 503, busy: 3, after: "2", posts: 4, want: 6 * time.Second},
+		"503 for long":    {status: 503, busy: 100, after: "1", posts: 4, fails: true},
+		"503 for minutes": {status: 503, busy: 100, after: "600", posts: 1, fails: true},
+		"500":             {status: 500, busy: 1, posts: 1, fails: true},
+	} {
+		for era, opts := range eras() {
+			t.Run(name+"/"+era, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					posts, seen := 0, 0
+					s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						var m message
+						_ = json.NewDecoder(r.Body).Decode(&m)
+						if m.Method != "initialize" && m.Method != "server/discover" {
+							w.WriteHeader(http.StatusAccepted)
+							return
+						}
+						if posts++; posts <= tt.busy {
+							if tt.after != "" {
+								w.Header().Set("Retry-After", tt.after)
+							}
+							w.WriteHeader(tt.status)
+							return
+						}
+						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
+					}))
+					defer s.Close()
+					opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+						if !r.Notification {
+							seen++
+						}
+						return next(ctx, r)
+					})}
+					if era == "modern" {
+						opts.Revision = "" // by probing
+					}
+					start := time.Now()
+					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+					if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
+						t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
+					}
+					if seen != 1 {
+						t.Errorf("middleware saw %d handshakes, want one", seen)
+					}
+					if err == nil {
+						_ = c.Close()
+					}
+				})
+			})
+		}
 	}
 }
