@@ -26,20 +26,28 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offered is what the installed handlers can do, or what Options.Capabilities
-// says of them instead.
+// offered is what the installed handlers can do with what Options.Capabilities adds,
+// or what that says instead.
 func (o *Options) offered() (offers, error) {
 	out := o.offers()
 	if o.Capabilities == nil {
 		return out, out.check()
 	}
-	exact, err := encodeParams(o.Capabilities)
-	if err == nil && exact == nil {
+	given, err := encodeParams(o.Capabilities)
+	if err == nil && given == nil {
 		err = errors.New("want a JSON object")
+	}
+	given = bytes.Clone(given)
+	all := given
+	if err == nil && !o.ExactCapabilities {
+		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, tasksExtension))
+		out.base = given
+	} else {
+		out.exact = given
 	}
 	var d declared
 	if err == nil {
-		err = json.Unmarshal(exact, &d)
+		err = json.Unmarshal(all, &d)
 	}
 	if err != nil {
 		return out, fmt.Errorf("Options.Capabilities: %w", err)
@@ -54,7 +62,6 @@ func (o *Options) offered() (offers, error) {
 	for name := range d.Extensions {
 		err = errors.Join(err, checkExtension(name))
 	}
-	out.exact = bytes.Clone(exact)
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, out.tasks = d.Extensions[tasksExtension]
 	if out.sampling != nil && d.Sampling != nil {
@@ -100,6 +107,11 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
 		return append(b, f.exact...)
 	}
+	if f.base != nil {
+		derived := *f
+		derived.base = nil
+		return append(b, merged(f.base, derived.appendTo(nil, roots, extensions...))...)
+	}
 	b = append(b, '{')
 	if s := f.sampling; s != nil {
 		b = appendFlags(b, "sampling", flag{"tools", s.Tools}, flag{"context", s.Context})
@@ -118,6 +130,34 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 		b = append(closeObject(b), ',')
 	}
 	return closeObject(b)
+}
+
+// merged is an object with the members of more that it does not have, at every depth.
+func merged(object, more []byte) []byte {
+	add := map[string][]byte{}
+	var names []string
+	_ = jsonrpc.Members(more, func(key, value []byte) { // which we wrote
+		names = append(names, string(key))
+		add[string(key)] = value
+	})
+	out := []byte{'{'}
+	_ = jsonrpc.Members(object, func(key, value []byte) { // which has been read
+		name := string(key)
+		switch extra, both := add[name]; {
+		case both && value[0] == '{' && extra[0] == '{':
+			value = merged(value, extra)
+		case both && string(value) == "null":
+			value = extra
+		}
+		delete(add, name)
+		out = appendMember(out, name, value)
+	})
+	for _, name := range names {
+		if value, missing := add[name]; missing {
+			out = appendMember(out, name, value)
+		}
+	}
+	return closeObject(out)
 }
 
 // flag is a part of a capability: an empty object where it is there.

@@ -52,8 +52,40 @@ func TestExactCapabilities(t *testing.T) {
 	}
 	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		opts := asks(opts)
-		opts.Capabilities = json.RawMessage(exact)
+		opts.Capabilities, opts.ExactCapabilities = json.RawMessage(exact), true
 		playAll(t, []conversation{{name: "capabilities_exact_" + suffix, opts: opts, play: play}})
+	}
+}
+
+// Handlers add to what a caller declares, and take nothing out: changed roots are
+// announced and calls become tasks, though the caller said nothing of either.
+func TestCapabilitiesAreAdded(t *testing.T) {
+	for suffix, opts := range eras() {
+		opts := asks(opts)
+		opts.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
+		playAll(t, []conversation{{name: "capabilities_added_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+			if err := c.SetRoots(ctx, nil); err != nil {
+				t.Error(err)
+			}
+			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcpclient.Tool{Name: "ask"}))
+		}}})
+	}
+	for declared, want := range map[string]string{
+		`{"sampling":{}}`: "declares sampling, and Options.Sampling is nil",
+		`{"roots":{}}`:    "declares roots, and Options.Roots is nil",
+		`{"roots":1}`:     "Options.Capabilities: json: cannot unmarshal",
+		``:                "Options.ExactCapabilities: set Capabilities",
+	} {
+		opts := mcpclient.Options{Capabilities: json.RawMessage(declared)}
+		if declared == "" {
+			opts = mcpclient.Options{ExactCapabilities: true}
+		}
+		transport, conn := mcpclient.Pipe()
+		_, err := mcpclient.Connect(t.Context(), transport, &opts)
+		_ = conn.Close()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", declared, err, want)
+		}
 	}
 }
 
@@ -62,7 +94,7 @@ func TestExactCapabilities(t *testing.T) {
 func TestAllowUndeclared(t *testing.T) {
 	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		opts := asks(opts)
-		opts.Capabilities = json.RawMessage("{}")
+		opts.Capabilities, opts.ExactCapabilities = json.RawMessage("{}"), true
 		opts.AllowUndeclared = true
 		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "ask", "done")
@@ -107,7 +139,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
 		} {
 			opts := asks(opts)
-			opts.Capabilities = json.RawMessage(declared)
+			opts.Capabilities, opts.ExactCapabilities = json.RawMessage(declared), true
 			transport, conn := mcpclient.Pipe()
 			_, err := mcpclient.Connect(t.Context(), transport, &opts)
 			_ = conn.Close()
@@ -117,7 +149,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 				}
 			}
 		}
-		opts.Capabilities = json.RawMessage(exact)
+		opts.Capabilities, opts.ExactCapabilities = json.RawMessage(exact), true
 		transport, conn := mcpclient.Pipe()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
 		_ = conn.Close()

@@ -134,6 +134,7 @@ type offers struct {
 	quietRoots  bool // that they change is not notified
 	tasks       bool // the extension of the modern era
 
+	base  json.RawMessage // declared beside all that; nil for none
 	exact json.RawMessage // declared instead of all that; nil for none
 }
 

@@ -47,14 +47,20 @@ type Options struct {
 	// refused with code -32601.
 	Handlers map[string]Handler
 
-	// Capabilities, when set, is the JSON object that is declared, exactly and in
-	// either era, in the place of what the handlers amount to: with extensions
-	// and experimental ones, or with less than a handler can do. The handlers are
-	// then asked for what it says and no more. It has to name those of sampling,
-	// elicitation and roots that are installed and no others. An extension in it
-	// has a prefix, as com.example/x, and is declared on every request; [Client.StartTool]
-	// and [WithTask] need io.modelcontextprotocol/tasks there in the modern era.
+	// Capabilities is a JSON object that is declared, in either era, beside what the
+	// handlers amount to: extensions, experimental capabilities, or more than a handler
+	// says that it can do, which it is then asked for. Handlers add to it and take
+	// nothing out. What it names of sampling, elicitation and roots has to be installed.
+	// An extension in it has a prefix, as com.example/x, and is declared on every request.
 	Capabilities json.RawMessage
+
+	// ExactCapabilities has Capabilities be all that is declared, so that it can be less
+	// than the handlers can do, which are then asked for what it says and no more. It has
+	// to name those of sampling, elicitation and roots that are installed. Without
+	// roots.listChanged in it [Client.SetRoots] tells no server, and without the extension
+	// io.modelcontextprotocol/tasks [Client.StartTool] and [WithTask] make no task in the
+	// modern era.
+	ExactCapabilities bool
 
 	// AllowUndeclared lets requests be sent that need what the server did not
 	// declare, for servers that forget to; they are refused with a
@@ -203,6 +209,9 @@ func (o *Options) check() error {
 	}
 	if o.LogLevel != "" && !o.LogLevel.Known() {
 		errs = append(errs, fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel))
+	}
+	if o.ExactCapabilities && o.Capabilities == nil {
+		errs = append(errs, errors.New("Options.ExactCapabilities: set Capabilities, as to {}"))
 	}
 	for _, r := range o.Roots {
 		errs = append(errs, r.check())

@@ -29,7 +29,7 @@ func (r Root) check() error {
 const rootsMethod = "roots/list"
 
 // SetRoots replaces the roots and tells a legacy server that they changed, unless
-// [Options.Capabilities] does not promise that; a modern one asks when it wants to
+// [Options.ExactCapabilities] leaves that promise out; a modern one asks when it wants to
 // know. It needs a client whose
 // [Options.Roots] was set, empty or not.
 func (c *Client) SetRoots(ctx context.Context, roots []Root) error {

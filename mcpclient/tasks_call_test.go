@@ -328,7 +328,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 // Where server or tool have no tasks a call is like any other.
 func TestWithTaskElsewhere(t *testing.T) {
 	undeclared := modern()
-	undeclared.Capabilities = json.RawMessage(`{}`)
+	undeclared.Capabilities, undeclared.ExactCapabilities = json.RawMessage(`{}`), true
 	forbidden := legacy()
 	forbidden.AllowUndeclared = true
 	for name, tt := range map[string]struct {
@@ -549,7 +549,7 @@ func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	declared, undeclared := modern(), modern()
 	declared.AllowUndeclared = true
-	undeclared.Capabilities = json.RawMessage(`{}`)
+	undeclared.Capabilities, undeclared.ExactCapabilities = json.RawMessage(`{}`), true
 	for name, tt := range map[string]struct {
 		opts       mcpclient.Options
 		code       int
