@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // linger is how long an attempt to get a token goes on when nobody waits for
@@ -47,10 +49,12 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 		if f == nil {
 			return s, err
 		}
+		resume := idle.From(ctx).Hold() // a person may sign in
 		select {
 		case <-f.done:
 		case <-ctx.Done():
 		}
+		resume()
 		t.leave(f)
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("wait for a token for %s: %w", t.shown, err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 func TestSignInOnDemand(t *testing.T) {
@@ -64,6 +66,19 @@ func TestManyCallsShareOneSignIn(t *testing.T) {
 		calls.Wait()
 		if len(w.asked) != 1 || len(w.forms) != 1 || len(w.clients) != 1 {
 			t.Errorf("got %d sign-ins, %d token requests, %d registrations, want one each", len(w.asked), len(w.forms), len(w.clients))
+		}
+	})
+}
+
+// The time in which a person signs in is not the silence of the server.
+func TestSignInIsNoSilence(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		opts := w.options()
+		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { time.Sleep(time.Minute); return nil }}}
+		ctx := idle.Within(t.Context(), idle.Limits{Idle: time.Second})
+		defer ctx.Stop()
+		if err := call(ctx, w.transport(opts)); err != nil {
+			t.Errorf("got %v of a call in which a person signs in", err)
 		}
 	})
 }
