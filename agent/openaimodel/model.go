@@ -65,7 +65,13 @@ type Options struct {
 	MaxReply int64
 }
 
-// Model is an [llms.Model]. It may be used concurrently.
+// Model is an [llms.Model]. It may be used concurrently, and serve many users.
+//
+// Some hosts say something beside a tool call and want it back with it: Gemini a
+// thought signature, DeepSeek and Moonshot what the model thought. langchaingo has
+// no place for that, so the model remembers it for the latest 512 calls, up to
+// 4 MiB. It finds it by the whole conversation before the call; a caller that cuts
+// or rewrites earlier messages has it forgotten.
 type Model struct {
 	chat    *chat.Client
 	model   string
@@ -102,7 +108,9 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 // its error ends the call and is returned.
 //
 // A failure of the host is an [*Error], which is also an [*llms.Error], so that
-// functions like [llms.IsRateLimitError] know it.
+// functions like [llms.IsRateLimitError] know it. So is a request with what the
+// host is known not to take (a sound, an image, an image by its URL), which is not
+// sent.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, option := range options {

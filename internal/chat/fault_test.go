@@ -222,6 +222,8 @@ func TestReplyIsBounded(t *testing.T) {
 		{"an endless answer", endless("application/json", `{"choices":[{"message":{"content":"`, "x"), CodeTooLarge},
 		{"an endless stream", endless("text/event-stream", "", "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"), CodeTooLarge},
 		{"an endless event", endless("text/event-stream", "data: ", "x"), CodeTooLarge},
+		{"an endless line of bare JSON", endless("text/event-stream", `{"error":"`, "x"), CodeTooLarge},
+		{"endless lines of bare JSON", endless("text/event-stream", chunk(`{"content":"x"}`, "")+"\n\n", "{}\n"), CodeTooLarge},
 		{"endless comments", endless("text/event-stream", "", ": still here\n\n"), CodeTooLarge},
 		{"100 MiB", func(w http.ResponseWriter, _ *http.Request) {
 			piece := strings.Repeat("x", 1<<20)

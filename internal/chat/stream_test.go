@@ -397,6 +397,25 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
+// A host that never ends a name, or the list of names, gets a bounded memory of
+// them.
+func TestStreamedCallsAreBounded(t *testing.T) {
+	calls := streamedCalls{names: namesOf(&Request{Tools: []Tool{{Name: strings.Repeat("x", 1000)}}}), byIndex: map[int]*streamedCall{}}
+	index := 0
+	for range 10_000 {
+		calls.add(&toolCallWire{Index: looseIndex{&index}, Function: functionWire{Name: looseString(strings.Repeat("x", 100))}})
+		calls.add(&toolCallWire{Index: looseIndex{&index}, Function: functionWire{Name: looseString(strings.Repeat("y", 100))}})
+	}
+	for _, call := range calls.calls {
+		if len(call.name) > maxCallName {
+			t.Errorf("got a name of %d bytes, want at most %d", len(call.name), maxCallName)
+		}
+	}
+	if n := len(calls.calls); n != maxCalls+1 {
+		t.Errorf("got %d calls, want %d, one more than a reply may have", n, maxCalls+1)
+	}
+}
+
 func TestStreamCutByTheNetwork(t *testing.T) {
 	for _, last := range []string{chunk(`{"content":"x"}`, "") + "\n\n", `data: {"choices":[{"ind`} {
 		h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
