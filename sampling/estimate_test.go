@@ -64,6 +64,25 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 	}
 }
 
+// A reply of nothing has no tokens, and that is a count.
+func TestUsageOfAnEmptyReply(t *testing.T) {
+	for usage, want := range map[string]Usage{
+		`{"prompt_tokens":12,"completion_tokens":0}`: {Input: 12},
+		`{"prompt_tokens":12,"completion_tokens":7}`: {Input: 12, Output: 7},
+		`{"completion_tokens":0}`:                    {Input: 8, Estimated: true},
+		`{"total_tokens":20}`:                        {Input: 20, Estimated: true},
+	} {
+		h := newHost(t, answering(`{"choices":[{"message":{"content":""},"finish_reason":"stop"}],"usage":`+usage+`}`))
+		s := h.sampler(t, nil)
+		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.governor.total.charges[0].spent; got != want {
+			t.Errorf("%s: got %+v, want %+v", usage, got, want)
+		}
+	}
+}
+
 // A count that is far too small for a text is none either.
 func TestUsageThatIsFarTooSmall(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 2000))

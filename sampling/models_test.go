@@ -124,6 +124,24 @@ func TestNoModelCanTakeIt(t *testing.T) {
 	}
 }
 
+// A request that leaves the number of tokens to us, or asks for too many, is held
+// to the limit before a model is chosen that has room for them.
+func TestRoomForTheReply(t *testing.T) {
+	for maxTokens, want := range map[string]string{"0": `"large"`, "1000000000": `"large"`, "100": `"small"`} {
+		h := newHost(t, answering(plainAnswer))
+		cfg := openai.DefaultConfig(testKey)
+		cfg.HTTPClient = h.Client()
+		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.CreateMessage(t.Context(), question(t, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`))
+		if err != nil || !strings.Contains(h.last(), want) {
+			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.last(), want)
+		}
+	}
+}
+
 // What the host takes of nobody is asked of none of its models, whatever the
 // catalogue claims.
 func TestHostCannotTakeIt(t *testing.T) {

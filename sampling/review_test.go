@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -154,6 +155,21 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
 		}
 	}
+}
+
+// A tool is none of the reply's if the server wants no tool used.
+func TestReviewedReplyUsesNoTool(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
+		reply.Content = []mcpclient.Content{&mcpclient.ToolUseContent{ID: "b", Name: "f", Input: json.RawMessage(`{}`)}}
+		return nil
+	}}})
+	const params = `{"maxTokens":9,"tools":[{"name":"f"}],%s"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`
+	if _, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, ""))); err != nil {
+		t.Errorf("a tool that may be used: %v", err)
+	}
+	_, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)))
+	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 }
 
 func TestReviewerIsCancelled(t *testing.T) {

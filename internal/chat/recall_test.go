@@ -155,6 +155,34 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 	}
 }
 
+// Conversations that differ in anything that a model sees differ in their digest.
+func TestConversationsDiffer(t *testing.T) {
+	user := func(p ...Part) []Message { return []Message{{Role: User, Parts: p}} }
+	conversations := [][]Message{
+		nil, {Text(User, "ab")}, {Text(User, "a"), Text(User, "b")}, {Text(System, "ab")}, {Text(Assistant, "ab")},
+		{{Role: ToolRole, ToolCallID: "a", Parts: []Part{{Text: "b"}}}}, {{Role: ToolRole, ToolCallID: "ab"}},
+		{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "bc"}}}}, {{Role: Assistant, ToolCalls: []ToolCall{{ID: "ab", Name: "c"}}}},
+		{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "bc", Arguments: `{"x":1}`}}}},
+		user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("a")}}), user(Part{Image: &Image{MIMEType: "image/png", Data: []byte("b")}}),
+		user(Part{Image: &Image{MIMEType: "image/gif", Data: []byte("a")}}), user(Part{Image: &Image{URL: "a"}}), user(Part{Image: &Image{URL: "b"}}),
+		user(Part{Audio: &Audio{"wav", []byte("a")}}), user(Part{Audio: &Audio{"wav", []byte("b")}}), user(Part{Audio: &Audio{"mp3", []byte("a")}}),
+	}
+	seen := map[callDigest]int{}
+	for i, messages := range conversations {
+		h := newConversationHash()
+		for j := range messages {
+			h.message(&messages[j])
+		}
+		for k, call := range []ToolCall{{ID: "a", Name: "bc"}, {ID: "ab", Name: "c"}} {
+			d := h.callDigest(&call)
+			if other, ok := seen[d]; ok {
+				t.Errorf("conversation %d, call %d: got the digest of conversation %d", i, k, other)
+			}
+			seen[d] = i
+		}
+	}
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	numbered := func(i int) (d callDigest) {
 		copy(d[:], fmt.Sprint(i))

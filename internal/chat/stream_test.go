@@ -207,6 +207,16 @@ func TestStream(t *testing.T) {
 			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{}`), call("ID", "g", `{}`)}}, nil,
 		},
 		{
+			"index 0 for all and no arguments",
+			[]string{callDelta(`{"index":0,"id":"a","function":{"name":"f"}},{"index":0,"id":"b","function":{"name":"f"}}`), chunk(`{}`, "stop")},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("a", "f", `{}`), call("b", "f", `{}`)}}, nil,
+		},
+		{
+			"no index, no ids and no arguments",
+			[]string{callDelta(`{"function":{"name":"f"}},{"function":{"name":"f"}}`), chunk(`{}`, "stop")},
+			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{call("ID", "f", `{}`), call("ID", "f", `{}`)}}, nil,
+		},
+		{
 			"a name in pieces",
 			[]string{
 				callDelta(`{"index":0,"id":"a","function":{"name":"get","arguments":""}}`), callDelta(`{"index":0,"function":{"name":"_wea"}}`),
@@ -373,6 +383,7 @@ func TestStreamFaults(t *testing.T) {
 		{"bare error before the end", []string{`{"error":{"message":"m","code":"x"}}`, done}, Error{Status: 200, Code: "x", Message: "m"}},
 		{"bare error between the stream and its end", []string{start, `{"error":{"message":"m","code":"x"}}`, done}, Error{Status: 200, Code: "x", Message: "m"}},
 		{"the end alone", []string{done}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
+		{"bare JSON that breaks off", []string{`{"error":{"message":"m`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"bare JSON of something else", []string{`{"status":"ok"}`}, Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"bare JSON of something else within the stream", []string{start, `{"status":"ok"}`}, Error{Code: CodeTruncated, Message: "the stream ended before the model did"}},
 		{"not JSON", []string{"data: <html>"}, Error{Code: CodeMalformed, Message: "an event of the stream is no chunk of a chat completion: invalid character '<' looking for beginning of value"}},

@@ -102,7 +102,7 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 // its index once more.
 func (s *streamedCalls) repeats(delta *toolCallWire) bool {
 	call := s.candidate(delta)
-	return call != nil && delta.ID == "" && string(delta.Function.Name) == call.name
+	return call != nil && call.begun() && delta.ID == "" && string(delta.Function.Name) == call.name
 }
 
 // continues says whether a name may go on with a piece: some tool's name begins
