@@ -52,9 +52,10 @@ type Decision struct {
 
 	// Remember makes the decision hold for later calls as well, until
 	// [Toolset.Forget], or until the command line or the URL behind the server's
-	// name is another one. It holds for the user who made it, see [Options.User]. SameArguments and SameTool hold until the tool's
-	// definition changes at the longest; SameServer does not end by that. Edited
-	// arguments are not remembered.
+	// name is another one. It holds for the user who made it, see [Options.User].
+	// SameArguments and SameTool hold until the tool's definition changes at the
+	// longest; SameServer does not end by that. A decision with Arguments is not
+	// remembered.
 	Remember Scope
 }
 
@@ -82,9 +83,9 @@ func word(typeName string, n int, words ...string) string {
 }
 
 // ApproveFunc decides on a call before it is sent. In each toolset it is asked
-// about one call of a user at a time ([Options.User]), and not about calls for which a decision is
-// remembered or which [Server.Trust] lets run. An error fails the call and is
-// fatal (see [Result.Fatal]).
+// about one call of a user at a time ([Options.User]), and not about calls for
+// which a decision is remembered or which [Server.Trust] lets run. An error fails
+// the call and is fatal (see [Result.Fatal]).
 type ApproveFunc func(context.Context, *Approval) (Decision, error)
 
 // DeniedError says that a call was not allowed. It was not sent.

@@ -118,7 +118,7 @@ func (t *Tool) about(err error) error {
 	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
 }
 
-// limits are those of a call of a tool, where they are not those of the connection.
+// limits bound a call of a tool where the toolset has its own bounds.
 func (o *Options) limits() (opts []mcpclient.CallOption) {
 	if o.IdleTimeout != 0 {
 		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))

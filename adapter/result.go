@@ -37,10 +37,11 @@ type Result struct {
 	// IsError says that the model is told of a failure.
 	IsError bool
 
-	// Err says why there is no Raw, or what is wrong with it: an [*UnknownToolError], an [*ArgumentError],
-	// a [*StaleToolError], a [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool]
-	// returned. A tool that ran and failed has none, except with [ErrorAsError]: then
-	// it is a [*mcpclient.ToolError]. A result that does not fit its output schema has an
+	// Err says why there is no Raw, or what is wrong with it: an
+	// [*UnknownToolError], an [*ArgumentError], a [*StaleToolError], a
+	// [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
+	// A tool that ran and failed has none, except with [ErrorAsError]: then it is a
+	// [*mcpclient.ToolError]. A result that does not fit its output schema has an
 	// [*mcpclient.OutputError].
 	Err error
 

@@ -117,7 +117,7 @@ func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
 	return result
 }
 
-// limits are those of a tool call, where they are not those of the toolset.
+// limits bound a tool call where the agent has its own bounds.
 func (o *Options) limits() (opts []mcpclient.CallOption) {
 	if o.IdleTimeout != 0 {
 		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))

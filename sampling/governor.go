@@ -102,7 +102,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// part is the share of a number, of which none is lost to rounding.
+// part is the share of a number, rounded up.
 func (l *Limits) part(n int) int { return int(math.Ceil(l.Share * float64(n))) }
 
 func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {

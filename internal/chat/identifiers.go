@@ -9,9 +9,8 @@ import (
 )
 
 // names translates tool names between the caller, whose names may be up to 128
-// long and hold dots, and the host, which takes 64 of [A-Za-z0-9_-], of which
-// Gemini and Moonshot want a letter or _ first. It is a
-// bijection over the names of one request.
+// long and hold dots, and the host, which takes 64 of [A-Za-z0-9_-]. Gemini and
+// Moonshot want a letter or _ first. It is a bijection over the names of one request.
 type names struct {
 	out map[string]string
 	in  map[string]string

@@ -128,6 +128,48 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 	}
 }
 
+// Conversations are told apart by all that the model sees of them.
+func TestRecallAfterOtherParts(t *testing.T) {
+	part := func(p Part) []Message { return []Message{{Role: User, Parts: []Part{p}}} }
+	calls := []ToolCall{{ID: "functions.g:0", Name: "g"}, {ID: "functions.g:1", Name: "g"}}
+	answered := func(first, second string) []Message {
+		return []Message{Text(User, "Hi"), {Role: Assistant, ToolCalls: calls},
+			{Role: ToolRole, ToolCallID: first, Parts: []Part{{Text: "yes"}}}, {Role: ToolRole, ToolCallID: second, Parts: []Part{{Text: "no"}}}}
+	}
+	conversations := [][]Message{
+		part(Part{Image: &Image{MIMEType: "image/png", Data: []byte("a")}}),
+		part(Part{Image: &Image{MIMEType: "image/png", Data: []byte("b")}}),
+		part(Part{Image: &Image{MIMEType: "image/jpeg", Data: []byte("a")}}),
+		part(Part{Image: &Image{URL: "https://example.com/a.png"}}),
+		part(Part{Image: &Image{URL: "https://example.com/b.png"}}),
+		part(Part{Audio: &Audio{Format: "wav", Data: []byte("a")}}),
+		part(Part{Audio: &Audio{Format: "wav", Data: []byte("b")}}),
+		part(Part{Audio: &Audio{Format: "mp3", Data: []byte("a")}}),
+		answered("functions.g:0", "functions.g:1"),
+		answered("functions.g:1", "functions.g:0"),
+	}
+	for i, asked := range conversations {
+		h := newHost(t, answering(thoughtful))
+		c := h.client(t, gemini, nil)
+		reply, err := c.Complete(t.Context(), &Request{Model: "m", Messages: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.ToolCalls[0].Extra = nil
+		h = newHost(t, answering(plainAnswer))
+		c.http = h.Client()
+		for j, other := range conversations {
+			replay := append(other[:len(other):len(other)], Message{Role: Assistant, ToolCalls: reply.ToolCalls[:1]})
+			if _, err := c.Complete(t.Context(), &Request{Model: "m", Messages: replay}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(h.last(), "thought_signature") != (i == j) {
+				t.Errorf("conversation %d after %d: got %s, want the signature only in its own", j, i, h.last())
+			}
+		}
+	}
+}
+
 // Two conversations that begin with the same words are told apart by nothing: the
 // later reply counts, with or without a thought.
 func TestRecallOfTheLatestReply(t *testing.T) {

@@ -56,7 +56,7 @@ func (w *Written) complete(root map[string]any, target rewrite.Target) {
 			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
 			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}
-			references := target != rewrite.Gemini && target != rewrite.GoogleAI // of which these have none
+			references := target != rewrite.Gemini && target != rewrite.GoogleAI // which have no references
 			if key == "type" && references && rewrite.RefersToRoot(root) {
 				c.Effect = rewrite.Narrower
 			}

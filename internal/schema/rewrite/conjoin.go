@@ -59,7 +59,7 @@ func conditional(key string) bool { return key == "if" || key == "then" || key =
 
 func closes(key string) bool { return key == "additionalProperties" || key == "unevaluatedProperties" }
 
-// The bounds, of which two become the tighter one.
+// Two bounds of a kind become the tighter one.
 var (
 	lowerBounds = []string{"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
 	upperBounds = []string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
