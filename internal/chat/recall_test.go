@@ -147,6 +147,8 @@ func TestRecallAfterOtherParts(t *testing.T) {
 		part(Part{Audio: &Audio{Format: "mp3", Data: []byte("a")}}),
 		answered("functions.g:0", "functions.g:1"),
 		answered("functions.g:1", "functions.g:0"),
+		{Text(User, "Hi"), Text(User, "yes")},
+		{Text(User, "Hi"), Text(Assistant, "yes")},
 	}
 	for i, asked := range conversations {
 		h := newHost(t, answering(thoughtful))
