@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -69,9 +68,9 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	if r.lasts {
 		limits = o.limits()
 	}
-	ctx, stop := within(ctx, limits)
-	defer stop()
-	o.token = o.progress != nil || o.heed || r.method == "tools/call" && idle.From(ctx).Bounded()
+	ctx, bounds := within(ctx, limits)
+	defer bounds.Stop()
+	o.token = o.progress != nil || o.heed || r.method == "tools/call" && bounds.Bounded()
 	r.byHand = o.byHand
 	c.number(r)
 	raw, err := c.answer(ctx, r, o)

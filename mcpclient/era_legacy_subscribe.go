@@ -13,8 +13,8 @@ import (
 
 // subscribe asks the server to watch the resources; lists it watches unasked.
 func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
-	ctx, stop := within(ctx, idle.Limits{Whole: o.whole.Duration})
-	defer stop()
+	ctx, bounds := within(ctx, idle.Limits{Whole: o.whole.Duration})
+	defer bounds.Stop()
 	e.heed(ctx, c)
 	if err := c.watch(ctx, s.asked.Resources, o); err != nil {
 		return err

@@ -63,13 +63,14 @@ func (o *callOptions) limitsOrDefault() idle.Limits {
 	return l
 }
 
-// within bounds ctx by the limits, if there are any.
-func within(ctx context.Context, l idle.Limits) (_ context.Context, stop func()) {
+// within bounds ctx by the limits; bounds is nil if there are none. Its Stop has to
+// be called.
+func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle.Context) {
 	if l.None() {
-		return ctx, func() {}
+		return ctx, nil
 	}
-	c := idle.Within(ctx, l)
-	return c, c.Stop
+	bounds = idle.Within(ctx, l)
+	return bounds, bounds
 }
 
 // TimeoutError says which limit ended a call. It satisfies

@@ -148,8 +148,8 @@ var errSilent = errors.New("no answer within Options.ProbeTimeout")
 // probe asks for the modern era. When the server names other revisions it is
 // asked once more with one of those.
 func (c *Client) probe(ctx context.Context) error {
-	probe, stop := within(ctx, idle.Limits{Idle: c.terms().probeTimeout}) // which a server that has us wait is not silent for
-	defer stop()
+	probe, bounds := within(ctx, idle.Limits{Idle: c.terms().probeTimeout}) // which a server that has us wait is not silent for
+	defer bounds.Stop()
 	err := c.adopt(probe, c.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("server/discover: %w", errSilent)

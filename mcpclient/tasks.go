@@ -202,8 +202,8 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, e
 	if err != nil {
 		return nil, t.failure(err)
 	}
-	ctx, w, stop := waitingFor(ctx, o, o.limits(), opts)
-	defer stop()
+	ctx, w, bounds := waitingFor(ctx, o, o.limits(), opts)
+	defer bounds.Stop()
 	w.Task = t
 	result, err := w.result(ctx)
 	if err == nil && check != nil {

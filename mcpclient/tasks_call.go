@@ -33,8 +33,8 @@ func WithTask(tool *Tool) CallOption {
 func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *CallToolResult, err error) {
 	defer func() { err = c.scrubbed(err) }()
 	o := c.terms().limited().with(opts)
-	ctx, w, stop := waitingFor(ctx, o, o.limitsOrDefault(), opts)
-	defer stop()
+	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
+	defer bounds.Stop()
 	progress := w.progress
 	r.follower = c.newFollower(ctx, progress != nil)
 	defer r.follower.leave()
@@ -63,16 +63,16 @@ type waiting struct {
 }
 
 // waitingFor prepares a wait that has these limits as a whole.
-func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOption) (_ context.Context, w *waiting, stop func()) {
+func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOption) (_ context.Context, w *waiting, bounds *idle.Context) {
 	w = &waiting{progress: o.progress}
-	ctx, stop = within(ctx, l)
+	ctx, bounds = within(ctx, l)
 	w.opts = append(slices.Clip(opts), func(each *callOptions) {
 		each.progress = w.progress
 		if !l.None() {
 			each.idle, each.whole = limit{set: true}, limit{set: true}
 		}
 	})
-	return ctx, w, stop
+	return ctx, w, bounds
 }
 
 // pause waits until the task may be asked for again.

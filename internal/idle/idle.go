@@ -138,8 +138,11 @@ func (c *Context) release() {
 	}
 }
 
-// Stop ends the context.
+// Stop ends the context. c may be nil.
 func (c *Context) Stop() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	c.over = true
 	if c.timer != nil {
