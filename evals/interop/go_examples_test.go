@@ -64,6 +64,7 @@ func TestGoSDKExamples(t *testing.T) {
 		{"greet", map[string]any{"name": "Ada"}, "Hi Ada"},
 		{"greet (structured)", map[string]any{"name": "Ada"}, `{"message":"Hi Ada"}`},
 		{"ping", nil, ""},
+		{"sample", nil, "leaves fall"},
 		{"roots", nil, "workspace:" + workspace},
 		{"elicit (form)", nil, "green and blue"},
 		{"elicit (url)", nil, "pending"},
