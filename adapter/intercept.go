@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -35,8 +36,8 @@ type Request struct {
 type Handler func(context.Context, *Request) (*mcpclient.CallToolResult, error)
 
 // Interceptor goes around calls. It may change the request and the context, run
-// next not at all, once or several times, and change the result. It returns a
-// result or an error: one of next, or one of its own, which fails the call and
+// next not at all, once, or several times one after the other, and change the
+// result. It returns a result or an error: one of next, or one of its own, which fails the call and
 // whose text the model is told.
 //
 // What the toolset needs to know who asks ([SourceFrom]) is in the context that
@@ -132,10 +133,9 @@ func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 		return nil
 	}
 	if s.approved, s.edited, err = t.server.set.approvals.approve(ctx, s.call, args); err != nil {
-		s.approved = nil
 		return err
 	}
-	s.checked, r.Arguments = s.approved, s.approved
+	s.checked, r.Arguments = s.approved, slices.Clone(s.approved)
 	return nil
 }
 

@@ -95,6 +95,46 @@ func TestInterceptorRetries(t *testing.T) {
 	}
 }
 
+// Other arguments are another question, also if they are written over those that
+// were approved.
+func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
+	const bari, oslo, rome = `{"city":"Bari"}`, `{"city":"Oslo"}`, `{"city":"Rome"}`
+	for name, other := range map[string]func(*Request){
+		"in their place": func(r *Request) { r.Arguments = json.RawMessage(oslo) },
+		"over them":      func(r *Request) { copy(r.Arguments, oslo) },
+	} {
+		var asked, sent []string
+		p := newPeer().tool("w", weather, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			sent = append(sent, string(req.Params.Arguments))
+			return say("ok"), nil
+		})
+		again := func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+				if _, err := next(ctx, r); err != nil {
+					return nil, err
+				}
+				other(r)
+				if _, err := next(ctx, r); err != nil {
+					return nil, err
+				}
+				r.Arguments = json.RawMessage(bari)
+				return next(ctx, r)
+			}
+		}
+		ts := open(t, &Options{Intercept: []Interceptor{again}, Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, string(a.Arguments))
+			return Decision{Allow: string(a.Arguments) != bari}, nil
+		}}, Server{Name: "p", Transport: p.transport(t)})
+		var denied *DeniedError
+		if r := ts.Catalog(Plain).Call(t.Context(), call("1", "w", rome)); !errors.As(r.Err, &denied) {
+			t.Errorf("%s: got %v, want the last call denied", name, r.Err)
+		}
+		if !slices.Equal(asked, []string{rome, oslo, bari}) || !slices.Equal(sent, []string{rome, oslo}) {
+			t.Errorf("%s: got %q approved and %q sent", name, asked, sent)
+		}
+	}
+}
+
 func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
 	const replaced = "Error: the call was stopped: an interceptor may not put another Tool or Call into the Request: call the other tool itself"

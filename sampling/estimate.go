@@ -131,7 +131,7 @@ func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage 
 func lost(m *Model, req *Request, added int, told *chat.Usage) Usage {
 	u := spent(m, req, added, told, 0)
 	if told == nil || told.Completion == 0 {
-		u.Output, u.Estimated = max(u.Output, req.Params.MaxTokens), true
+		u.Output, u.Estimated = req.Params.MaxTokens, true
 	}
 	return m.priced(u)
 }
