@@ -309,11 +309,15 @@ func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// A prepared call shares nothing with its maker.
+// A prepared call shares nothing with its maker, nor with who approves it.
 func TestPreparedCallIsACopy(t *testing.T) {
 	p := newPeer().tool("w", weather, echo)
 	c := call("1", "w", `{"city":"Rome"}`)
-	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(Plain).Prepare(c)
+	scribble := func(_ context.Context, a *Approval) (Decision, error) {
+		copy(a.Arguments, `{"city":"Paris"}`)
+		return Decision{Allow: true}, nil
+	}
+	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t), Approve: scribble}).Catalog(Plain).Prepare(c)
 	if err != nil {
 		t.Fatal(err)
 	}
