@@ -16,7 +16,7 @@ func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfie
 	}
 	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
 	if len(messages) > 0 {
-		l.tolerated(c, "messages that do not stand alone on their lines", "text", l.quote(data))
+		l.tolerated(c, "messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
 	}
 	from.quoted = from.quoted || noisy
 	for _, m := range messages {

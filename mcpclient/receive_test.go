@@ -2,11 +2,13 @@ package mcpclient_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -235,6 +237,22 @@ func TestBatchIsBounded(t *testing.T) {
 			t.Errorf("got %d notifications, want 999", n)
 		}
 	})
+}
+
+// The log says that an answer stands among other text, and not what it is.
+func TestAnswersAmongTextAreNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	opts := modern()
+	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`Loading… {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"private"}]}}`, p.next().ID)
+		}()
+		callText(t, t.Context(), c, "a", "private")
+	})
+	if text := log.String(); !strings.Contains(text, "do not stand alone") || strings.Contains(text, "private") {
+		t.Errorf("got the log %s, want a warning without what the tool said", text)
+	}
 }
 
 // What a server prints among its messages answers nothing, also where only one
