@@ -154,6 +154,7 @@
 //	times that a call is put off            32, 250 ms to 8 s apart, within 5 min
 //	pages of one list                       1,000      Options.MaxPages
 //	tools whose parameter headers are known 1,024      the rest is asked for when it is missed
+//	output schemas that are remembered      of 1,024 tools, 32 MiB together, Options.CheckOutputs
 //	parameter headers of one tool           64, within 64 nested schemas
 //	notifications that wait                 1,024      Options.MaxNotifications
 //	… and their size together               32 MiB
@@ -185,7 +186,7 @@
 //	answer to server/discover               5 s        Options.ProbeTimeout
 //	Connect without a deadline              1 min over stdio, 10 min over HTTP, Options.ConnectTimeout
 //	opening of a standalone stream          500 ms     then Connect goes on without it
-//	forms of Accept after status 406        4
+//	forms of Accept after status 406        4, behind that of HTTP.Header
 //	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
 //	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
 //	beginning of a new session              30 s

@@ -140,6 +140,47 @@ func TestCheckOutputs(t *testing.T) {
 	}
 }
 
+// What is remembered of tools is a copy, and bounded in all.
+func TestCheckOutputsRemembers(t *testing.T) {
+	validator := new(strict)
+	c, err := mcpclient.Connect(t.Context(), weather(`{}`, `{"content":[]}`), &mcpclient.Options{CheckOutputs: true, Validator: validator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	held := func(tool string) bool {
+		_, err := c.CallTool(t.Context(), tool, nil)
+		_, held := errors.AsType[*mcpclient.OutputError](err)
+		return held
+	}
+	register := func(name string, schema []byte) {
+		t.Helper()
+		if err := c.RegisterTools(&mcpclient.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := []byte(`{}`)
+	register("own", own)
+	own[0] = 'x'
+	if !held("own") || validator.compiled[0] != `{}` {
+		t.Errorf("got the schema %q, want the one that was registered", validator.compiled)
+	}
+	large := fmt.Appendf(nil, `{"description":"%s"}`, strings.Repeat("a", 4<<20))
+	known := 0
+	for i := range 10 {
+		register(fmt.Sprint(i), large)
+		register(fmt.Sprint(i), large) // which counts once
+	}
+	for i := range 10 {
+		if held(fmt.Sprint(i)) {
+			known++
+		}
+	}
+	if known != 7 || !held("9") {
+		t.Errorf("got %d schemas of 4 MiB remembered, the last one: %v, want 7 and the last", known, held("9"))
+	}
+}
+
 // Results are taken as they are unless somebody wants them checked.
 func TestOutputsAreNotChecked(t *testing.T) {
 	c, err := mcpclient.Connect(t.Context(), weather(degrees, `{"content":[]}`), nil)

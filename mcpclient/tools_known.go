@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,10 +10,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// maxKnownTools bounds the tools of which something is remembered. What is forgotten
-// of headers is found again when the server misses it, and a result whose schema is
-// forgotten is not checked.
-const maxKnownTools = 1024
+// maxKnownTools bounds the tools of which something is remembered, and maxKnownSchemas
+// the bytes of their output schemas. What is forgotten of headers is found again when
+// the server misses it, and a result whose schema is forgotten is not checked.
+const (
+	maxKnownTools   = 1024
+	maxKnownSchemas = 32 << 20
+)
 
 // knownTool is what the client remembers of a definition.
 type knownTool struct {
@@ -23,27 +27,42 @@ type knownTool struct {
 // knownTools are the tools that the client has seen or was told of, and has to
 // remember.
 type knownTools struct {
-	mu    sync.Mutex
-	tools map[string]knownTool
+	mu      sync.Mutex
+	tools   map[string]knownTool
+	schemas int // bytes of them
 }
 
 func (k *knownTools) learn(name string, tool knownTool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.tools, name)
+	k.forgetLocked(name)
 	if len(tool.headers) == 0 && tool.output == nil {
 		return
 	}
 	if k.tools == nil {
 		k.tools = map[string]knownTool{}
 	}
+	k.schemas += tool.size()
 	for other := range k.tools {
-		if len(k.tools) < maxKnownTools {
+		if len(k.tools) < maxKnownTools && k.schemas <= maxKnownSchemas {
 			break
 		}
-		delete(k.tools, other)
+		k.forgetLocked(other)
 	}
 	k.tools[name] = tool
+}
+
+func (k *knownTools) forgetLocked(name string) {
+	k.schemas -= k.tools[name].size()
+	delete(k.tools, name)
+}
+
+// size is that of the output schema.
+func (t knownTool) size() int {
+	if t.output == nil {
+		return 0
+	}
+	return len(t.output.OutputSchema)
 }
 
 // of is what is known of a tool; of nil nothing is.
@@ -84,7 +103,7 @@ func (c *Client) learnTool(t *Tool) error {
 	params, err := paramHeaders(t.InputSchema)
 	known := knownTool{headers: params}
 	if c.terms().checkOutputs && len(t.OutputSchema) > 0 {
-		known.output = &Tool{Name: t.Name, OutputSchema: t.OutputSchema}
+		known.output = &Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
 	}
 	c.tools.get().learn(t.Name, known)
 	if err != nil {
