@@ -40,9 +40,10 @@ func TestLimits(t *testing.T) {
 		}},
 		"held": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
 			first, second := c.Hold(), c.Hold()
+			time.Sleep(day / 2)
 			first()
 			first()
-			time.Sleep(day)
+			time.Sleep(day / 2)
 			second()
 		}},
 		"held in between": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
@@ -54,8 +55,9 @@ func TestLimits(t *testing.T) {
 		"held for ever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &idle.Expired{Limit: time.Hour}, during: func(c *idle.Context) { c.Hold() }},
 		"held at the end": {limits: idle.Limits{Idle: 3 * time.Second}, want: 8 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
 			release := c.Hold()
+			time.Sleep(2 * time.Second)
 			c.Heard()
-			time.Sleep(5 * time.Second)
+			time.Sleep(3 * time.Second)
 			release()
 		}},
 	} {
