@@ -10,7 +10,7 @@ import (
 )
 
 // SetLogLevel asks all servers that log for messages at level and above from here
-// on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are connected
+// on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are added
 // later are asked, too. The messages arrive at OnNotification of the options of the
 // connection. The error joins those of servers that could not be told.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcpclient.LogLevel) error {
@@ -22,15 +22,23 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcpclient.LogLevel) err
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		if s.Client == nil || s.Client.Server().Capabilities.Logging == nil {
+		if s.Client == nil {
 			continue
 		}
 		wg.Go(func() {
-			if err := s.Client.SetLogLevel(ctx, level); err != nil {
+			if err := setLogLevel(ctx, s.Client, level); err != nil {
 				errs[i] = fmt.Errorf("server %q: %w", s.Name, err)
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// setLogLevel asks a server that logs.
+func setLogLevel(ctx context.Context, c *mcpclient.Client, level mcpclient.LogLevel) error {
+	if c.Server().Capabilities.Logging == nil {
+		return nil
+	}
+	return c.SetLogLevel(ctx, level)
 }

@@ -36,6 +36,15 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked("b", "debug")
+	own, err := mcpclient.Connect(t.Context(), newLevelPeer().transport(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = own.Close() }()
+	if err := ts.Add(t.Context(), Server{Name: "own", Client: own}); err != nil {
+		t.Fatal(err)
+	}
+	asked("own", "debug")
 	if err := ts.SetLogLevel(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -150,10 +150,13 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 			_ = s.close()
 		}
 	}()
-	s.client = s.recipe.Client
-	if s.client == nil {
+	if s.client = s.recipe.Client; s.client == nil {
 		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connection()); err != nil {
 			return listing{}, err
+		}
+	} else if level := s.set.level.Load(); level != nil {
+		if err := setLogLevel(ctx, s.client, *level); err != nil {
+			s.opts.Logger.Warn("a server was not told the log level", "server", s.label, "error", err)
 		}
 	}
 	s.set.listen(ctx, s)
