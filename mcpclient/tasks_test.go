@@ -491,3 +491,38 @@ func TestTaskStateAfterResult(t *testing.T) {
 		})
 	}
 }
+
+// The result of a task comes when that has ended, as late as that is: neither silence
+// nor a default bounds the wait for it, and limits that were set do.
+func TestTaskResultTakesItsTime(t *testing.T) {
+	const minute, hour, late = time.Minute, time.Hour, 30 * time.Hour
+	for name, tt := range map[string]struct {
+		call time.Duration // of Options
+		opts []mcpclient.CallOption
+		want time.Duration
+	}{
+		"default":           {want: late},
+		"idle of the wait":  {opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(minute), mcpclient.WithTimeout(0)}, want: late},
+		"whole of the wait": {opts: []mcpclient.CallOption{mcpclient.WithTimeout(2 * hour)}, want: 2 * hour},
+		"whole of calls":    {call: hour, want: hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := legacy()
+			opts.CallTimeout = tt.call
+			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+				go func() {
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required"}}`, p.next().ID)
+					m := p.next()
+					time.Sleep(late)
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.ID)
+				}()
+				start := time.Now()
+				_, err := c.ResumeTask("k", "slow").Wait(t.Context(), tt.opts...)
+				if took := time.Since(start); took != tt.want || (err == nil) != (tt.want == late) {
+					t.Errorf("got %v after %v, want the end after %v", err, took, tt.want)
+				}
+				time.Sleep(late)
+			})
+		})
+	}
+}
