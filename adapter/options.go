@@ -23,9 +23,9 @@ type Options struct {
 
 	// IdleTimeout bounds the silence of one call of a tool, which progress ends, and
 	// CallTimeout the whole, the questions that the server asks in between and the task
-	// that the call may become included. They replace those of the connection, see
-	// [mcpclient.Options]; negative: none. Default 0: those of the connection, which by
-	// default are 5 min and 24 h.
+	// that the call may become included. They replace the limits of the connection,
+	// see [mcpclient.Options]; negative: none. Default 0: the limits of the connection,
+	// by default 5 min and 24 h.
 	IdleTimeout, CallTimeout time.Duration
 
 	// Parallelism bounds the calls that one Dispatch runs at the same time.

@@ -34,7 +34,7 @@ type Server struct {
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
 
-	// IdleTimeout and CallTimeout replace those of [Options].
+	// IdleTimeout and CallTimeout replace the fields of [Options] with these names.
 	IdleTimeout, CallTimeout time.Duration
 
 	// Allow and Deny choose tools by the names that the server gives them, with

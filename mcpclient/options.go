@@ -56,7 +56,7 @@ type Options struct {
 
 	// ExactCapabilities has Capabilities be all that is declared, so that it can be less
 	// than the handlers can do, which are then asked for what it says and no more. It has
-	// to name those of sampling, elicitation and roots that are installed. Without
+	// to name sampling, elicitation and roots where they are installed. Without
 	// roots.listChanged in it [Client.SetRoots] tells no server, and without the extension
 	// io.modelcontextprotocol/tasks [Client.StartTool] and [WithTask] make no task in the
 	// modern era.

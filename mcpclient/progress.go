@@ -95,7 +95,7 @@ func (c *Client) newFollower(ctx context.Context, told bool) *follower {
 	if told {
 		maxNotes = c.terms().maxNotifications
 	}
-	_ = f.calls.Start(&f.Call, maxNotes) // nobody closes them
+	_ = f.calls.Start(&f.Call, maxNotes) // they are not closed
 	return f
 }
 

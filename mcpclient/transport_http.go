@@ -46,7 +46,7 @@ type HTTP struct {
 	// found with errors.As in the errors of calls.
 	//
 	// Its RoundTrip, and a Read of a body that it makes, have to end with the context
-	// of the request, and a Read with Close of the body, as those of net/http do: a
+	// of the request, and a Read with Close of the body, as those that net/http makes: a
 	// call returns no earlier than they.
 	RoundTripper func(next http.RoundTripper) http.RoundTripper
 
