@@ -25,7 +25,7 @@ type Options struct {
 	// CallTimeout the whole, the questions that the server asks in between and the task
 	// that the call may become included. They replace the limits of the connection,
 	// see [mcpclient.Options]; negative: none. Default 0: the limits of the connection,
-	// by default 5 min and 24 h.
+	// by default 5 min and 24 h; CallTimeout alone leaves silence without the default.
 	IdleTimeout, CallTimeout time.Duration
 
 	// Parallelism bounds the calls that one Dispatch runs at the same time.

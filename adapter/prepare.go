@@ -80,8 +80,8 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 
 // Run runs the call and returns its result, which is never nil. The options are
 // passed on, so that progress can be shown; [mcpclient.WithIdleTimeout] and
-// [mcpclient.WithTimeout] among them replace the toolset's. The call fails with a [*StaleToolError] when the tool
-// is not what it was when the catalog was made.
+// [mcpclient.WithTimeout] among them replace the toolset's limits. The call fails with
+// a [*StaleToolError] when the tool is not what it was when the catalog was made.
 //
 // A call may become a task, as [mcpclient.WithTask] has it: at a server of the modern
 // era that has tasks, and of tools that say that they must be called as one.
