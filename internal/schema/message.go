@@ -59,6 +59,11 @@ func (p place) message(e *jsonschema.EvaluationError) string {
 		return fmt.Sprintf("want %s %v items, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["count"])
 	case "pattern":
 		return fmt.Sprintf("want text that matches the regular expression %s, got %s", clip(fmt.Sprint(e.Params["pattern"]), maxListed), got)
+	case "not":
+		if p.schema != nil && p.schema.Enum != nil && len(p.schema.Enum) == 0 { // see keywords
+			return "no value is allowed here, got " + got
+		}
+		return "want a value that \"not\" does not exclude, got " + got
 	case "uniqueItems":
 		return fmt.Sprintf("want distinct items, but those at %v and %v are equal", e.Params["index1"], e.Params["index2"])
 	}

@@ -50,6 +50,8 @@ func TestViolation(t *testing.T) {
 		{"unevaluated", `{"properties":{"a":true},"unevaluatedProperties":false}`, `{"b":1}`, "", `unknown property "b"; known are "a"`},
 		{"pattern property", `{"patternProperties":{"^x":{"type":"string"}}}`, `{"x1":2}`, "/x1", `want string, got number 2`},
 		{"false", `{"properties":{"a":false}}`, `{"a":2}`, "/a", `no value is allowed here, got number 2`},
+		{"not", `{"properties":{"a":{"not":{"type":"string"}}}}`, `{"a":"x"}`, "/a", `want a value that "not" does not exclude, got string "x"`},
+		{"an enumeration of nothing", `{"properties":{"a":{"enum":[]}}}`, `{"a":"x"}`, "/a", `no value is allowed here, got string "x"`},
 		{"first by path", `{"items":{"type":"string"}}`, `["",1,2,3,4,5,6,7,8,9,10,11]`, "/1", `want string, got number 1`},
 		{"tuple", `{"prefixItems":[true,{"type":"string"}]}`, `[1,2]`, "/1", `want string, got number 2`},
 		{"draft 4 bound", `{"$schema":"http://json-schema.org/draft-04/schema#","minimum":3,"exclusiveMinimum":true}`, `3`, "", `want a number > 3, got number 3`},
