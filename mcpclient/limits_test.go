@@ -230,6 +230,25 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	})
 }
 
+// A server that asks is not silent.
+func TestQuestionEndsSilence(t *testing.T) {
+	opts := legacy()
+	opts.IdleTimeout = time.Minute
+	opts.Roots = []mcpclient.Root{}
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			time.Sleep(59 * time.Second)
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
+			p.next()
+			time.Sleep(59 * time.Second)
+			p.answer(m)
+		}()
+		callText(t, t.Context(), c, "a", "a")
+		_ = limited(t, c, time.Minute)
+	})
+}
+
 // What a host's own code waits for is not the server's silence, if it says so.
 func TestPauseIdleTimeout(t *testing.T) {
 	opts := modern()
