@@ -297,3 +297,34 @@ func TestIdleTimeoutWaitsForUnauthorized(t *testing.T) {
 		})
 	}
 }
+
+// WithIdleTimeout hears progress that does not come with the response, too.
+func TestIdleTimeoutOverStandaloneStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		standalone := make(chan string)
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			say := stream(w)
+			for r.Method == http.MethodGet {
+				select {
+				case notice := <-standalone:
+					say(notice)
+				case <-r.Context().Done():
+					return
+				}
+			}
+			for range 3 {
+				time.Sleep(59 * time.Second)
+				select {
+				case standalone <- fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.ID):
+				case <-r.Context().Done():
+					return
+				}
+			}
+			time.Sleep(59 * time.Second)
+			say(answerTo(m))
+		})
+		c := connectTo(t, s, legacy())
+		defer func() { _ = c.Close() }()
+		callText(t, t.Context(), c, "a", "a", mcpclient.WithIdleTimeout(time.Minute))
+	})
+}

@@ -107,7 +107,8 @@ type Options struct {
 
 	// IdleTimeout bounds the silence of one call: it ends if neither an answer nor a
 	// progress notice came for as long. Tool calls ask for progress; other requests do
-	// [WithProgress] or [WithIdleTimeout]. What is the client's to do does not count:
+	// [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
+	// legacy server over HTTP for it. What is the client's to do does not count:
 	// the time in which handlers answer the server, a person visits a URL, HTTP.Unauthorized
 	// runs, or the client waits before it asks again. Default 5 min, or none if
 	// CallTimeout is set; negative: none.
