@@ -233,6 +233,12 @@ func TestMemoryIsBounded(t *testing.T) {
 		return d
 	}
 	m := NewMemory()
+	m.put(numbered(1), recalled{reasoning: "kept"})
+	m.put(numbered(2), recalled{reasoning: "y"})
+	m.put(numbered(2), recalled{})
+	if m.get(numbered(1)).reasoning != "kept" || m.get(numbered(2)).reasoning != "" || len(m.order) != 1 || m.size != len("kept") {
+		t.Errorf("got %d bytes of %d calls, want those of the call that was kept", m.size, len(m.order))
+	}
 	for i := range 3 * maxRecalled {
 		m.put(numbered(i), recalled{reasoning: "y"})
 	}
