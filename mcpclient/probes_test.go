@@ -108,6 +108,7 @@ var strange = []struct {
 	name, says string
 	want       verdict
 }{
+	{"broken, of two calls", `{"jsonrpc":"2.0","id":$ID,"id":$OTHER,"result":{"a":}}`, waits},
 	{"text line", "Listening on stdio", waits},
 	{"blank lines", "\n \t\n\r\n", waits},
 	{"control characters", "\x1b[31mwarning\x1b[0m\x00", waits},
@@ -198,7 +199,7 @@ func TestStrangeMessages(t *testing.T) {
 					asked := p.next()
 					second := goCall(t.Context(), c, "second")
 					other := p.next()
-					p.send("%s", strings.ReplaceAll(probe.says, "$ID", string(asked.ID)))
+					p.send("%s", strings.NewReplacer("$ID", string(asked.ID), "$OTHER", string(other.ID)).Replace(probe.says))
 					synctest.Wait()
 					if probe.want == waits {
 						if len(first) > 0 {
