@@ -53,3 +53,63 @@ func TestCallsOfLostConnection(t *testing.T) {
 		}
 	})
 }
+
+// ending is a connection that takes no message any more once its reader has seen its end.
+type ending struct {
+	Conn
+	dies func() // before it refuses; nil while it lives
+}
+
+func (e *ending) Dial(context.Context) (Conn, error) { return e, nil }
+
+func (e *ending) Send(ctx context.Context, message []byte) error {
+	if e.dies == nil {
+		return e.Conn.Send(ctx, message)
+	}
+	e.dies()
+	return e.ended()
+}
+
+func (e *ending) ended() error {
+	if e.dies == nil {
+		return nil
+	}
+	return errHungUp
+}
+
+// What an ending connection refuses was not sent, also if the end of the connection has
+// failed the call by then.
+func TestRefusedByEndingConnection(t *testing.T) {
+	for name, err := range map[string]error{"before the reader": nil, "after it": io.ErrUnexpectedEOF} {
+		t.Run(name, func(t *testing.T) {
+			transport, conn := Pipe()
+			defer func() { _ = conn.Close() }()
+			pipe, dialErr := transport.Dial(t.Context())
+			if dialErr != nil {
+				t.Fatal(dialErr)
+			}
+			e := &ending{Conn: pipe}
+			go func() {
+				raw, _ := conn.Recv()
+				var m struct{ ID json.RawMessage }
+				_ = json.Unmarshal(raw, &m)
+				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`, m.ID))
+			}()
+			c, connectErr := Connect(t.Context(), e, nil)
+			if connectErr != nil {
+				t.Fatal(connectErr)
+			}
+			defer func() { _ = c.Close() }()
+			l := c.link.Load()
+			e.dies = func() {
+				if err != nil {
+					l.calls.Close(err)
+				}
+			}
+			_, got := l.roundTrip(t.Context(), c, &request{method: "tools/call"}, &callOptions{})
+			if _, unsent := errors.AsType[*unsentError](got); !unsent || err != nil && !errors.Is(got, err) {
+				t.Errorf("got %v, want one that was not sent, of %v", got, err)
+			}
+		})
+	}
+}
