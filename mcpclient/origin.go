@@ -15,7 +15,8 @@ type Origin struct {
 
 	// Call is the client's call in which the server asks, nil when that cannot
 	// be known: on a shared connection of the legacy era with several calls
-	// under way, or none.
+	// under way, or none. A list, a ping and the like, which give a server nothing
+	// to ask about, do not count beside a call that does.
 	Call *CallInfo
 
 	ID   json.RawMessage // of the server's request; nil in the modern era
@@ -82,7 +83,7 @@ func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
 	if from != nil {
 		parent = from.Value.(*inFlight).ctx
 	} else {
-		calls := l.calls.Pending()
+		calls := l.askable()
 		if len(calls) == 1 {
 			a.call = calls[0]
 		}
@@ -93,6 +94,33 @@ func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
 	resume := l.hold(a.call)
 	a.cancel = func() { stop(); cancel(); resume() }
 	return ctx, a
+}
+
+// askable are the calls to which a server's request may belong: all that are under
+// way, if none of them gives the server something to ask about.
+func (l *link) askable() []*jsonrpc.Call {
+	all := l.calls.Pending()
+	var some []*jsonrpc.Call
+	for _, call := range all {
+		if givesCause(call.Value.(*inFlight).request) {
+			some = append(some, call)
+		}
+	}
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
+// givesCause reports whether a server may have something to ask in the course of a
+// request. One about a task belongs to the call that became the task.
+func givesCause(r *request) bool {
+	switch r.method {
+	case "initialize", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+		"resources/subscribe", "resources/unsubscribe", "logging/setLevel", "tasks/list":
+		return false
+	}
+	return true
 }
 
 // hold has the silence of a call not count while its server waits for us, and that of

@@ -66,6 +66,44 @@ func TestOriginOnSharedConnection(t *testing.T) {
 	})
 }
 
+// What a client asks for in the background, such as lists, takes no question from a
+// call.
+func TestOriginBesideLists(t *testing.T) {
+	seen := make(chan asking, 1)
+	o := watches(legacy(), seen)
+	o.AllowUndeclared = true
+	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		var background sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, ask := range []func(context.Context) error{
+			func(ctx context.Context) error { return listOnce(ctx, c) },
+			func(ctx context.Context) error { return c.Ping(ctx) },
+			func(ctx context.Context) error { return c.SetLogLevel(ctx, mcpclient.LogError) },
+			func(ctx context.Context) error { _, err := collect(c.Resources(ctx), resourceURI); return err },
+		} {
+			background.Go(func() { _ = ask(ctx) })
+			p.next()
+		}
+		p.ask(`0`)
+		if a := <-seen; a.origin.Call != nil {
+			t.Errorf("of several lists: got %+v, want no call", a.origin.Call)
+		}
+		p.next()
+		called := context.WithValue(t.Context(), contextKey("different"), "mine")
+		call := goCall(called, c, "one")
+		m := p.next()
+		p.ask(`1`)
+		if a := <-seen; a.origin.Call == nil || a.origin.Call.Name != "one" || a.values["different"] != "mine" {
+			t.Errorf("of a call beside lists: got %+v, %v", a.origin.Call, a.values)
+		}
+		p.next()
+		p.answer(m)
+		<-call
+		cancel()
+		background.Wait()
+	})
+}
+
 // What a task asks is asked in the call of its tool.
 func TestOriginOfTask(t *testing.T) {
 	seen := make(chan asking, 1)
