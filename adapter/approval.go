@@ -244,6 +244,7 @@ func (q *question) ask(ctx context.Context) (d Decision, err error) {
 		return err
 	})
 	if err != nil {
+		t.opts.Logger.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 		return Decision{}, &approvalError{err}
 	}
 	return d, nil

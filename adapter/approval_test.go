@@ -1,10 +1,12 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -188,8 +190,12 @@ func TestApprovalThatFails(t *testing.T) {
 		"panic": func(context.Context, *Approval) (Decision, error) { panic(oops.Error()) },
 	} {
 		p := annotated()
-		ts := open(t, &Options{Approve: approve}, Server{Name: "p", Transport: p.transport(t)})
+		var log bytes.Buffer
+		ts := open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t)})
 		r := ts.Catalog(Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), oops.Error()) {
+			t.Errorf("%s: the log does not tell:\n%s", name, log.String())
+		}
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), oops.Error()) || strings.Contains(r.Text, "terminal") {
 			t.Errorf("%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
 		}

@@ -1,0 +1,157 @@
+// Package review shows a person what a server wants put to the model, and what
+// it would be told.
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/examples/safetext"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// Bounds of what is shown. What exceeds them is counted.
+const (
+	maxPart  = 2000   // characters of one part
+	maxWhole = 10_000 // characters of all parts
+	maxParts = 100
+)
+
+// Request words all that goes to the model: instructions, messages, tools, and
+// how it is to answer. Each part has a heading of this package, and the server's
+// words below it, indented.
+func Request(params *mcpclient.CreateMessageParams) string {
+	p := &page{left: maxWhole}
+	if params.SystemPrompt != "" {
+		p.text("system prompt", params.SystemPrompt)
+	}
+	for _, m := range params.Messages {
+		p.blocks(safetext.Line(m.Role, 20), m.Content)
+	}
+	for i, t := range params.Tools {
+		p.tool(fmt.Sprintf("tool %d of %d", i+1, len(params.Tools)), t)
+	}
+	if c := params.ToolChoice; c != nil && c.Mode != "" {
+		p.text("tool choice", c.Mode)
+	}
+	if t := params.Temperature; t != nil {
+		p.text("temperature", strconv.FormatFloat(*t, 'g', -1, 64))
+	}
+	if len(params.StopSequences) > 0 {
+		p.json("ends before any of", params.StopSequences)
+	}
+	return p.String()
+}
+
+// Reply words what the server would be told.
+func Reply(r *mcpclient.CreateMessageResult) string {
+	p := &page{left: maxWhole}
+	p.blocks("reply", r.Content)
+	return p.String()
+}
+
+// page is what is shown so far.
+type page struct {
+	b      strings.Builder
+	left   int // characters that may be shown
+	parts  int
+	hidden int // parts that are not shown
+}
+
+func (p *page) String() string {
+	if p.hidden > 0 {
+		return fmt.Sprintf("%s(%d more parts are not shown)", &p.b, p.hidden)
+	}
+	return strings.TrimSuffix(p.b.String(), "\n")
+}
+
+// text adds a part. Its heading must have no words of a peer that could be a line.
+func (p *page) text(heading, text string) {
+	if p.parts++; p.parts > maxParts {
+		p.hidden++
+		return
+	}
+	shown := safetext.Block(text, min(maxPart, p.left))
+	p.left = max(0, p.left-len([]rune(shown)))
+	if strings.TrimSpace(shown) == "" {
+		fmt.Fprintf(&p.b, "%s: (empty)\n", heading)
+		return
+	}
+	fmt.Fprintf(&p.b, "%s:\n%s\n", heading, shown)
+}
+
+func (p *page) json(heading string, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		raw = []byte(err.Error())
+	}
+	p.text(heading, safetext.JSON(string(raw)))
+}
+
+// tool adds what the model is told of a tool.
+func (p *page) tool(heading string, t *mcpclient.Tool) {
+	p.text(heading, t.Name)
+	if t.Description != "" {
+		p.text(heading+", description", t.Description)
+	}
+	if len(t.InputSchema) > 0 {
+		p.text(heading+", arguments", safetext.JSON(string(t.InputSchema)))
+	}
+}
+
+// blocks adds content. Text is shown as it is, media by type and size.
+func (p *page) blocks(who string, blocks []mcpclient.Content) {
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case *mcpclient.TextContent:
+			p.text(who, c.Text)
+		case *mcpclient.ImageContent:
+			p.text(fmt.Sprintf("%s, image of %s", who, plural(len(c.Data), "byte")), c.MIMEType)
+		case *mcpclient.AudioContent:
+			p.text(fmt.Sprintf("%s, sound of %s", who, plural(len(c.Data), "byte")), c.MIMEType)
+		case *mcpclient.ResourceLink:
+			p.text(who+", link to a resource", c.URI+"\n"+c.Name)
+		case *mcpclient.EmbeddedResource:
+			p.resource(who, &c.Resource)
+		case *mcpclient.ToolUseContent:
+			p.text(who+", call of a tool", c.Name+"\n"+safetext.JSON(string(c.Input)))
+		case *mcpclient.ToolResultContent:
+			p.result(who, c)
+		case *mcpclient.UnknownContent:
+			p.text(who+", content of an unknown type", c.Type)
+		default:
+			p.text(who, fmt.Sprintf("%T", c))
+		}
+	}
+}
+
+func (p *page) resource(who string, r *mcpclient.ResourceContents) {
+	if r.Blob != nil {
+		p.text(fmt.Sprintf("%s, resource of %s", who, plural(len(r.Blob), "byte")), r.URI+"\n"+r.MIMEType)
+		return
+	}
+	p.text(who+", resource", r.URI)
+	p.text(who+", text of that resource", r.Text)
+}
+
+func (p *page) result(who string, r *mcpclient.ToolResultContent) {
+	who += ", result of a tool"
+	if r.IsError {
+		who += " that failed"
+	}
+	p.blocks(who, r.Content)
+	if len(r.StructuredContent) > 0 {
+		p.text(who+", structured", safetext.JSON(string(r.StructuredContent)))
+	} else if len(r.Content) == 0 {
+		p.text(who, "")
+	}
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

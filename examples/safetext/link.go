@@ -1,0 +1,159 @@
+package safetext
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Link is a web address that a peer wants a person to open.
+type Link struct {
+	URL  string // the whole of it, as [Exact] shows it, without blanks
+	Host string // the part that says whose page it is, with the port
+
+	// Warnings say why the page may be another than it seems, a clause each.
+	Warnings []string
+}
+
+const (
+	maxURL      = 8192 // bytes of what can be shown in full
+	maxWarnings = 6    // one more says how many there are
+
+	// maxHost bounds a host and its port, in bytes. A name in ASCII has at most 253
+	// of them; one in other letters is longer in UTF-8 than in punycode.
+	maxHost = 1000
+)
+
+// ReadLink takes a web address apart. Whatever it warns of, the person decides;
+// what no browser would open as a web page is an error.
+func ReadLink(raw string) (*Link, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case len(raw) > maxURL:
+		return nil, errors.New("the address is too long to be shown")
+	case err != nil:
+		return nil, errors.New("the address cannot be read") // err has all of it
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("the address is none of the web: it begins neither with https nor with http")
+	case u.Hostname() == "":
+		return nil, errors.New("the address names no host")
+	case len(u.Host) > maxHost:
+		return nil, errors.New("the address names a host that is longer than a name can be")
+	}
+	l := &Link{URL: withoutBlanks(raw), Host: Exact(u.Host)}
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		l.warn("http is not encrypted: others can read and change what the page says")
+	}
+	if u.User != nil {
+		l.warn("what stands before the @ is a user name; the host follows it")
+	}
+	l.checkHost(strings.TrimSuffix(u.Hostname(), "."))
+	return l, nil
+}
+
+// withoutBlanks writes blanks as a browser sends them.
+func withoutBlanks(raw string) string {
+	var b strings.Builder
+	for _, r := range raw {
+		if unicode.Is(unicode.Zs, r) {
+			b.WriteString(url.PathEscape(string(r)))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return Exact(b.String())
+}
+
+func (l *Link) warn(format string, args ...any) {
+	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
+}
+
+// Lookalikes of the characters that end a host, or divide it. Browsers read some
+// of them as the character itself and refuse others.
+const delimiterLookalikes = "／⁄∕⧸⟋╱〳．。｡․‧∙？﹖＃﹟＠﹫：﹕꞉∶％﹪＼﹨⧵∖℀℁℅℆"
+
+// checkHost warns of hosts that can look like another one.
+func (l *Link) checkHost(host string) {
+	if isAddress(host) {
+		if !isLoopback(host) {
+			l.warn("the host is an IP address, which tells nothing of whose it is")
+		}
+		return
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return !seen(r) }) {
+		l.warn("the host has characters that are not seen, written as escapes here")
+	}
+	if strings.ContainsAny(host, delimiterLookalikes) {
+		l.warn("the host has characters that only look like one of . / \\ ? # @ : %%")
+	}
+	more := 0
+	for label := range strings.SplitSeq(host, ".") {
+		if warning := labelWarning(label); warning != "" && len(l.Warnings) < maxWarnings {
+			l.warn("%s", warning)
+		} else if warning != "" {
+			more++
+		}
+	}
+	if more > 0 {
+		l.warn("more parts of the host are like these: %d", more)
+	}
+}
+
+// labelWarning says why a part of a host can look like another name. Punycode is
+// not decoded: browsers decide for themselves how they show it.
+func labelWarning(label string) string {
+	switch scripts := scriptsOf(label); {
+	case strings.HasPrefix(strings.ToLower(label), "xn--"):
+		return fmt.Sprintf("a browser may show %s in other letters, alike to another name (it is in punycode)", Line(label, 70))
+	case len(scripts) > 1:
+		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+	case strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII }):
+		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+	}
+	return ""
+}
+
+// scriptsOf names the scripts of a text, in alphabetical order. Digits and marks
+// that many scripts share are of none.
+func scriptsOf(text string) []string {
+	found := map[string]bool{}
+	for _, r := range text {
+		for name, table := range unicode.Scripts {
+			if name != "Common" && name != "Inherited" && unicode.Is(table, r) {
+				found[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func ofScripts(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// isAddress reports whether browsers take the host for an IP address: one that
+// ends in a number is one of version 4, in any notation.
+func isAddress(host string) bool {
+	if strings.Contains(host, ":") {
+		return true
+	}
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// isLoopback reports whether the host is this machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
+}

@@ -1,0 +1,150 @@
+// Package safetext shows on a terminal what servers and models wrote, so that it
+// can neither draw there nor hide a part of itself.
+//
+// A character that is not seen as itself, such as a control character, a
+// direction mark or a joiner of zero width, is written as the escape that Go has
+// for it, such as \u200b.
+package safetext
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	nonJoiner     = '\u200c'
+	joiner        = '\u200d'
+	textSelector  = '\ufe0e'
+	emojiSelector = '\ufe0f'
+)
+
+// Exact returns the text with an escape for each character that is not seen. Line
+// breaks and tabs stay, and so do the selectors and joiners within an emoji; a
+// blank of any width is a space. It is for what a person decides on, and for
+// names.
+func Exact(s string) string {
+	var b strings.Builder
+	for _, piece := range pieces(s) {
+		b.WriteString(piece)
+	}
+	return b.String()
+}
+
+// Prose is [Exact] for what is only read, in one piece or as it comes: joiners
+// and variation selectors stay everywhere, as scripts and emoji need them, and
+// carriage returns are left out.
+func Prose(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\r':
+		case r == '\n', r == '\t', r == nonJoiner, r == joiner, r >= '\ufe00' && r <= '\ufe0f', !hidden(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(escape(r))
+		}
+	}
+	return b.String()
+}
+
+// Line is [Exact] on one line of at most n characters. Blanks and line breaks
+// are joined, and "…" stands for what is cut off.
+func Line(s string, n int) string {
+	var b strings.Builder
+	length, fits := 0, 0 // fits is how much of b leaves room for "…"
+	blank := false
+	for _, piece := range pieces(s) {
+		if piece == "\n" || piece == "\t" || piece == " " || piece == "" {
+			blank = b.Len() > 0
+			continue
+		}
+		if blank {
+			piece, blank = " "+piece, false
+		}
+		if length += utf8.RuneCountInString(piece); length > n {
+			return strings.TrimRight(b.String()[:fits], " ") + "…"
+		}
+		b.WriteString(piece)
+		if length < n {
+			fits = b.Len()
+		}
+	}
+	return b.String()
+}
+
+// Quote is a Go string literal of the text, with an escape for each character
+// that is not seen.
+func Quote(s string) string {
+	return Exact(strconv.Quote(s))
+}
+
+// pieces gives the characters of a text, with what [Exact] shows for each.
+func pieces(s string) iter.Seq2[rune, string] {
+	return func(yield func(rune, string) bool) {
+		before := rune(0)
+		for i := 0; i < len(s); {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			after, _ := utf8.DecodeRuneInString(s[i+size:])
+			piece := string(r)
+			switch {
+			case r == '\n', r == '\t', inEmoji(before, r, after):
+			case r == '\r' && after == '\n':
+				piece = ""
+			case unicode.Is(unicode.Zs, r):
+				piece = " "
+			case !seen(r):
+				piece = escape(r)
+			}
+			if !yield(r, piece) {
+				return
+			}
+			before = r
+			i += size
+		}
+	}
+}
+
+// seen reports whether a character is one of this version of Unicode that shows
+// itself. A blank other than the space is not.
+func seen(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
+
+// hidden reports whether a character is known to show nothing, or to be for
+// private use.
+func hidden(r rune) bool {
+	switch r {
+	case '\u2800', '\U00016fe4', '\U0001d159': // blanks among symbols and marks
+		return true
+	}
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// inEmoji reports whether a character is a selector that follows a symbol, or a
+// joiner between two: at most two of them stand between symbols that are seen.
+func inEmoji(before, r, after rune) bool {
+	switch r {
+	case textSelector, emojiSelector:
+		return isSymbol(before)
+	case joiner:
+		return (isSymbol(before) || before == emojiSelector) && isSymbol(after)
+	}
+	return false
+}
+
+func isSymbol(r rune) bool {
+	return r > 0xff && r != utf8.RuneError && unicode.IsSymbol(r) && !hidden(r)
+}
+
+// escape is how Go writes a character that cannot be seen.
+func escape(r rune) string {
+	switch {
+	case r < utf8.RuneSelf:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r <= 0xffff:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
+}

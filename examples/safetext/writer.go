@@ -1,0 +1,33 @@
+package safetext
+
+import (
+	"io"
+	"unicode/utf8"
+)
+
+// NewWriter returns a writer that passes on [Prose], for the output of a program
+// that is not trusted with the terminal. It is for one writer at a time.
+func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
+
+type writer struct {
+	w    io.Writer
+	rest []byte // the beginning of a character, shorter than one
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	end := len(text)
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if at := len(text) - i; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	w.rest = append([]byte(nil), text[end:]...)
+	if _, err := io.WriteString(w.w, Prose(string(text[:end]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
