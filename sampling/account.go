@@ -68,7 +68,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	if requests > 0 {
 		cost, tokens = next.reserved.Cost, next.reserved.tokens()
 	}
-	kept := a.charges[:0]
+	need, kept := tokens, a.charges[:0]
 	for _, c := range a.charges {
 		if a.window > 0 && !c.within(now, a.window) {
 			continue
@@ -89,6 +89,8 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 		return a.over(KindBudget, fmt.Sprintf("%d requests", b.Requests))
 	case b.PerMinute > 0 && minute > b.PerMinute:
 		return refused(KindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
+	case b.Tokens > 0 && tokens > b.Tokens && need > 0:
+		return refused(KindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens:
 		return a.over(KindBudget, fmt.Sprintf("%d tokens", b.Tokens))
 	case b.Cost > 0 && cost > b.Cost:
@@ -98,9 +100,13 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 }
 
 func (a *account) over(kind Kind, of string) error {
-	in := ""
-	if a.window > 0 {
-		in = fmt.Sprintf(" in %v", a.window)
+	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.in(), a.whose))
+}
+
+// in is the window of the account in words, "" if it has none.
+func (a *account) in() string {
+	if a.window == 0 {
+		return ""
 	}
-	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, in, a.whose))
+	return fmt.Sprintf(" in %v", a.window)
 }

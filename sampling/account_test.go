@@ -311,3 +311,12 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		}
 	})
 }
+
+// A request that does not fit is told what it needs and what is left.
+func TestWhatIsLeft(t *testing.T) {
+	g := newGovernor(Limits{Tokens: 450}.withDefaults())
+	_, err := g.admit(&who{}, Usage{Input: 200, Output: 100})
+	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

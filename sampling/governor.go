@@ -81,6 +81,30 @@ type Budget struct {
 	Concurrent int
 }
 
+// check refuses what is no limit: 0 is the default, and nothing is without bounds.
+func (l Limits) check() error {
+	if !(l.Share >= 0 && l.Share <= 1) {
+		return fmt.Errorf("Limits.Share: got %v, want 0 to 1", l.Share)
+	}
+	for _, one := range []struct {
+		name     string
+		negative bool
+	}{
+		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0}, {"Depth", l.Depth < 0},
+		{"Requests", l.Requests < 0}, {"PerMinute", l.PerMinute < 0}, {"Tokens", l.Tokens < 0}, {"Cost", !(l.Cost >= 0)},
+		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
+	} {
+		if one.negative {
+			return fmt.Errorf("Limits.%s is negative: 0 is its default", one.name)
+		}
+	}
+	return nil
+}
+
+func (b Budget) negative() bool {
+	return b.Requests < 0 || b.PerMinute < 0 || b.Tokens < 0 || !(b.Cost >= 0) || b.Concurrent < 0
+}
+
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxTokens, 4096)
 	setDefault(&l.InputBytes, 4<<20)
@@ -90,9 +114,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.Concurrent, 4)
 	setDefault(&l.Depth, 2)
 	setDefault(&l.Call.Requests, 20)
-	if !(l.Share > 0 && l.Share <= 1) {
-		l.Share = 0.5
-	}
+	setDefault(&l.Share, 0.5)
 	setDefault(&l.Server.Requests, l.part(l.Requests))
 	setDefault(&l.Server.PerMinute, l.part(l.PerMinute)) // 0 is no limit but that of Requests
 	setDefault(&l.PerMinute, l.Requests)

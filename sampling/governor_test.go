@@ -153,7 +153,6 @@ func TestShareOfAServer(t *testing.T) {
 		{"cost", Limits{Cost: 134 * 6}, 3, 3},
 		{"two thirds", Limits{Requests: 6, Share: 2. / 3}, 4, 2},
 		{"everything", Limits{Requests: 6, Share: 1}, 6, 0},
-		{"more than everything", Limits{Requests: 6, Share: 2}, 3, 3},
 		{"its own limit", Limits{Requests: 6, Server: Budget{Requests: 5}}, 5, 1},
 		{"its own limit of something else", Limits{Requests: 6, Server: Budget{Tokens: 1e6}}, 3, 3},
 	}

@@ -98,6 +98,9 @@ func (o *Options) check(model string) error {
 	if model == "" {
 		return errors.New("no model named")
 	}
+	if err := o.Limits.check(); err != nil {
+		return err
+	}
 	priced := o.Limits.Cost > 0 || o.Limits.Server.Cost > 0 || o.Limits.Call.Cost > 0 || budgetsCost(o.Policy)
 	for _, p := range o.Servers {
 		priced = priced || budgetsCost(p)

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
@@ -214,5 +216,21 @@ func TestNewErrors(t *testing.T) {
 	}
 	if _, err := New(cfg, "m", &Options{Host: "acme"}); err == nil || !strings.Contains(err.Error(), "acme") {
 		t.Errorf("unknown host: got %v", err)
+	}
+	for name, l := range map[string]Limits{
+		"Share":    {Share: 2},
+		"Requests": {Requests: -1},
+		"Tokens":   {Tokens: -1},
+		"Cost":     {Cost: math.NaN()},
+		"Window":   {Window: -time.Hour},
+		"Server":   {Server: Budget{PerMinute: -1}},
+		"Call":     {Call: Budget{Concurrent: -1}},
+	} {
+		if _, err := New(cfg, "m", &Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "Limits."+name) {
+			t.Errorf("%+v: got %v, want an error about Limits.%s", l, err, name)
+		}
+	}
+	if _, err := New(cfg, "m", &Options{Limits: Limits{Share: math.NaN()}}); err == nil {
+		t.Error("a share that is no number: got no error")
 	}
 }
