@@ -9,8 +9,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/examples/internal/review"
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/review"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 // commandList is what the program itself can be told.

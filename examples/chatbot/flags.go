@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
 const usage = `chatbot talks to a model that uses the tools of MCP servers.

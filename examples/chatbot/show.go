@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 

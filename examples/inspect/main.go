@@ -36,9 +36,15 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/examples/internal/revisions"
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
+
+// statuses is what -help says of the exit statuses.
+const statuses = `Exit status: 0 when all is well; 1 when a server is written wrong or could not be
+reached; 2 when there is no report, as the command line or the file is wrong;
+3 when some tools of the servers cannot be used.
+`
 
 // The exit statuses.
 const (
@@ -109,6 +115,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.Usage = func() {
 		_, _ = fmt.Fprintln(stderr, "usage: inspect [flags] mcp.json")
 		flags.PrintDefaults()
+		_, _ = fmt.Fprint(stderr, statuses)
 	}
 	flags.BoolVar(&o.json, "json", false, "write the report as JSON, with all definitions")
 	flags.StringVar(&profile, "profile", "", "show what is sent to one provider, or to all: "+fmt.Sprint(adapter.Profiles()))

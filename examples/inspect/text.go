@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/examples/internal/safetext"
+	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
