@@ -140,6 +140,20 @@ func TestCheckOutputs(t *testing.T) {
 	}
 }
 
+// A tool whose headers are wrong is left out where there are headers only.
+func TestCheckOutputsLeavesToolsIn(t *testing.T) {
+	opts := modern()
+	opts.CheckOutputs = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`, p.next().ID)
+		}()
+		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
+			t.Errorf("got the tools %q, %v, want the one that there is", names, err)
+		}
+	})
+}
+
 // What is remembered of tools is a copy, and bounded in all.
 func TestCheckOutputsRemembers(t *testing.T) {
 	validator := new(strict)
@@ -233,20 +247,22 @@ func TestValidatorOfForms(t *testing.T) {
 	const form = `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}}`
 	for name, test := range map[string]struct {
 		validator mcpclient.Validator
+		action    string
 		asked     bool
 		code      int // of the answer; 0 for a result
 	}{
-		"none":        {nil, true, 0},
-		"content":     {moody{}, true, 0},
-		"strict":      {new(strict), true, mcpclient.CodeInternalError},
-		"no compiler": {moody{compile: errors.New("no")}, false, mcpclient.CodeInvalidParams},
+		"none":             {nil, mcpclient.ElicitAccept, true, 0},
+		"content":          {moody{}, mcpclient.ElicitAccept, true, 0},
+		"strict":           {new(strict), mcpclient.ElicitAccept, true, mcpclient.CodeInternalError},
+		"strict, declined": {new(strict), mcpclient.ElicitDecline, true, 0},
+		"no compiler":      {moody{compile: errors.New("no")}, mcpclient.ElicitAccept, false, mcpclient.CodeInvalidParams},
 	} {
 		opts := legacy()
 		opts.Validator = test.validator
 		asked := false
 		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
 			asked = true
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, nil
+			return &mcpclient.ElicitResult{Action: test.action, Content: map[string]any{"n": "Ada"}}, nil
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)
