@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 )
 
+// discovered is the answer to a server/discover.
+const discovered = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`
+
 // Calls under way on a lost connection are lost, also if the restart takes that
 // connection down before its reader ends them.
 func TestCallsOfLostConnection(t *testing.T) {
@@ -27,7 +30,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 				}
 				_ = json.Unmarshal(raw, &m)
 				if m.Method == "server/discover" {
-					_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`, m.ID))
+					_ = conn.Send(context.Background(), fmt.Appendf(nil, discovered, m.ID))
 				}
 			}
 		}()
@@ -93,7 +96,7 @@ func TestRefusedByEndingConnection(t *testing.T) {
 				raw, _ := conn.Recv()
 				var m struct{ ID json.RawMessage }
 				_ = json.Unmarshal(raw, &m)
-				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`, m.ID))
+				_ = conn.Send(context.Background(), fmt.Appendf(nil, discovered, m.ID))
 			}()
 			c, connectErr := Connect(t.Context(), e, nil)
 			if connectErr != nil {
@@ -112,4 +115,56 @@ func TestRefusedByEndingConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A connection that takes nothing any more may still bring answers, which a restart does
+// not take away.
+func TestEndingConnectionBringsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := Pipe()
+		defer func() { _ = conn.Close() }()
+		pipe, err := transport.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &ending{Conn: pipe}
+		asked := make(chan json.RawMessage)
+		go func() {
+			for {
+				raw, err := conn.Recv()
+				if err != nil {
+					return
+				}
+				var m struct{ ID json.RawMessage }
+				_ = json.Unmarshal(raw, &m)
+				asked <- m.ID
+			}
+		}()
+		go func() {
+			_ = conn.Send(context.Background(), fmt.Appendf(nil, discovered, <-asked))
+		}()
+		c, err := Connect(t.Context(), e, &Options{Restart: new(Restart)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		called := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(t.Context(), "a", nil)
+			called <- err
+		}()
+		id := <-asked
+		e.dies = func() {}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = c.CallTool(ctx, "b", nil) }() // which waits for the next connection
+		synctest.Wait()
+		if len(called) > 0 {
+			t.Fatalf("got %v before the connection ended", <-called)
+		}
+		_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[]}}`, id))
+		if err := <-called; err != nil {
+			t.Errorf("got %v, want the answer", err)
+		}
+		cancel()
+	})
 }
