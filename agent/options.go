@@ -42,8 +42,8 @@ type Options struct {
 	MaxDuration time.Duration
 
 	// IdleTimeout bounds the silence of a tool call, which progress ends, and
-	// CallTimeout the whole. They replace those of the toolset; negative: none. Default
-	// 0: those of the toolset, which by default are 5 min and 24 h. The model is told of
+	// CallTimeout the whole. They replace the toolset's limits; negative: none. Default
+	// 0: the toolset's limits, which by default are 5 min and 24 h. The model is told of
 	// a call that took too long.
 	IdleTimeout, CallTimeout time.Duration
 

@@ -39,7 +39,7 @@ type Options struct {
 	Elicitation ElicitationHandler
 	Roots       []Root
 
-	// Handlers answer requests of the server by their methods: those of an extension
+	// Handlers answer requests of the server by their methods: requests of an extension
 	// that Capabilities declares, for example, or roots/list for roots that are
 	// worked out when the server asks, instead of Roots. They run as other handlers
 	// do; the result is a JSON object. Sampling and elicitation have handlers of

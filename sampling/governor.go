@@ -95,7 +95,7 @@ func (l Limits) check() error {
 		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
 		if one.negative {
-			return fmt.Errorf("Limits.%s is negative: 0 is its default", one.name)
+			return fmt.Errorf("negative Limits.%s: 0 is its default", one.name)
 		}
 	}
 	return nil
