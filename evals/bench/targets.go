@@ -24,7 +24,7 @@ func idle(f figures) *float64     { return f.SessionBytes }
 
 var targets = []target{
 	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.2, ratio},
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 18, count},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 20, count},
 	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.05, ratio},
 	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, ratio},
 	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.05, ratio},
