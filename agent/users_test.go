@@ -112,7 +112,8 @@ func (c *crowd) answer(ctx context.Context, p prompt) (*llms.ContentResponse, er
 	if len(p.messages)%5 < 2 {
 		c.change()
 	}
-	return choice(&llms.ContentChoice{ToolCalls: calls}), nil
+	// A last turn without tools has no tool choice, and this text is its answer.
+	return choice(&llms.ContentChoice{Content: user, ToolCalls: calls}), nil
 }
 
 // approve approves what the agent is about to run. Lists change while it thinks.
