@@ -65,29 +65,32 @@ func (e modernEra) resubscribe(context.Context, *Client) error { return nil }
 func (s *Subscription) keep(c *Client, o *callOptions) {
 	stop := context.AfterFunc(c.life(), s.cancel)
 	defer stop()
-	for failures := 0; ; failures++ {
+	var began time.Time
+	err := backoff.Loop(s.ctx, relisten, func() error {
 		_ = c.session.settle(s.ctx)
-		began := time.Now()
-		err := s.listen(c, o)
-		if s.ctx.Err() == nil && c.stays() && s.agreed() && broken(err) {
-			if errors.Is(err, ErrConnectionLost) {
-				failures = -1
-				continue
-			}
-			if time.Since(began) > relisten.Max {
-				failures = 0
-			}
-			c.log.Debug("the stream of a subscription broke", "error", err)
-			if backoff.Sleep(s.ctx, max(relisten.Delay(failures), backoff.Spread(askedWait(err)))) == nil {
-				continue
-			}
+		began = time.Now()
+		return s.listen(c, o)
+	}, func(f *backoff.Failure) error {
+		switch {
+		case s.ctx.Err() != nil || !c.stays() || !s.agreed() || !broken(f.Err):
+			return f.Err
+		case errors.Is(f.Err, ErrConnectionLost):
+			f.Count, f.Wait = -1, -1
+			return nil
+		case time.Since(began) > relisten.Max:
+			f.Count = 0
 		}
-		if !c.stays() {
-			err = c.ended()
-		}
-		s.end(err)
-		return
+		c.log.Debug("the stream of a subscription broke", "error", f.Err)
+		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(askedWait(f.Err)))
+		return nil
+	})
+	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
+		err = interrupted.Last
 	}
+	if !c.stays() {
+		err = c.ended()
+	}
+	s.end(err)
 }
 
 func (s *Subscription) agreed() bool {

@@ -174,25 +174,30 @@ func (c *Client) restart(ctx context.Context) error {
 		state.failed = 0
 	}
 	policy := backoff.Policy{First: o.First, Max: o.Longest, Jitter: o.Jitter}
-	for err := reason; ; {
-		if state.failed >= o.Attempts || errors.Is(err, errOnce) {
-			return c.giveUp(reason, err)
+	lost := reason // what the loop begins with
+	err := backoff.Loop(ctx, policy, func() error {
+		if err := lost; err != nil {
+			lost = nil
+			return err
 		}
-		wait := policy.Delay(state.failed)
+		return c.reopen(ctx)
+	}, func(f *backoff.Failure) error {
+		switch {
+		case ctx.Err() != nil:
+			return f.Err
+		case state.failed >= o.Attempts || errors.Is(f.Err, errOnce):
+			return c.giveUp(reason, f.Err)
+		}
+		f.Wait = policy.Delay(state.failed)
 		state.failed++
-		c.restartEvent(RestartEvent{Attempt: state.failed, Wait: wait, Err: c.scrubbed(err)})
-		if err := backoff.Sleep(ctx, wait); err != nil {
-			return err
-		}
-		if err = c.reopen(ctx); err == nil {
-			state.up = time.Now()
-			c.restartEvent(RestartEvent{Up: true, Attempt: state.failed})
-			return nil
-		}
-		if ctx.Err() != nil {
-			return err
-		}
+		c.restartEvent(RestartEvent{Attempt: state.failed, Wait: f.Wait, Err: c.scrubbed(f.Err)})
+		return nil
+	})
+	if err == nil {
+		state.up = time.Now()
+		c.restartEvent(RestartEvent{Up: true, Attempt: state.failed})
 	}
+	return err
 }
 
 func (c *Client) giveUp(reason, last error) error {

@@ -1,4 +1,4 @@
-// Package backoff says how long to wait before trying again.
+// Package backoff tries again, with waits in between.
 package backoff
 
 import (
@@ -19,6 +19,9 @@ type Policy struct {
 	// that those who failed together do not come back together. Default 0.5, at
 	// most 1; negative: none.
 	Jitter float64
+
+	// Sleep waits in [Loop]. Default: the function Sleep.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ),

@@ -1,0 +1,57 @@
+package backoff
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Failure is a try that failed. Whoever is asked about it may change it.
+type Failure struct {
+	Err   error
+	Count int           // failures in a row before this one
+	Wait  time.Duration // before the next try; 0: as the policy says for Count, negative: none
+}
+
+// Loop calls try until it succeeds. After each failure it calls again: nil means that
+// Loop waits and tries once more, an error ends the loop and is its result. If a wait
+// ends early, Loop returns an [*Interrupted].
+func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) error) error {
+	sleep := p.Sleep
+	if sleep == nil {
+		sleep = Sleep
+	}
+	for count := 0; ; count++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		f := &Failure{Err: err, Count: count}
+		if err := again(f); err != nil {
+			return err
+		}
+		count = f.Count
+		if f.Wait == 0 {
+			f.Wait = p.Delay(count)
+		}
+		if f.Wait < 0 {
+			continue
+		}
+		if err := sleep(ctx, f.Wait); err != nil {
+			return &Interrupted{Err: err, Last: f.Err}
+		}
+	}
+}
+
+// Interrupted is the error of a [Loop] that did not wait to the end.
+type Interrupted struct {
+	Err  error // of the wait, such as that of the context
+	Last error // of the last try
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("%v, before another try after: %v", e.Err, e.Last)
+}
+
+// Unwrap returns both errors.
+func (e *Interrupted) Unwrap() []error { return []error{e.Err, e.Last} }
