@@ -25,6 +25,7 @@ var layers = []struct {
 	{"internal/child", []string{"golang.org/x/sys"}},
 	{"internal/backoff", nil},
 	{"internal/idle", nil},
+	{"internal/excerpt", nil},
 	{"internal/memhttp", nil},
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},
@@ -37,7 +38,8 @@ var layers = []struct {
 	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
-	{"mcpclient", []string{"internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
+	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
 	{"mcpclient/config", []string{"mcpclient"}},
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},

@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Result is what became of one call of a model. It always has an answer for the
@@ -181,7 +182,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the tool gave no answer in time; it may still be running", false
 	case errors.Is(err, mcpclient.ErrTooManyRounds):
 		return "the tool asked for more and more input and was given up", false
-	case errors.Is(err, mcpclient.ErrMessageTooLarge):
+	case errors.Is(err, transport.ErrMessageTooLarge):
 		return "the tool ran, but its result is too large to be received", false
 	case errors.Is(err, mcpclient.ErrInvalidResult):
 		return "the tool ran, but its result cannot be read", false

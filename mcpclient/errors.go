@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Three failures are kept apart. The server answered with an error: an
@@ -15,10 +17,6 @@ import (
 // [CallToolResult.Err] makes it a [*ToolError]. We could not ask: every other
 // error, among them those below.
 var (
-	// ErrClosed is the error of calls on a client that was closed, or whose
-	// connection has ended.
-	ErrClosed = errors.New("mcpclient: connection closed")
-
 	// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
 	// the person or a policy refused. A legacy server is told code -1 and no more; a
 	// modern one is not told, and the call that asked fails with this error.
@@ -28,9 +26,6 @@ var (
 	// of the shape its method demands, or of a result type that is not allowed
 	// there.
 	ErrInvalidResult = errors.New("mcpclient: invalid result")
-
-	// ErrMessageTooLarge marks a message over the transport's bound.
-	ErrMessageTooLarge = errors.New("mcpclient: message too large")
 
 	// ErrSessionLost marks a request that came to a server which had forgotten
 	// the session (HTTP status 404, legacy era), and that was not sent again. A
@@ -225,17 +220,10 @@ func (e *RevisionError) Error() string {
 }
 
 // maxQuoted bounds what an error shows of what a peer sent, in bytes.
-const maxQuoted = 1 << 10
+const maxQuoted = excerpt.Max
 
 // cut limits text that came from a peer to 1 KiB.
-func cut(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
-}
+func cut(s string) string { return excerpt.Cut(s) }
 
 // quote shows bytes that came from a peer inside an error.
-func quote(b []byte) string {
-	return strconv.Quote(cut(string(b[:min(len(b), maxQuoted+1)])))
-}
+func quote(b []byte) string { return excerpt.Quote(b) }

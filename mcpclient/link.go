@@ -9,14 +9,15 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
 	conn      Conn
-	transport Transport  // that conn is of
-	exchange  exchanger  // conn, when every request has a response channel of its own
-	headed    HeaderConn // conn, when its messages have headers
+	transport Transport            // that conn is of
+	exchange  exchanger            // conn, when every request has a response channel of its own
+	headed    transport.HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
 	mu        sync.Mutex
@@ -114,7 +115,7 @@ func (c *Client) dial(ctx context.Context) error {
 	c.adoptBearer(conn)
 	l.conn = conn
 	l.exchange, _ = conn.(exchanger)
-	l.headed, _ = conn.(HeaderConn)
+	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
 		c.own.Go(func() { l.read(c) })
@@ -215,7 +216,7 @@ func (l *link) read(c *Client) {
 			l.receive(c, data, source{})
 			continue
 		}
-		bad, ok := errors.AsType[*MessageError](err)
+		bad, ok := errors.AsType[*transport.MessageError](err)
 		if !ok {
 			l.died(c, err)
 			return

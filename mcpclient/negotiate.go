@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // firstEra is the one that the client begins with: the one that was asked for,
@@ -210,7 +211,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		return newest, false, nil
 	case errors.Is(probeErr, errIncomplete):
 		return "", false, probeErr // what names its revisions is a modern server
-	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, ErrMessageTooLarge):
+	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
 		return "", false, probeErr // a broken exchange says nothing about the server

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Notification is a message of the server that awaits no answer.
@@ -26,7 +27,7 @@ func (n *Notification) Progress() (p Progress, ok bool) {
 
 // maxNoticeBytes bounds the memory of the notifications that wait. One is kept
 // whatever its size.
-const maxNoticeBytes = defaultMaxMessage
+const maxNoticeBytes = transport.DefaultMaxMessage
 
 // notifier hands notifications to the observer, in the order of arrival. It has
 // a goroutine only while there is something to hand over.

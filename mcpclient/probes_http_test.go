@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // status answers with a failure.
@@ -189,7 +190,7 @@ func TestHugeResponses(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				_, err := c.CallTool(t.Context(), "huge", nil)
 				runtime.ReadMemStats(&after)
-				if !errors.Is(err, mcpclient.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
+				if !errors.Is(err, transport.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
 					t.Errorf("got %v, want that it is too large", err)
 				}
 				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector takes twice as much as else

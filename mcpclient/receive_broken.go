@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // garbled looks for messages in what is not one, and fails the call that what remains
@@ -23,7 +24,7 @@ func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfie
 		l.receive(c, m, from)
 	}
 	if len(rest) > 0 && !from.quoted {
-		l.unreadable(c, &MessageError{Prefix: rest, Err: err})
+		l.unreadable(c, &transport.MessageError{Prefix: rest, Err: err})
 	} else if len(messages) == 0 {
 		l.tolerated(c, "unreadable message from the server", "error", l.scrub(err.Error()))
 	}
@@ -34,9 +35,9 @@ func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfie
 // a bound does not tell that, it is the only call that waits, if it is one and
 // does not ask for the server's era. Everything else is noise, as of a server
 // that prints what it does.
-func (l *link) unreadable(c *Client, bad *MessageError) {
+func (l *link) unreadable(c *Client, bad *transport.MessageError) {
 	l.tolerated(c, "unreadable message from the server", "error", l.scrub(bad.Err.Error()))
-	large := errors.Is(bad.Err, ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
+	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
 	switch call, told := l.meant(bad.Prefix, large); {
 	case call != nil:
 		l.calls.Fail(call.ID, bad.Err)

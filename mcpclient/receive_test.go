@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // observed collects notifications.
@@ -186,8 +187,8 @@ func TestTooLargeMessage(t *testing.T) {
 
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
-				t.Errorf("got %v, want ErrMessageTooLarge", err)
+			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
+				t.Errorf("got %v, want transport.ErrMessageTooLarge", err)
 			}
 		})
 		first := <-asked
@@ -203,8 +204,8 @@ func TestTooLargeMessage(t *testing.T) {
 		calls.Wait()
 
 		calls.Go(func() {
-			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
-				t.Errorf("id at the end: got %v, want ErrMessageTooLarge", err)
+			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
+				t.Errorf("id at the end: got %v, want transport.ErrMessageTooLarge", err)
 			}
 		})
 		third := <-asked

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // An answer that is not to be kept takes the place of the one that was.
@@ -175,8 +176,8 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.Close() }()
-			if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
-				t.Errorf("%s: got %v, want ErrMessageTooLarge", media, err)
+			if err := listOnce(t.Context(), c); !errors.Is(err, transport.ErrMessageTooLarge) {
+				t.Errorf("%s: got %v, want transport.ErrMessageTooLarge", media, err)
 			}
 			if n := asked.Load(); n != 1 {
 				t.Errorf("%s: got %d requests, want 1", media, n)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Restart has a client go on when its connection ends by itself, as it does when
@@ -63,9 +64,6 @@ type RestartEvent struct {
 
 // restartTimeout bounds one attempt, the handshake included.
 const restartTimeout = time.Minute
-
-// errOnce marks a transport that cannot be dialed again.
-var errOnce = errors.New("it can be dialed once")
 
 // errOtherEra ends the subscriptions of a server that is not what it was.
 var errOtherEra = fmt.Errorf("%w: it came back speaking another era of the protocol: subscribe again", ErrSubscriptionEnded)
@@ -185,7 +183,7 @@ func (c *Client) restart(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return f.Err
-		case state.failed >= o.Attempts || errors.Is(f.Err, errOnce):
+		case state.failed >= o.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
 			return c.giveUp(reason, f.Err)
 		}
 		f.Wait = policy.Delay(state.failed)

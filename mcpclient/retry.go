@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // maxRetryWait is the longest wait that a server can ask for before a request is
@@ -90,7 +91,7 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 // lost reports whether an answer over HTTP was lost on the way, or not begun.
 func lost(err error) bool {
 	_, broken := errors.AsType[*brokenError](err)
-	return broken || errors.Is(err, errLost) && !errors.Is(err, ErrMessageTooLarge)
+	return broken || errors.Is(err, errLost) && !errors.Is(err, transport.ErrMessageTooLarge)
 }
 
 // greet sends the request of a handshake, and again while the server is too busy for

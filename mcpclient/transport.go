@@ -1,19 +1,21 @@
 package mcpclient
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Transport is a recipe for reaching one server. Dial may be called again
-// after the connection that it made has ended.
-type Transport interface {
-	// Dial opens a connection. The context bounds the opening only: the
-	// connection outlives it.
-	Dial(ctx context.Context) (Conn, error)
-}
+// Transport is a recipe for reaching one server. See [transport.Transport].
+type Transport = transport.Transport
+
+// Conn carries whole JSON-RPC messages, without framing. See [transport.Conn].
+type Conn = transport.Conn
+
+// ErrClosed is the error of calls on a client that was closed, or whose
+// connection has ended.
+var ErrClosed = transport.ErrClosed
 
 // missing is the error of a transport that is nil, or one of ours that is a nil
 // pointer; nil for any other.
@@ -36,50 +38,3 @@ func missing(t Transport) error {
 	}
 	return nil
 }
-
-// Conn carries whole JSON-RPC messages, without framing.
-type Conn interface {
-	// Send hands over one message. Any number of goroutines may call it. An
-	// error concerns this message only, unless Recv fails too. Send does not
-	// keep message after it returned.
-	Send(ctx context.Context, message []byte) error
-
-	// Recv returns the next message, which then belongs to the caller. One
-	// goroutine calls it. A [*MessageError] concerns one message and the
-	// connection goes on; any other error is its end, and io.EOF a regular one.
-	Recv() ([]byte, error)
-
-	// Close ends the connection and makes Send and Recv return. It may be
-	// called more than once, from any goroutine, and returns when all that
-	// belongs to the connection has ended.
-	Close() error
-}
-
-// HeaderConn is a [Conn] over something like HTTP, whose messages have headers: a
-// tunnel, a queue, an RPC of the host's own. Its SendWithHeader is called in the place
-// of Send.
-type HeaderConn interface {
-	Conn
-
-	// SendWithHeader is Send with what the header of the message would have over
-	// Streamable HTTP, as the negotiated revision has it: Mcp-Protocol-Version,
-	// and in the modern era Mcp-Method, Mcp-Name and the Mcp-Param-* that the
-	// input schema of a tool asks for (see [Client.RegisterTools]). The header is
-	// the callee's.
-	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
-}
-
-// MessageError says that one message of the server could not be received.
-type MessageError struct {
-	// Prefix is how the message began, to tell what it belonged to.
-	Prefix []byte
-	Err    error
-}
-
-func (e *MessageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *MessageError) Unwrap() error { return e.Err }
-
-// defaultMaxMessage bounds one message of the server.
-const defaultMaxMessage = 32 << 20

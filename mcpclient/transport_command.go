@@ -26,7 +26,7 @@ const exitTime = time.Second / 2
 // by 200 ms at most. A line that does not begin like a JSON object or array is
 // skipped, up to an answer that may stand on it; a client logs it, and the error that
 // ends the connection quotes the last such line. A line over MaxMessage is a
-// [*MessageError] as soon as that is known, and the connection goes on behind it.
+// [*transport.MessageError] as soon as that is known, and the connection goes on behind it.
 //
 // Close ends the whole process group: it closes the process's input, waits
 // for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const roleVariable = "MCPCHAIN_SERVER_ROLE"
@@ -454,9 +455,9 @@ func TestCommandEndlessLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	conn := dialCommand(t, "endless", func(c *Command) { c.MaxMessage = limit })
 	_, err := conn.Recv()
-	e, ok := errors.AsType[*MessageError](err)
-	if !ok || !errors.Is(err, ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
-		t.Fatalf("got %v, want a MessageError with the beginning of the line", err)
+	e, ok := errors.AsType[*transport.MessageError](err)
+	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
+		t.Fatalf("got %v, want a transport.MessageError with the beginning of the line", err)
 	}
 	recv(t, conn, "{}")
 	runtime.ReadMemStats(&after)

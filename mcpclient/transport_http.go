@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"sync/atomic"
 	"unique"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
@@ -78,7 +80,7 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		url:     unique.Make(*u),
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
-		max:     positive(t.MaxMessage, defaultMaxMessage),
+		max:     positive(t.MaxMessage, transport.DefaultMaxMessage),
 		bearer:  bearerOf(ctx),
 	}
 	c.accept.own = c.fixed.of("Accept")

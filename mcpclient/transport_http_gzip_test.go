@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A server may compress what it answers, as a value and as a stream, also behind a
@@ -66,8 +67,8 @@ func TestCompressedBomb(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		var used error
 		n := allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
-		if !errors.Is(used, mcpclient.ErrMessageTooLarge) || n > 8<<20 {
-			t.Errorf("got %v and %d bytes allocated, want %v and a few MiB", used, n, mcpclient.ErrMessageTooLarge)
+		if !errors.Is(used, transport.ErrMessageTooLarge) || n > 8<<20 {
+			t.Errorf("got %v and %d bytes allocated, want %v and a few MiB", used, n, transport.ErrMessageTooLarge)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // single handles a response that is one message, or none.
@@ -116,7 +117,7 @@ func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
 }
 
 func (c *httpConn) tooLarge() error {
-	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", ErrMessageTooLarge, c.max)
+	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, c.max)
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // eventStream is the stream of one exchange, or the standalone stream, over the
@@ -60,7 +61,7 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 			err = errors.New("the event stream ended")
 		}
 		err = fmt.Errorf("%w: %w", errLost, err)
-		if s.lastID == "" || s.modern() || errors.Is(err, ErrMessageTooLarge) || x.Err() != nil {
+		if s.lastID == "" || s.modern() || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil {
 			return err
 		}
 		var resumeErr error
@@ -151,7 +152,7 @@ func fitsHeader(id string) bool {
 func eventError(err error) error {
 	var large *sse.TooLargeError
 	if errors.As(err, &large) {
-		return fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", ErrMessageTooLarge, large.Limit)
+		return fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)
 	}
 	return fmt.Errorf("the event stream broke: %w", err)
 }
@@ -256,7 +257,7 @@ func (s *eventStream) listen(body io.ReadCloser, deliver func([]byte)) {
 	defer r.Release()
 	for {
 		_, err := s.read(r, func(data []byte) bool { deliver(data); return false })
-		if !errors.Is(err, ErrMessageTooLarge) {
+		if !errors.Is(err, transport.ErrMessageTooLarge) {
 			return
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const overJSON = "json" // the way of conversations about HTTP itself
@@ -172,7 +173,7 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 func TestHTTPBodies(t *testing.T) {
 	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: heeding(legacy()), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for i, want := range []error{
-			mcpclient.ErrMessageTooLarge, mcpclient.ErrMessageTooLarge, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
+			transport.ErrMessageTooLarge, transport.ErrMessageTooLarge, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
 			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
 			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
 		} {
@@ -201,7 +202,7 @@ func TestHTTPBodies(t *testing.T) {
 		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
 			t.Errorf("got %v", err)
 		}
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
 			t.Errorf("body of unknown length: got %v", err)
 		}
 	}}})

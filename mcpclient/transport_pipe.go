@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // pipeQueue is how many messages one end of a pipe can be ahead of the other.
@@ -37,7 +39,7 @@ func (t *pipeTransport) Dial(ctx context.Context) (Conn, error) {
 		return nil, err
 	}
 	if t.dialed.Swap(true) {
-		return nil, fmt.Errorf("dial a pipe: %w: make a new one", errOnce)
+		return nil, fmt.Errorf("dial a pipe: %w: make a new one", transport.ErrDialedOnce)
 	}
 	return t.end, nil
 }

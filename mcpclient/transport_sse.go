@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/sse"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // SSE reaches a server over the HTTP+SSE transport of revision 2024-11-05, which
@@ -159,7 +160,7 @@ func (c *sseConn) Recv() ([]byte, error) {
 		var large *sse.TooLargeError
 		switch {
 		case errors.As(err, &large):
-			return nil, &MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which SSE.MaxMessage can raise", ErrMessageTooLarge, large.Limit)}
+			return nil, &transport.MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which SSE.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)}
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		case err != nil:

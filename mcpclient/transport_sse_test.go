@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // oldServer is a server of revision 2024-11-05 over HTTP+SSE.
@@ -222,7 +223,7 @@ func TestSSEMessageTooLarge(t *testing.T) {
 				s.say <- strings.Repeat("x", 2000)
 				s.say <- answerTo(<-s.got)
 			}()
-			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
 				t.Errorf("got %v", err)
 			}
 			callText(t, t.Context(), c, "b", "b")

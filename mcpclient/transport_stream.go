@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -53,7 +54,7 @@ type carrier interface {
 // The one who hears of lines that are skipped is named by the context of the dial.
 func newStream(ctx context.Context, over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
-	s.lines.src, s.lines.max, s.lines.skipped = r, cmp.Or(max(maxMessage, 0), defaultMaxMessage), heardBy(ctx)
+	s.lines.src, s.lines.max, s.lines.skipped = r, cmp.Or(max(maxMessage, 0), transport.DefaultMaxMessage), heardBy(ctx)
 	s.out.offers, _ = over.(offerer)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
@@ -74,7 +75,7 @@ func (s *stream) Recv() ([]byte, error) {
 	if ended := s.ended(); ended != nil && errors.Is(ended, ErrClosed) {
 		return nil, ended
 	}
-	if _, ok := errors.AsType[*MessageError](err); ok || err == nil {
+	if _, ok := errors.AsType[*transport.MessageError](err); ok || err == nil {
 		return message, err
 	}
 	return nil, s.end("read", err)
@@ -331,8 +332,8 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 }
 
 func (l *lineReader) tooLong(line []byte) error {
-	return &MessageError{
+	return &transport.MessageError{
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
-		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", ErrMessageTooLarge, l.max),
+		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const roleVariable = "MCPCHAIN_INTEROP_ROLE"
@@ -133,7 +134,7 @@ func TestEndlessLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := c.CallTool(t.Context(), "endless", nil)
 	runtime.ReadMemStats(&after)
-	if !errors.Is(err, mcpclient.ErrMessageTooLarge) {
+	if !errors.Is(err, transport.ErrMessageTooLarge) {
 		t.Fatalf("got %v, want ErrMessageTooLarge", err)
 	}
 	t.Logf("%v; memory from the system grew by %d KiB", err, (after.Sys-before.Sys)>>10)

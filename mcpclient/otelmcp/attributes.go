@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // The attributes of the conventions.
@@ -169,7 +170,7 @@ var kinds = []struct {
 	{mcpclient.ErrSessionLost, "session_lost"},
 	{mcpclient.ErrConnectionLost, "connection_lost"},
 	{mcpclient.ErrClosed, "connection_closed"},
-	{mcpclient.ErrMessageTooLarge, "message_too_large"},
+	{transport.ErrMessageTooLarge, "message_too_large"},
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
 	{mcpclient.ErrTooManyPages, "too_many_pages"},
 	{mcpclient.ErrPutOff, "put_off"},

@@ -1,0 +1,76 @@
+// Package transport moves the messages of the Model Context Protocol between a
+// client and a server.
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Transport is a recipe for reaching one server. Dial may be called again
+// after the connection that it made has ended.
+type Transport interface {
+	// Dial opens a connection. The context bounds the opening only: the
+	// connection outlives it. The error wraps [ErrDialedOnce] if there can be
+	// no other connection.
+	Dial(ctx context.Context) (Conn, error)
+}
+
+// Conn carries whole JSON-RPC messages, without framing.
+type Conn interface {
+	// Send hands over one message. Any number of goroutines may call it. An
+	// error concerns this message only, unless Recv fails too. Send does not
+	// keep message after it returned.
+	Send(ctx context.Context, message []byte) error
+
+	// Recv returns the next message, which then belongs to the caller. One
+	// goroutine calls it. A [*MessageError] concerns one message and the
+	// connection goes on; any other error is its end, and io.EOF a regular one.
+	Recv() ([]byte, error)
+
+	// Close ends the connection and makes Send and Recv return. It may be
+	// called more than once, from any goroutine, and returns when all that
+	// belongs to the connection has ended.
+	Close() error
+}
+
+// HeaderConn is a [Conn] over something like HTTP, whose messages have headers: a
+// tunnel, a queue, an RPC of the host's own. A client calls its SendWithHeader
+// instead of Send.
+type HeaderConn interface {
+	Conn
+
+	// SendWithHeader is Send with what the header of the message would have over
+	// Streamable HTTP, as the negotiated revision has it: Mcp-Protocol-Version,
+	// and in the modern era Mcp-Method, Mcp-Name and the Mcp-Param-* that the
+	// input schema of a tool asks for. The header is the callee's.
+	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
+}
+
+// DefaultMaxMessage bounds one message of a server in bytes, if a transport is
+// given no other bound.
+const DefaultMaxMessage = 32 << 20
+
+var (
+	// ErrClosed is the error of a connection that was closed.
+	ErrClosed = errors.New("mcpclient: connection closed")
+
+	// ErrMessageTooLarge marks a message over the transport's bound.
+	ErrMessageTooLarge = errors.New("mcpclient: message too large")
+
+	// ErrDialedOnce marks the second Dial of a transport that has one connection.
+	ErrDialedOnce = errors.New("it can be dialed once")
+)
+
+// MessageError says that one message of the server could not be received.
+type MessageError struct {
+	// Prefix is how the message began, to tell what it belonged to.
+	Prefix []byte
+	Err    error
+}
+
+func (e *MessageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *MessageError) Unwrap() error { return e.Err }
