@@ -26,6 +26,8 @@ var layers = []struct {
 	{"internal/backoff", nil},
 	{"internal/idle", nil},
 	{"internal/excerpt", nil},
+	{"internal/guard", nil},
+	{"internal/parallel", nil},
 	{"internal/memhttp", nil},
 	{"internal/private", []string{"golang.org/x/sys"}},
 	{"internal/npmtest", nil},
@@ -45,8 +47,8 @@ var layers = []struct {
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
 	{"sampling", []string{"internal/chat", "internal/jsonrpc", "internal/toolschema", "internal/schema", "mcpclient", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "mcpclient", "github.com/tmc/langchaingo"}},
-	{"agent", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent", []string{"internal/guard", "internal/parallel", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "github.com", "golang.org"}},

@@ -141,7 +141,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d Decision, found 
 		return Decision{}, false
 	}
 	for _, scope := range []Scope{SameArguments, SameTool, SameServer} {
-		err := guard(a.log, "Options.Decisions", func() (err error) {
+		err := guarded(a.log, "Options.Decisions", func() (err error) {
 			d, found, err = a.store.Recall(ctx, q.key(scope))
 			return err
 		})
@@ -161,7 +161,7 @@ func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
 	if d.Remember <= ThisCall || d.Remember > SameServer || d.Arguments != nil || q.anonymous {
 		return
 	}
-	err := guard(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
+	err := guarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
 	if err != nil {
 		a.warn("a decision is not remembered", q, err)
 	}
@@ -239,7 +239,7 @@ func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
 // ask asks the host.
 func (q *question) ask(ctx context.Context) (d Decision, err error) {
 	t := q.call.tool
-	err = guard(t.opts.Logger, "ApproveFunc", func() (err error) {
+	err = guarded(t.opts.Logger, "ApproveFunc", func() (err error) {
 		d, err = t.opts.Approve(ctx, &Approval{Tool: t, Call: q.call.call, Arguments: append(json.RawMessage(nil), q.arguments...)})
 		return err
 	})

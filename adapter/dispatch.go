@@ -3,11 +3,10 @@ package adapter
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -43,16 +42,7 @@ func (t *Tool) call(ctx context.Context, call llms.ToolCall, opts []mcpclient.Ca
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(c.set.opts.Parallelism, len(calls)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(calls)); i = next.Add(1) - 1 {
-				results[i] = c.Call(ctx, calls[i])
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(calls), c.set.opts.Parallelism, func(i int) { results[i] = c.Call(ctx, calls[i]) })
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {

@@ -3,9 +3,9 @@ package adapter
 import (
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -70,21 +70,19 @@ func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = guard(s.opts.Logger, fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
+	err = guarded(s.opts.Logger, fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})
 	return keep, err
 }
 
-// guard runs a function of the host. A panic becomes an error, and its stack an
-// entry of the log.
-func guard(log *slog.Logger, what string, fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s panicked: %v", what, p)
-			log.Error(err.Error(), "stack", string(debug.Stack()))
-		}
-	}()
-	return fn()
+// guarded runs a function of the host. A panic becomes an error, and the log gets
+// its stack.
+func guarded(log *slog.Logger, what string, fn func() error) error {
+	err := guard.Run(what, fn)
+	if p, ok := err.(*guard.PanicError); ok {
+		log.Error(p.Error(), "stack", string(p.Stack))
+	}
+	return err
 }

@@ -60,7 +60,7 @@ func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallT
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
-			err = guard(s.call.tool.opts.Logger, "interceptor", func() (err error) {
+			err = guarded(s.call.tool.opts.Logger, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})

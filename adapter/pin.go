@@ -131,7 +131,7 @@ func (s *server) accepts(d Drift) (ok bool) {
 	if s.opts.Drift == nil {
 		return false
 	}
-	if err := guard(s.opts.Logger, "Options.Drift", func() error { ok = s.opts.Drift(d); return nil }); err != nil {
+	if err := guarded(s.opts.Logger, "Options.Drift", func() error { ok = s.opts.Drift(d); return nil }); err != nil {
 		s.opts.Logger.Error("a drift was refused", "server", s.label, "tool", cut(d.Definition.Name, 200), "error", err)
 		return false
 	}

@@ -52,7 +52,7 @@ func (t *Toolset) tell(e Event) {
 	if t.opts.OnChange == nil {
 		return
 	}
-	if err := guard(t.opts.Logger, "Options.OnChange", func() error { t.opts.OnChange(e); return nil }); err != nil {
+	if err := guarded(t.opts.Logger, "Options.OnChange", func() error { t.opts.OnChange(e); return nil }); err != nil {
 		t.opts.Logger.Error("a change was not heard of", "server", e.Server, "error", err)
 	}
 }

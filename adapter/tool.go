@@ -57,7 +57,7 @@ func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) 
 		return nil, err
 	}
 	if rename := s.recipe.Rename; rename != nil {
-		err = guard(o.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
+		err = guarded(o.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
 	}
 	return tool, err
 }

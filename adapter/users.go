@@ -12,7 +12,7 @@ func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	if a.user == nil {
 		return "", true
 	}
-	if err := guard(a.log, "Options.User", func() error { user = a.user(ctx); return nil }); err != nil {
+	if err := guarded(a.log, "Options.User", func() error { user = a.user(ctx); return nil }); err != nil {
 		a.log.Error("a call has no user", "error", err)
 		return "", false
 	}

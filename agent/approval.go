@@ -122,7 +122,7 @@ func (r *run) approve(j *job) (Decision, error) {
 	}
 	start := time.Now()
 	var decision Decision
-	err := guard("approve callback", func() (err error) {
+	err := guarded("approve callback", func() (err error) {
 		decision, err = r.agent.opts.Approve(r.ctx, a)
 		return err
 	})

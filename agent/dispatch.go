@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -70,22 +69,14 @@ func (r *run) newJob(call llms.ToolCall) *job {
 func (r *run) runJobs(jobs []*job) error {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(len(jobs), r.agent.opts.Parallelism) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				if err := guard("tool call", func() error { return r.runJob(ctx, jobs[i]) }); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(jobs), r.agent.opts.Parallelism, func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := guarded("tool call", func() error { return r.runJob(ctx, jobs[i]) }); err != nil {
+			cancel(err)
+		}
+	})
 	if r.ctx.Err() != nil {
 		return r.ended()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -58,7 +59,7 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams
 	}
 	start := time.Now()
 	var result *mcpclient.ElicitResult
-	err := guard("elicitation callback", func() (err error) {
+	err := guarded("elicitation callback", func() (err error) {
 		if ask := r.agent.opts.OnElicit; ask != nil {
 			result, err = ask(ctx, q)
 		}
@@ -118,7 +119,7 @@ func (h *sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 	}
 	start := time.Now()
 	var result *mcpclient.CreateMessageResult
-	err := guard("sampling handler", func() (err error) {
+	err := guarded("sampling handler", func() (err error) {
 		result, err = h.next.CreateMessage(ctx, params)
 		return err
 	})
@@ -132,7 +133,7 @@ func (h *sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 // forServer is the error that a server gets to see: of a panic, nothing more
 // than that.
 func forServer(err error) error {
-	if _, ok := errors.AsType[*panicError](err); ok {
+	if _, ok := errors.AsType[*guard.PanicError](err); ok {
 		return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: "the handler panicked"}
 	}
 	return err

@@ -41,7 +41,7 @@ func (r *run) ask(final bool) (*reply, error) {
 
 	start := time.Now()
 	var response *llms.ContentResponse
-	err := guard("model", func() (err error) {
+	err := guarded("model", func() (err error) {
 		response, err = a.model.GenerateContent(r.ctx, a.rules.encode(messages), options...)
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/internal/guard"
 )
 
 // run is one run of the loop. The loop has a goroutine of its own, which hands
@@ -66,7 +66,7 @@ func startRun(ctx context.Context, a *Agent, messages []llms.MessageContent) *ru
 	go func() {
 		defer close(r.done)
 		defer r.visits.end()
-		r.err = guard("the loop", r.loop)
+		r.err = guarded("the loop", r.loop)
 	}()
 	return r
 }
@@ -158,22 +158,11 @@ func (r *run) endTurn(added []llms.MessageContent) error {
 	return nil
 }
 
-// guard calls f and makes a panic an error.
-func guard(what string, f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{what, v, debug.Stack()}
-		}
-	}()
-	return f()
-}
-
-type panicError struct {
-	what  string
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string {
-	return fmt.Sprintf("%s panicked: %v\n%s", e.what, e.value, e.stack)
+// guarded calls f. A panic becomes an error with its stack.
+func guarded(what string, f func() error) error {
+	err := guard.Run(what, f)
+	if p, ok := err.(*guard.PanicError); ok {
+		return fmt.Errorf("%w\n%s", p, p.Stack)
+	}
+	return err
 }
