@@ -171,11 +171,18 @@ func (a *approvals) warn(what string, q *question, err error) {
 	a.log.Warn(what, "server", q.call.tool.Server(), "tool", q.call.tool.name, "error", err)
 }
 
-// Forget drops the decisions that are remembered for a server, for all servers
-// when server is "". If [Options.User] names the user of the context, the
-// decisions of other users stay. The error is that of [Options.Decisions].
+// errUnknownUser is why nothing is forgotten for a user without a name.
+var errUnknownUser = errors.New("forget decisions: Options.User does not name the user of the context; Forget of Options.Decisions forgets for all users")
+
+// Forget drops the decisions that are remembered for a server, for all servers if
+// server is "". With [Options.User] it drops the decisions of the user of the
+// context, and an unknown user is an error. Other errors are those of
+// [Options.Decisions].
 func (t *Toolset) Forget(ctx context.Context, server string) error {
-	user, _ := t.approvals.userOf(ctx)
+	user, known := t.approvals.userOf(ctx)
+	if !known {
+		return errUnknownUser
+	}
 	return t.approvals.store.Forget(ctx, user, server)
 }
 

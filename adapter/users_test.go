@@ -67,12 +67,22 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 				if name == "file" {
 					calls(share(), unknown...)
 				}
-				if err := ts.Forget(t.Context(), ""); err != nil { // all users
-					t.Fatal(err)
+				for _, user := range []string{"", "mallory"} {
+					if err := ts.Forget(as(t, user), ""); err == nil {
+						t.Errorf("got no error, want that the user %q is not known", user)
+					}
+				}
+				calls(ts, unknown...)
+				for _, user := range []string{"ada", "bob"} {
+					if err := ts.Forget(as(t, user), ""); err != nil {
+						t.Fatal(err)
+					}
 				}
 				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
-				if err := ts.Forget(t.Context(), ""); err != nil {
-					t.Fatal(err)
+				for _, user := range []string{"ada", "bob"} {
+					if err := ts.Forget(as(t, user), ""); err != nil {
+						t.Fatal(err)
+					}
 				}
 			})
 		}
