@@ -225,7 +225,7 @@ func TestOpenChecksServers(t *testing.T) {
 
 // Each server may have a revision of its own, which leaves the shared options alone.
 func TestServerRevision(t *testing.T) {
-	opts := &mcpclient.Options{Revision: mcpclient.Revision20250618}
+	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}
 	ts := open(t, &Options{Client: opts},
 		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcpclient.Revision20251125},
 		Server{Name: "other", Transport: newPeer().transport(t)},
@@ -236,8 +236,8 @@ func TestServerRevision(t *testing.T) {
 			t.Errorf("%s: got revision %s, want %s", s.Name, got, want[i])
 		}
 	}
-	if opts.Revision != mcpclient.Revision20250618 {
-		t.Errorf("got %q in the caller's options, want them as they were", opts.Revision)
+	if opts.Protocol.Revision != mcpclient.Revision20250618 {
+		t.Errorf("got %q in the caller's options, want them as they were", opts.Protocol.Revision)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestOutputsAreChecked(t *testing.T) {
 	}{
 		"off":            {Options{}, forecasts, bad, "", false},
 		"on":             {Options{CheckOutputs: true}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`, false},
-		"of the client":  {Options{Client: &mcpclient.Options{CheckOutputs: true}}, forecasts, bad, "does not fit", false},
+		"of the client":  {Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}}, forecasts, bad, "does not fit", false},
 		"as an error":    {Options{CheckOutputs: true, Errors: ErrorAsError}, forecasts, bad, "does not fit", true},
 		"fits":           {Options{CheckOutputs: true}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, "", false},
 		"no such schema": {Options{CheckOutputs: true}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, "", false},
@@ -72,7 +72,7 @@ func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error
 // The host's validator has a say about arguments: the model's once they are
 // repaired, and those of the host.
 func TestValidatorOfArguments(t *testing.T) {
-	ts := open(t, &Options{Client: &mcpclient.Options{Validator: evens{}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
+	ts := open(t, &Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: evens{}}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
 		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
 	})})

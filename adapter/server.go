@@ -170,7 +170,7 @@ func (s *server) connection() *mcpclient.Options {
 		opts = s.opts.Client
 	}
 	opts = withNotifications(withSources(opts, s.label), s.set.notify(s))
-	opts.Revision = cmp.Or(s.recipe.Revision, opts.Revision)
+	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if level := s.set.level.Load(); level != nil {
 		opts.LogLevel = *level
 	}

@@ -26,7 +26,7 @@ func asks(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, e
 
 // legacy has the server ask by requests of its own, which carry no hint at the
 // call that they belong to.
-var legacy = mcpclient.Options{Revision: "2025-11-25"}
+var legacy = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: "2025-11-25"}}
 
 // seen is what a handler knew.
 type seen struct{ Server, Tool, Call string }

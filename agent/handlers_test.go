@@ -33,7 +33,7 @@ func onElicit(name string) func(context.Context, *agent.Question) (*mcpclient.El
 func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, toolset *adapter.Toolset)) {
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {
-			client.Revision = revision
+			client.Protocol.Revision = revision
 			toolset, _ := open(t, &adapter.Options{Client: &client})
 			test(t, toolset)
 		})
@@ -104,7 +104,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 					time.Sleep(time.Second) // until both calls are here
 					return ask(ctx, r)
 				})
-				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Revision: revision, Elicitation: agent.Elicitation(nil)}},
+				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.Elicitation(nil)}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 				a := withTools(t, model, toolset, &agent.Options{OnElicit: onElicit("Ann")})
@@ -230,7 +230,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Revision: revision, Elicitation: agent.Elicitation(nil)}})
+					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.Elicitation(nil)}})
 					returned := false
 					slow := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
 						<-ctx.Done()
@@ -269,7 +269,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			<-asking
 			return text("never mind"), nil
 		})
-		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Revision: eras[0], Elicitation: agent.Elicitation(nil)}},
+		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.Elicitation(nil)}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
 		patient := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
 			close(asking)

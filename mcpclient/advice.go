@@ -9,7 +9,7 @@ import (
 
 // askAdvice is for tools that ask by requests of the server.
 const askAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
-	"connect with " + Revision20251125 + ", by Options.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
+	"connect with " + Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
 // refusedToAsk are words by which the SDKs of servers refuse to send a request in the
 // modern era: mcp-go 1.2, go-sdk 1.8, and any that hands on how we refuse one.

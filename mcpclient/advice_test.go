@@ -11,7 +11,7 @@ import (
 // The SDKs of servers refuse, in words of their own, to ask by requests in the modern
 // era. Whoever calls such a tool is told what helps.
 func TestToolThatMayNotAsk(t *testing.T) {
-	const advice = "connect with 2025-11-25, by Options.Revision"
+	const advice = "connect with 2025-11-25, by Options.Protocol.Revision"
 	for name, tt := range map[string]struct {
 		text  string
 		known bool

@@ -97,7 +97,7 @@ func BenchmarkCallTool(b *testing.B) {
 	for _, transport := range transports {
 		for _, revision := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728} {
 			b.Run(transport.name+"/"+revision, func(b *testing.B) {
-				c, err := mcpclient.Connect(b.Context(), transport.make(b), &mcpclient.Options{Revision: revision})
+				c, err := mcpclient.Connect(b.Context(), transport.make(b), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func BenchmarkTools(b *testing.B) {
 			_ = conn.Send(context.Background(), out)
 		}
 	}()
-	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20260728})
+	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}})
 	if err != nil {
 		b.Fatal(err)
 	}

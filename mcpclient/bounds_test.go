@@ -38,7 +38,7 @@ func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, run
 
 func TestMaxServerRequests(t *testing.T) {
 	opts, running := blocks(legacy(), nil)
-	opts.MaxServerRequests = 2
+	opts.Limits.ServerRequests = 2
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for i := range 3 {
 			p.ask(fmt.Sprint(i))
@@ -235,7 +235,7 @@ func TestMaxNotifications(t *testing.T) {
 	var got []string
 	release := make(chan bool)
 	opts := legacy()
-	opts.MaxNotifications = 3
+	opts.Limits.Notifications = 3
 	opts.OnNotification = func(n *mcpclient.Notification) {
 		<-release
 		mu.Lock()
@@ -267,7 +267,7 @@ func TestMaxNotifications(t *testing.T) {
 
 func TestProgressIsBounded(t *testing.T) {
 	opts := legacy()
-	opts.MaxNotifications = 2
+	opts.Limits.Notifications = 2
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var got []float64
 		release := make(chan bool)
@@ -307,7 +307,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
 		opts, running := blocks(modern(), release)
-		opts.MaxServerRequests = 3
+		opts.Limits.ServerRequests = 3
 		c, p, err := connect(t, t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -336,7 +336,7 @@ const samplingQuestion = `{"method":"sampling/createMessage","params":` + sampli
 func TestQuestionWithinQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := modern()
-		opts.MaxServerRequests = 1
+		opts.Limits.ServerRequests = 1
 		var client atomic.Pointer[mcpclient.Client]
 		depth := 0
 		opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
@@ -424,7 +424,7 @@ func TestEventIDIsBounded(t *testing.T) {
 func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts, running := blocks(modern(), nil)
-		opts.MaxServerRequests = 2
+		opts.Limits.ServerRequests = 2
 		b, pb, err := connect(t, t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -595,7 +595,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		})
 		var log logged
 		o := modern()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
@@ -667,7 +667,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 					_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`))
 				}
 			}()
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: name})
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}})
 			if err == nil {
 				_ = c.Close()
 				t.Fatal("connected to a server that lists more than 100,000 icons")

@@ -85,7 +85,7 @@ type cached struct {
 // cacheable reports whether the result of r may come from the cache. Entries of
 // _meta may say anything, and a request that answers a round is never cached.
 func (c *Client) cacheable(r *request, o *callOptions) bool {
-	return r.lasting && len(r.round) == 0 && len(o.meta) == 0 && c.terms().maxCache > 0 && c.current().has(cacheHints)
+	return r.lasting && len(r.round) == 0 && len(o.meta) == 0 && c.opts.Limits.Cache > 0 && c.current().has(cacheHints)
 }
 
 // get returns a copy of a result that is fresh. generation is for [cache.put].

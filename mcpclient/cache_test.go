@@ -135,7 +135,7 @@ func TestCache(t *testing.T) {
 
 func TestCacheBounds(t *testing.T) {
 	small, off := modern(), modern()
-	small.MaxCache, off.MaxCache = 900, -1
+	small.Limits.Cache, off.Limits.Cache = 900, -1
 	playAll(t, []conversation{
 		{name: "cache_bounds_modern", opts: small, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantRead(t, ctx, c, "2 3 2 4 2 4 5", "file:///a", "file:///b", "file:///a", "file:///c", "file:///a", "file:///c", "file:///b")
@@ -191,7 +191,7 @@ func (p *peer) keeper(asked map[string]int) {
 // more, and about no others.
 func TestNotificationsInvalidate(t *testing.T) {
 	opts := modern()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	for notice, want := range map[string][]string{
 		`{"method":"notifications/tools/list_changed"}`:                                                          {"tools/list"},
 		`{"method":"notifications/prompts/list_changed"}`:                                                        {"prompts/list"},

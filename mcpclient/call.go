@@ -132,7 +132,7 @@ func (c *Client) cached(ctx context.Context, r *request, o *callOptions) (json.R
 	}
 	raw, rounds, err := c.settled(ctx, r, o)
 	if err == nil && rounds == 0 {
-		c.cache.get().put(r, raw, generation, c.terms().maxCache)
+		c.cache.get().put(r, raw, generation, c.opts.Limits.Cache)
 	}
 	return raw, err
 }
@@ -162,8 +162,7 @@ func (c *Client) settled(ctx context.Context, r *request, o *callOptions) (_ jso
 }
 
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
-	t := c.terms()
-	o := t.limited()
+	o := c.opts.Timeouts.forCall()
 	o.logLevel = c.logLevel()
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
@@ -171,7 +170,7 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 		return nil, err
 	}
 	o.meta = meta
-	o.maxNotes = t.maxNotifications
+	o.maxNotes = c.opts.Limits.Notifications
 	if o.logLevel != "" && !o.logLevel.Known() {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}

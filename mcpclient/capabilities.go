@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// declared is what Options.Capabilities says, as far as we have handlers for it.
+// declared is what Options.Protocol.Capabilities says, as far as we have handlers for it.
 type declared struct {
 	Sampling *struct {
 		Tools   *struct{} `json:"tools"`
@@ -26,20 +26,20 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offered is what the installed handlers can do with what Options.Capabilities adds,
+// offered is what the installed handlers can do with what Options.Protocol.Capabilities adds,
 // or what that says instead.
 func (o *Options) offered() (offers, error) {
 	out := o.offers()
-	if o.Capabilities == nil {
+	if o.Protocol.Capabilities == nil {
 		return out, out.check()
 	}
-	given, err := encodeParams(o.Capabilities)
+	given, err := encodeParams(o.Protocol.Capabilities)
 	if err == nil && given == nil {
 		err = errors.New("want a JSON object")
 	}
 	given = bytes.Clone(given)
 	all := given
-	if err == nil && !o.ExactCapabilities {
+	if err == nil && !o.Protocol.ExactCapabilities {
 		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, tasksExtension))
 		out.base = given
 	} else {
@@ -50,9 +50,9 @@ func (o *Options) offered() (offers, error) {
 		err = json.Unmarshal(all, &d)
 	}
 	if err != nil {
-		return out, fmt.Errorf("Options.Capabilities: %w", err)
+		return out, fmt.Errorf("Options.Protocol.Capabilities: %w", err)
 	}
-	if !o.AllowUndeclared {
+	if !o.Protocol.AllowUndeclared {
 		err = errors.Join(
 			agree("sampling", d.Sampling != nil, "Options.Sampling", o.Sampling != nil),
 			agree("elicitation", d.Elicitation != nil, "Options.Elicitation", o.Elicitation != nil),
@@ -83,7 +83,7 @@ func checkExtension(name string) error {
 		err = errors.New("it needs a prefix, such as com.example/")
 	}
 	if err != nil {
-		return fmt.Errorf("Options.Capabilities: extension %q: %w", cut(name), err)
+		return fmt.Errorf("Options.Protocol.Capabilities: extension %q: %w", cut(name), err)
 	}
 	return nil
 }
@@ -93,9 +93,9 @@ func checkExtension(name string) error {
 func agree(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
-		return fmt.Errorf("Options.Capabilities declares %s, and %s is nil: install it, or set Options.AllowUndeclared", capability, handler)
+		return fmt.Errorf("Options.Protocol.Capabilities declares %s, and %s is nil: install it, or set Options.Protocol.AllowUndeclared", capability, handler)
 	case installed && !declared:
-		return fmt.Errorf("%s is set, and Options.Capabilities does not declare %s: declare it, or set Options.AllowUndeclared", handler, capability)
+		return fmt.Errorf("%s is set, and Options.Protocol.Capabilities does not declare %s: declare it, or set Options.Protocol.AllowUndeclared", handler, capability)
 	}
 	return nil
 }

@@ -46,13 +46,13 @@ func TestExactCapabilities(t *testing.T) {
 		}
 		if _, err := c.StartTool(ctx, &mcpclient.Tool{Name: "t"}, nil, 0); err == nil {
 			t.Error("a task without the extension: got no error")
-		} else if c.Server().Revision == mcpclient.Revision20260728 && !strings.Contains(err.Error(), "Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
+		} else if c.Server().Revision == mcpclient.Revision20260728 && !strings.Contains(err.Error(), "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
 			t.Errorf("got %v", err)
 		}
 	}
 	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		opts := asks(opts)
-		opts.Capabilities, opts.ExactCapabilities = json.RawMessage(exact), true
+		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
 		playAll(t, []conversation{{name: "capabilities_exact_" + suffix, opts: opts, play: play}})
 	}
 }
@@ -62,7 +62,7 @@ func TestExactCapabilities(t *testing.T) {
 func TestCapabilitiesAreAdded(t *testing.T) {
 	for suffix, opts := range eras() {
 		opts := asks(opts)
-		opts.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
+		opts.Protocol.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
 		playAll(t, []conversation{{name: "capabilities_added_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			if err := c.SetRoots(ctx, nil); err != nil {
 				t.Error(err)
@@ -73,12 +73,12 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 	for declared, want := range map[string]string{
 		`{"sampling":{}}`: "declares sampling, and Options.Sampling is nil",
 		`{"roots":{}}`:    "declares roots, and Options.Roots is nil",
-		`{"roots":1}`:     "Options.Capabilities: json: cannot unmarshal",
-		``:                "Options.ExactCapabilities: set Capabilities",
+		`{"roots":1}`:     "Options.Protocol.Capabilities: json: cannot unmarshal",
+		``:                "Options.Protocol.ExactCapabilities: set Capabilities",
 	} {
-		opts := mcpclient.Options{Capabilities: json.RawMessage(declared)}
+		opts := mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(declared)}}
 		if declared == "" {
-			opts = mcpclient.Options{ExactCapabilities: true}
+			opts = mcpclient.Options{Protocol: mcpclient.Protocol{ExactCapabilities: true}}
 		}
 		transport, conn := mcpclient.Pipe()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
@@ -94,8 +94,8 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 func TestAllowUndeclared(t *testing.T) {
 	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		opts := asks(opts)
-		opts.Capabilities, opts.ExactCapabilities = json.RawMessage("{}"), true
-		opts.AllowUndeclared = true
+		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage("{}"), true
+		opts.Protocol.AllowUndeclared = true
 		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "ask", "done")
 			if prompts, err := collect(c.Prompts(ctx), func(p *mcpclient.Prompt) string { return p.Name }); err != nil || len(prompts) != 0 {
@@ -129,17 +129,17 @@ func TestCapabilitiesRefused(t *testing.T) {
 			"{}":              {"Options.Sampling is set", "Options.Elicitation is set", "Options.Roots is set", "does not declare roots"},
 			`{"sampling":{}}`: {"Options.Elicitation is set", "Options.Roots is set"},
 			`{"sampling":null,"elicitation":{},"roots":{}}`: {"does not declare sampling"},
-			"[]":             {"Options.Capabilities: want a JSON object"},
-			"{":              {"Options.Capabilities: not valid JSON"},
-			"null":           {"Options.Capabilities: want a JSON object"},
-			`{"sampling":1}`: {"Options.Capabilities: json: cannot unmarshal"},
+			"[]":             {"Options.Protocol.Capabilities: want a JSON object"},
+			"{":              {"Options.Protocol.Capabilities: not valid JSON"},
+			"null":           {"Options.Protocol.Capabilities: want a JSON object"},
+			`{"sampling":1}`: {"Options.Protocol.Capabilities: json: cannot unmarshal"},
 
 			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
 			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
 			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
 		} {
 			opts := asks(opts)
-			opts.Capabilities, opts.ExactCapabilities = json.RawMessage(declared), true
+			opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(declared), true
 			transport, conn := mcpclient.Pipe()
 			_, err := mcpclient.Connect(t.Context(), transport, &opts)
 			_ = conn.Close()
@@ -149,7 +149,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 				}
 			}
 		}
-		opts.Capabilities, opts.ExactCapabilities = json.RawMessage(exact), true
+		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
 		transport, conn := mcpclient.Pipe()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
 		_ = conn.Close()

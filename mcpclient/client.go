@@ -18,9 +18,14 @@ import (
 // Client is a connection to one server. Its methods may be called
 // concurrently, also from handlers and callbacks.
 type Client struct {
-	settings
+	opts      Options // with defaults
 	log       *slog.Logger
 	transport Transport
+
+	introduction string  // of this client, as JSON
+	offers       offers  // what the handlers can do
+	sending      Handler // through Options.Middleware; nil for none
+	answering    Handler // through Options.ServerMiddleware; nil for none
 
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
@@ -85,23 +90,13 @@ func (l *lazily[T]) get() *T {
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only, and so does
-// [Options.ConnectTimeout] where it has no deadline. Connect returns within half
+// [Timeouts.Connect] where it has no deadline. Connect returns within half
 // a second of its end: a process that was started in vain and does not end by
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
-	s, err := opts.settle()
-	if err = errors.Join(err, missing(t)); err != nil {
+	c, err := newClient(t, opts.withDefaults())
+	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
-	}
-	c := &Client{settings: s, log: silent, transport: t}
-	if opts != nil && opts.Logger != nil {
-		c.log = opts.Logger
-	}
-	if c.offers.roots && c.byMethod[rootsMethod] == nil {
-		c.keepRoots(opts.Roots)
-	}
-	if c.policy != nil {
-		c.restarts = &restarts{}
 	}
 	c.ctx = ctx
 	if ctx.Done() != nil {
@@ -117,8 +112,34 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		c.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	if c.terms().keepAlive > 0 && c.link.Load().exchange == nil {
+	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
 		c.start(&c.own, c.keepAlive)
+	}
+	return c, nil
+}
+
+// newClient makes a client of checked options.
+func newClient(t Transport, opts Options) (*Client, error) {
+	c := &Client{opts: opts, log: opts.Logger, transport: t}
+	var errs [4]error
+	c.introduction, errs[0] = opts.Client.encode()
+	errs[1] = opts.check()
+	c.offers, errs[2] = opts.offered()
+	errs[3] = missing(t)
+	err := errors.Join(errs[:]...)
+	if err == nil {
+		c.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
+		c.answering, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
+		err = errors.Join(errs[:2]...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
+		c.keepRoots(opts.Roots)
+	}
+	if opts.Restart != nil {
+		c.restarts = &restarts{}
 	}
 	return c, nil
 }
@@ -129,11 +150,11 @@ func (c *Client) connecting(ctx context.Context) (context.Context, context.Cance
 	if _, ok := c.transport.(*Command); ok {
 		limit = time.Minute
 	}
-	limit = cmp.Or(c.terms().connectTimeout, limit)
+	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
 	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v (Options.ConnectTimeout)", limit))
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v (Options.Timeouts.Connect)", limit))
 }
 
 // open does all that precedes the first call.

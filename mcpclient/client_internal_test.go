@@ -11,11 +11,7 @@ import (
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
-			s, err := new(Options).settle()
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := (&Client{settings: s, transport: transport}).connecting(t.Context())
+			ctx, cancel := (&Client{transport: transport}).connecting(t.Context())
 			defer cancel()
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
 				t.Errorf("%T: got %v, want %v", transport, time.Until(end), want)

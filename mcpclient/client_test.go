@@ -24,10 +24,10 @@ func eras() map[string]mcpclient.Options {
 func TestOptionsAreChecked(t *testing.T) {
 	noModes := elicitationModes{}
 	for want, opts := range map[string]mcpclient.Options{
-		"Options.Revision":    {Revision: "2020-01-01"},
-		"Options.LogLevel":    {LogLevel: "loud"},
-		"file://":             {Roots: []mcpclient.Root{{URI: "/tmp"}}},
-		"Options.Elicitation": {Elicitation: noModes},
+		"Options.Protocol.Revision": {Protocol: mcpclient.Protocol{Revision: "2020-01-01"}},
+		"Options.LogLevel":          {LogLevel: "loud"},
+		"file://":                   {Roots: []mcpclient.Root{{URI: "/tmp"}}},
+		"Options.Elicitation":       {Elicitation: noModes},
 	} {
 		transport, _ := mcpclient.Pipe()
 		c, err := mcpclient.Connect(t.Context(), transport, &opts)
@@ -340,7 +340,7 @@ func TestStubbornHandlers(t *testing.T) {
 					return nil, nil
 				})
 				opts.OnNotification = func(*mcpclient.Notification) { <-release }
-				opts.CloseTimeout = 3 * time.Second
+				opts.Timeouts.Close = 3 * time.Second
 				c, p, err := connect(t, t.Context(), opts)
 				if err != nil {
 					t.Fatal(err)
@@ -534,7 +534,7 @@ func TestConnectWithoutTransport(t *testing.T) {
 		if transport == nil {
 			want = "connect: no transport (nil)"
 		}
-		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "verdicts": {Verdicts: &mcpclient.Verdicts{}}} {
+		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "verdicts": {Protocol: mcpclient.Protocol{EraCache: &mcpclient.Verdicts{}}}} {
 			if _, err := mcpclient.Connect(t.Context(), transport, opts); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%T, %s: got %v, want %q", transport, name, err, want)
 			}

@@ -13,7 +13,7 @@ const connectGrace = 500 * time.Millisecond
 // Close ends the connection and returns when nothing of it runs any more. Calls
 // under way end with [ErrClosed] at once, and so does the wait for a restart.
 // Handlers have their contexts ended; those that go on nevertheless are waited
-// for up to [Options.CloseTimeout]. What was told the server before, such as that
+// for up to [Timeouts.Close]. What was told the server before, such as that
 // nobody waits for a call any more, still goes out, for half of that at most, and
 // for 500 ms to one that does not read its pipe.
 //
@@ -67,7 +67,7 @@ func (c *Client) leave() {
 }
 
 func (c *Client) part() {
-	start, within := time.Now(), c.terms().closeTimeout
+	start, within := time.Now(), c.opts.Timeouts.Close
 	c.finishTelling(within / 2) // which leaves time for the session
 	c.farewell(within - time.Since(start))
 	c.closeErr = c.shut()
@@ -112,7 +112,7 @@ func (c *Client) discard(ctx context.Context) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c.farewell(min(c.terms().closeTimeout, connectGrace))
+		c.farewell(min(c.opts.Timeouts.Close, connectGrace))
 		_ = c.shut()
 		c.await(&c.handlers, "a handler")
 	}()
@@ -130,9 +130,9 @@ func (c *Client) discard(ctx context.Context) {
 }
 
 // await waits for goroutines that end when the client does, but not longer than
-// Options.CloseTimeout.
+// Options.Timeouts.Close.
 func (c *Client) await(all *crew, who string) {
-	if !all.wait(c.terms().closeTimeout) {
+	if !all.wait(c.opts.Timeouts.Close) {
 		c.log.Warn("close: " + who + " goes on after its context ended")
 	}
 }

@@ -49,7 +49,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 func TestCloseEndsPauses(t *testing.T) {
 	t.Run("task", func(t *testing.T) {
 		o := modern()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`, p.next().ID)

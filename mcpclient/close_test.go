@@ -202,7 +202,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			})
 			k := newCloser(t)
 			o := modern()
-			o.OnInvalidTool = func(*mcpclient.Tool, error) { k.callback() }
+			o.Schemas.OnInvalidTool = func(*mcpclient.Tool, error) { k.callback() }
 			c := connectTo(t, s, o)
 			k.client.Store(c)
 			_, _ = collect(c.Tools(t.Context()), toolName)
@@ -276,10 +276,10 @@ func TestHookCloses(t *testing.T) {
 }
 
 // A hook that has another goroutine close the client, and waits for that, is
-// waited for no longer than Options.CloseTimeout.
+// waited for no longer than Options.Timeouts.Close.
 func TestHookThatWaitsForClose(t *testing.T) {
 	o := heeding(legacy())
-	o.CloseTimeout = 3 * time.Second
+	o.Timeouts.Close = 3 * time.Second
 	before := func(k *closer, method string) {
 		if method != http.MethodGet {
 			return

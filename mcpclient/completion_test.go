@@ -44,7 +44,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}}))
 	playAll(t, []conversation{
-		{name: "completion_2024-11-05", opts: mcpclient.Options{Revision: mcpclient.Revision20241105}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "completion_2024-11-05", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			p := *language
 			p.Filled = map[string]string{"style": "terse"}
 			got, err := c.Complete(ctx, &p)
@@ -52,7 +52,7 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("got +, want -:\n%s%v", diff, err)
 			}
 		}},
-		{name: "completion_undeclared", opts: mcpclient.Options{Revision: mcpclient.Revision20250326}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "completion_undeclared", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Complete(ctx, language)
 			if e := wantError[*mcpclient.CapabilityError](t, err); e.Capability != "completions" {
 				t.Errorf("got %v, want the capability completions", err)
@@ -64,7 +64,7 @@ func TestCompletion(t *testing.T) {
 // A total that makes no sense counts as none.
 func TestCompletionTotal(t *testing.T) {
 	opts := modern()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	for total, want := range map[string]string{"-1": "<nil>", "1.5": "<nil>", "null": "<nil>", "0": "0", "7": "7"} {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {

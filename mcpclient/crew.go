@@ -107,7 +107,7 @@ func (c *crew) hosting() bool {
 // goroutine is the number of the goroutine that calls it, which no other ever has.
 // The runtime shows it in the first line of a stack trace and nowhere else:
 // "goroutine 7 [running]:". Should that line change it is 0, and who then closes a
-// client in its own handler waits for Options.CloseTimeout.
+// client in its own handler waits for Options.Timeouts.Close.
 func goroutine() uint64 {
 	var head [32]byte
 	line := string(head[:runtime.Stack(head[:], false)])

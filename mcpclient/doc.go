@@ -41,11 +41,11 @@
 // five are spoken; the methods of Client are the same in both eras.
 //
 // Connect sends server/discover. A modern server answers it. Every other answer
-// is a legacy server's, and so is silence for [Options.ProbeTimeout]; those get
+// is a legacy server's, and so is silence for [Timeouts.Probe]; those get
 // initialize. Failures that say nothing about the server (HTTP statuses 401,
 // 403, 408, 429 and 5xx, a network that fails) are returned, 408, 429 and 503 after a
-// few tries. [Options.Revision]
-// skips all that, and [Options.Verdicts] remembers what it found.
+// few tries. [Protocol.Revision]
+// skips all that, and [Protocol.EraCache] remembers what it found.
 //
 // # Servers that forget, and servers that die
 //
@@ -73,7 +73,7 @@
 //
 // A list or a resource for which a modern server gave a time (ttlMs) is not asked
 // for again within that time, unless the server tells of a change:
-// [Options.MaxCache], [WithoutCache].
+// [Limits.Cache], [WithoutCache].
 //
 // # Tasks
 //
@@ -131,7 +131,7 @@
 //     due, answered with an error. It ends nothing else.
 //
 // The client owns its goroutines: one reader for each connection that is shared,
-// one for each handler, one for each [Subscription], one for [Options.KeepAlive],
+// one for each handler, one for each [Subscription], one for [Timeouts.KeepAlive],
 // one for notifications while there are any, and up to 16 that send what nobody
 // waits for. Over HTTP there is no reader; there is one goroutine for the server's
 // standalone stream, and one for a response while its rest is being drained.
@@ -141,36 +141,36 @@
 //
 // Whatever a server controls is bounded:
 //
-//	silence of a call                       5 min      Options.IdleTimeout, WithIdleTimeout; progress extends it
-//	one call                                24 h       Options.CallTimeout, WithTimeout
+//	silence of a call                       5 min      Options.Timeouts.Idle, WithIdleTimeout; progress extends it
+//	one call                                24 h       Options.Timeouts.Call, WithTimeout
 //	one message                             32 MiB     MaxMessage of the transport
 //	items of a page, blocks of a result     10,000
 //	… and what is listed in them, in all    100,000
 //	members of _meta and of capabilities    10,000
 //	messages in one batch                   1,000
-//	requests of the server at one time      16         Options.MaxServerRequests
+//	requests of the server at one time      16         Options.Limits.ServerRequests
 //	questions in one input round            the same
-//	input rounds of one call                10         Options.MaxRounds
+//	input rounds of one call                10         Options.Limits.Rounds
 //	times that a call is put off            32, 250 ms to 8 s apart, within 5 min
-//	pages of one list                       1,000      Options.MaxPages
+//	pages of one list                       1,000      Options.Limits.Pages
 //	tools whose parameter headers are known 1,024      the rest is asked for when it is missed
-//	output schemas that are remembered      of 1,024 tools, 32 MiB together, Options.CheckOutputs
+//	output schemas that are remembered      of 1,024 tools, 32 MiB together, Options.Schemas.CheckOutputs
 //	parameter headers of one tool           64, within 64 nested schemas
-//	notifications that wait                 1,024      Options.MaxNotifications
+//	notifications that wait                 1,024      Options.Limits.Notifications
 //	… and their size together               32 MiB
-//	progress notices that wait for a call   1,024      Options.MaxNotifications
+//	progress notices that wait for a call   1,024      Options.Limits.Notifications
 //	… and the size of one                   16 KiB
-//	changes that wait for a reader          1,024      Options.MaxNotifications
+//	changes that wait for a reader          1,024      Options.Limits.Notifications
 //	… and the URI or the task of one        8 KiB
-//	acknowledgement of a subscription       30 s       WithTimeout, Options.CallTimeout
+//	acknowledgement of a subscription       30 s       WithTimeout, Options.Timeouts.Call
 //	streams of a subscription that breaks   1 to 30 s apart, or as long as the server asks, up to 1 h
-//	… and the silence of one over HTTP      5 min      Options.SubscriptionIdle
+//	… and the silence of one over HTTP      5 min      Options.Timeouts.SubscriptionIdle
 //	messages that wait to be sent           1,024, each for up to 5 s
 //	id of a request of the server           1 KiB
-//	URLs in an error that asks for visits   the same   Options.MaxServerRequests
-//	… whose completion is waited for        5 min      Options.ElicitationWait
+//	URLs in an error that asks for visits   the same   Options.Limits.ServerRequests
+//	… whose completion is waited for        5 min      Options.Timeouts.ElicitationDone
 //	… and is known of                       256
-//	lists and resources that are kept       4 MiB      Options.MaxCache
+//	lists and resources that are kept       4 MiB      Options.Limits.Cache
 //	… and their number                      1,024
 //	… and their time                        24 h
 //	between two looks at a task             100 ms to 1 h
@@ -182,20 +182,20 @@
 //	endpoint of an HTTP+SSE server          8 KiB, within 10 s
 //	redirects                               5, on the same origin
 //	what an error quotes                    1 KiB
-//	sign of life from an idle server        none       Options.KeepAlive
-//	answer to server/discover               5 s        Options.ProbeTimeout
-//	Connect without a deadline              1 min over stdio, 10 min over HTTP, Options.ConnectTimeout
+//	sign of life from an idle server        none       Options.Timeouts.KeepAlive
+//	answer to server/discover               5 s        Options.Timeouts.Probe
+//	Connect without a deadline              1 min over stdio, 10 min over HTTP, Options.Timeouts.Connect
 //	opening of a standalone stream          500 ms     then Connect goes on without it
 //	forms of Accept after status 406        4, behind that of HTTP.Header
 //	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
-//	retries of a safe request               3, up to 30 s apart, Options.MaxRetries
+//	retries of a safe request               3, up to 30 s apart, Options.Limits.Retries
 //	beginning of a new session              30 s
 //	restarts in a row                       5, 500 ms to 30 s apart, Options.Restart
 //	… and one of them                       1 min
 //	servers whose era is remembered         1,024, for 24 h
 //	Connect, after its context has ended    500 ms     and what it began ends meanwhile and afterwards
-//	Close                                   5 s        Options.CloseTimeout, at each of its steps
+//	Close                                   5 s        Options.Timeouts.Close, at each of its steps
 //
 // The context of a call bounds it too. What a person takes to answer does not count as
-// silence: see [Options.IdleTimeout].
+// silence: see [Timeouts.Idle].
 package mcpclient

@@ -12,7 +12,7 @@ import (
 // call. It is installed by [Options.Elicitation], which also declares the
 // capability.
 //
-// Elicit is called concurrently, at most [Options.MaxServerRequests] calls at
+// Elicit is called concurrently, at most [Limits.ServerRequests] calls at
 // once. Its context ends when the server cancels, when the call that caused
 // the request ends, or when the client closes; [OriginFrom] tells who asks, and
 // a person must be told so. The answer to a form is completed with defaults and
@@ -112,7 +112,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.elicitor.Elicit(ctx, params)
+	result, err := c.opts.Elicitation.Elicit(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the elicitation handler returned neither a result nor an error")
 	}
@@ -130,10 +130,10 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 
 // formCheck is what the host's validator thinks of the answers to a form.
 func (c *Client) formCheck(params *ElicitParams) (func(map[string]any) error, error) {
-	if c.validator == nil || params.Mode != ElicitForm {
+	if c.opts.Schemas.Validator == nil || params.Mode != ElicitForm {
 		return func(map[string]any) error { return nil }, nil
 	}
-	check, err := c.validator.Compile(params.RequestedSchema)
+	check, err := c.opts.Schemas.Validator.Compile(params.RequestedSchema)
 	if err != nil {
 		return nil, refuse(CodeInvalidParams, "elicitation: requested schema: %s", cut(err.Error()))
 	}

@@ -138,7 +138,7 @@ func (c *Client) visited(ctx context.Context, r *request, err error) error {
 }
 
 // elicitationsOf reads the elicitations of the error -32042. What is malformed
-// is skipped, and what is more than [Options.MaxServerRequests].
+// is skipped, and what is more than [Limits.ServerRequests].
 func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
@@ -152,7 +152,7 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !visitable(p.URL):
 			c.link.Load().tolerated(c, "skipped a malformed elicitation in an error", "index", i)
-		case len(valid) == c.terms().maxServerRequests:
+		case len(valid) == c.opts.Limits.ServerRequests:
 			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid
 		default:
@@ -191,7 +191,7 @@ func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action
 // awaitVisits waits until the server says that all is done, or not any longer.
 func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
 	defer idle.From(ctx).Hold()()
-	late := time.NewTimer(c.terms().elicitationWait)
+	late := time.NewTimer(c.opts.Timeouts.ElicitationDone)
 	defer late.Stop()
 	for _, done := range waits {
 		select {

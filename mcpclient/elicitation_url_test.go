@@ -87,7 +87,7 @@ func TestURLElicitationError(t *testing.T) {
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
-	other := mcpclient.Options{Revision: mcpclient.Revision20250618}
+	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "t", nil)
 		if visits, ok := errors.AsType[*mcpclient.URLElicitationError](err); ok {
@@ -210,7 +210,7 @@ func TestVisitsBound(t *testing.T) {
 func TestVisitsWithoutAWait(t *testing.T) {
 	person := new(visitor)
 	opts := visiting(legacy(), person)
-	opts.ElicitationWait = -1
+	opts.Timeouts.ElicitationDone = -1
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`, p.next().ID)

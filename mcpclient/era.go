@@ -29,7 +29,7 @@ func isModern(revision string) bool { return slices.Contains(modernRevisions[:],
 func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:], revision) }
 
 // Revisions lists the revisions that a client speaks, the newest first: what
-// [Options.Revision] may be.
+// [Protocol.Revision] may be.
 func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
 // versionFields say the revision in the header of a request.

@@ -29,7 +29,7 @@ var settledLegacy = func() map[string]*eraBox {
 }()
 
 func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
-	introduction := c.terms().introduction
+	introduction := c.introduction
 	b := append(append(make([]byte, 0, envelope+len(introduction)), `{"protocolVersion":"`...), e.revision...)
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')

@@ -15,7 +15,7 @@ func (c *Client) heeds() bool {
 	s := &c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heeding = s.heeding || c.sampling != nil || c.elicitation != nil || c.offers.roots || c.onNotification != nil
+	s.heeding = s.heeding || c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 	return s.heeding
 }
 

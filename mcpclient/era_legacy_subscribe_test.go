@@ -23,7 +23,7 @@ func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetf
 		server := memhttp.New(s)
 		defer server.Close()
 		o := legacy()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
 		f(t, c, s)
@@ -77,7 +77,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 // What is asked for when the connection is lost is asked for on the next.
 func TestSubscribeOnALostConnection(t *testing.T) {
 	o := legacy()
-	o.AllowUndeclared = true
+	o.Protocol.AllowUndeclared = true
 	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
 		subscribed := make(chan error, 1)
 		go func() {
@@ -105,7 +105,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 // for the resource has it asked again.
 func TestSubscribeAfterSilence(t *testing.T) {
 	o := legacy()
-	o.AllowUndeclared = true
+	o.Protocol.AllowUndeclared = true
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var calls sync.WaitGroup
 		calls.Go(func() {

@@ -15,7 +15,7 @@ import (
 // attempt to use task augmentation" without the capability and the tool's word.
 func (e *legacyEra) taskable(c *Client, tool *Tool) error {
 	tasks := c.server.Load().Capabilities.Tasks
-	if !e.has(coreTasks) || !c.terms().allowUndeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
+	if !e.has(coreTasks) || !c.opts.Protocol.AllowUndeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
 		return &CapabilityError{Method: "tools/call", Capability: "tasks"}
 	}
 	var execution struct {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unique"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -15,12 +14,11 @@ import (
 // modernEra is 2026-07-28: no handshake and no session. Every request carries
 // who we are and what we can do, and a server that needs input answers with
 // input_required instead of asking by a request of its own.
-type modernEra struct{ unique.Handle[modernWords] }
+type modernEra struct{ *modernWords }
 
-// modernWords are what the requests of a client have in common, and those of
-// clients that are alike.
+// modernWords are what the requests of a client have in common.
 type modernWords struct {
-	revision     string
+	name         string // of the revision
 	meta         string // the constant entries of _meta but for the capabilities, each with a comma after it
 	capabilities string // that entry
 	forTasks     string // it on requests whose result may be a task
@@ -28,21 +26,21 @@ type modernWords struct {
 
 const metaPrefix = "io.modelcontextprotocol/"
 
-func newModernEra(revision string, s *settings) modernEra {
+func (c *Client) modernEra(revision string) modernEra {
 	const capabilities = `"` + metaPrefix + `clientCapabilities":`
 	var buf [1 << 10]byte
 	b := append(append(buf[:0], `"`+metaPrefix+`protocolVersion":"`...), revision...)
-	b = append(append(b, `","`+metaPrefix+`clientInfo":`...), s.terms().introduction...)
+	b = append(append(b, `","`+metaPrefix+`clientInfo":`...), c.introduction...)
 	b = append(b, ',')
 	first := len(b)
-	b = append(s.offers.appendTo(append(b, capabilities...), "{}"), ',')
+	b = append(c.offers.appendTo(append(b, capabilities...), "{}"), ',')
 	second := len(b)
-	b = append(s.offers.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
+	b = append(c.offers.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
 	all := string(b)
-	return modernEra{unique.Make(modernWords{revision, all[:first], all[first:second], all[second:]})}
+	return modernEra{&modernWords{revision, all[:first], all[first:second], all[second:]}}
 }
 
-func (e modernEra) revision() string { return e.Value().revision }
+func (e modernEra) revision() string { return e.name }
 
 var (
 	// errNotDiscovered marks a result of server/discover that is none.
@@ -84,7 +82,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	b = appendMembers(b, r.params)
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
-	words := e.Value()
+	words := e.modernWords
 	b = append(b, words.meta...)
 	if r.task {
 		b = append(b, words.forTasks...)
@@ -98,7 +96,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 }
 
 func (e modernEra) room(r *request) int {
-	words := e.Value()
+	words := e.modernWords
 	return envelope + len(r.method) + len(r.params) + len(r.round) + len(words.meta) + len(words.forTasks)
 }
 
@@ -168,8 +166,8 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if questions != nil {
 		next.rounds++
 	}
-	if next.rounds > c.terms().maxRounds {
-		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, next.rounds)
+	if next.rounds > c.opts.Limits.Rounds {
+		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, next.rounds)
 	}
 	asked, err := c.questions(questions, 0)
 	if err != nil {
@@ -206,11 +204,11 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 	if raw == nil {
 		return nil, nil
 	}
-	limit, n := c.terms().maxServerRequests, 0
+	limit, n := c.opts.Limits.ServerRequests, 0
 	d := jsonrpc.NewDecoder(raw, maxElements)
 	for range d.Members {
 		if n++; n > limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.MaxServerRequests)", ErrInvalidResult, limit)
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", ErrInvalidResult, limit)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {

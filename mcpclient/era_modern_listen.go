@@ -18,7 +18,7 @@ const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscripti
 // held for as long as the longest wait was a good one.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
-// errIdle ends a stream on which nothing came for Options.SubscriptionIdle.
+// errIdle ends a stream on which nothing came for Options.Timeouts.SubscriptionIdle.
 var errIdle = errors.New("the stream of the subscription was silent for too long")
 
 var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
@@ -121,7 +121,7 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a.timer = time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
 	defer a.timer.Stop()
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
-	if idle := c.terms().subscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
+	if idle := c.opts.Timeouts.SubscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
 		silence := time.AfterFunc(idle, func() { cancel(errIdle) })
 		defer silence.Stop()
 		r.heard = func() { silence.Reset(idle) }

@@ -16,13 +16,13 @@ import (
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 func (e modernEra) taskable(c *Client, _ *Tool) error {
-	if !c.offers.tasks && !c.terms().allowUndeclared {
-		return errors.New("Options.Capabilities does not declare the extension " + tasksExtension)
+	if !c.offers.tasks && !c.opts.Protocol.AllowUndeclared {
+		return errors.New("Options.Protocol.Capabilities does not declare the extension " + tasksExtension)
 	}
-	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.terms().allowUndeclared {
+	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.opts.Protocol.AllowUndeclared {
 		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension})
 		if c.server.Load().Capabilities.Tasks != nil {
-			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Revision)", err, Revision20251125)
+			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, Revision20251125)
 		}
 		return err
 	}
@@ -85,8 +85,8 @@ func (e modernEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage,
 			if err != nil {
 				return nil, err
 			}
-			if rounds += asked; rounds > w.client.terms().maxRounds {
-				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.MaxRounds)", ErrTooManyRounds, rounds)
+			if rounds += asked; rounds > w.client.opts.Limits.Rounds {
+				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, rounds)
 			}
 		}
 		if err := w.pause(ctx, task.state); err != nil {
@@ -108,9 +108,9 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 			t.disclaim(input)
 		}
 	}()
-	if len(input) > c.terms().maxServerRequests {
-		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.MaxServerRequests)",
-			ErrInvalidResult, len(input), c.terms().maxServerRequests)
+	if len(input) > c.opts.Limits.ServerRequests {
+		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
+			ErrInvalidResult, len(input), c.opts.Limits.ServerRequests)
 	}
 	answers, err := c.gather(ctx, input, t.info())
 	if err != nil {

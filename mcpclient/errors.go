@@ -40,12 +40,12 @@ var (
 	// cause, such as a [*ProcessError]. What a tool did is not known.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
-	// ErrTooManyPages marks a list that went over [Options.MaxPages], or that
+	// ErrTooManyPages marks a list that went over [Limits.Pages], or that
 	// repeated a cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")
 
 	// ErrTooManyRounds marks a call in which the server asked for input more than
-	// [Options.MaxRounds] times.
+	// [Limits.Rounds] times.
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
 
 	// ErrPutOff marks a call that a modern server kept putting off: it asked for
@@ -184,7 +184,7 @@ func (e *ProcessError) with(more string) string {
 func onStderr(said string) string { return " wrote to stderr:\n" + said }
 
 // CapabilityError says that the server did not declare what a call needs. The
-// call was not sent; [Options.AllowUndeclared] lets it be.
+// call was not sent; [Protocol.AllowUndeclared] lets it be.
 type CapabilityError struct {
 	Method     string
 	Capability string
@@ -206,7 +206,7 @@ func (e *HTTPError) nothingThere() bool {
 
 // RevisionError says that client and server share no protocol revision.
 type RevisionError struct {
-	Client []string // only that of Options.Revision, if it is set
+	Client []string // only that of Options.Protocol.Revision, if it is set
 	Server []string // empty when the server named none
 }
 

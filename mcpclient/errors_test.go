@@ -96,7 +96,7 @@ func TestErrorsSayItOnce(t *testing.T) {
 	for era, o := range eras() {
 		for _, undeclared := range []bool{false, true} {
 			t.Run(fmt.Sprint(era, undeclared), func(t *testing.T) {
-				o.AllowUndeclared = undeclared
+				o.Protocol.AllowUndeclared = undeclared
 				inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					go func() {
 						for m := p.next(); m.Method != ""; m = p.next() {
@@ -110,7 +110,7 @@ func TestErrorsSayItOnce(t *testing.T) {
 			})
 		}
 		t.Run(era+"OverHTTP", func(t *testing.T) {
-			o.AllowUndeclared = true
+			o.Protocol.AllowUndeclared = true
 			synctest.Test(t, func(t *testing.T) {
 				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
 				c := connectTo(t, s, o)

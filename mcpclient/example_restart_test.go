@@ -58,7 +58,7 @@ func ExampleVerdicts() {
 			log.Print(err) // then every server is asked anew
 		}
 	}
-	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Verdicts: verdicts})
+	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: verdicts}})
 	if err != nil {
 		log.Fatal(err)
 	}

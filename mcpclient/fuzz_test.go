@@ -32,7 +32,7 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, isModern bool) {
 		opts := asks(legacy())
 		if isModern {
-			opts.Revision = mcpclient.Revision20260728
+			opts.Protocol.Revision = mcpclient.Revision20260728
 		}
 		marked := make(chan bool)
 		opts.OnNotification = func(n *mcpclient.Notification) {

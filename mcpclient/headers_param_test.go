@@ -176,7 +176,7 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	var log logged
 	o := modern()
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	o.OnInvalidTool = func(tool *mcpclient.Tool, reason error) {
+	o.Schemas.OnInvalidTool = func(tool *mcpclient.Tool, reason error) {
 		if !errors.Is(reason, mcpclient.ErrInvalidResult) {
 			t.Errorf("got reason %v", reason)
 		}

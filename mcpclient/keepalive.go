@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// shortestKeepAlive bounds Options.KeepAlive from below: a sign of life is to be
+// shortestKeepAlive bounds Options.Timeouts.KeepAlive from below: a sign of life is to be
 // asked for at a moderate rate.
 const shortestKeepAlive = time.Second
 
@@ -18,7 +18,7 @@ var errMute = errors.New("the server gave no sign of life")
 
 // keepAlive asks the server for signs of life until the client ends.
 func (c *Client) keepAlive() {
-	for backoff.Sleep(c.life(), c.terms().keepAlive) == nil {
+	for backoff.Sleep(c.life(), c.opts.Timeouts.KeepAlive) == nil {
 		l := c.link.Load()
 		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
 			l.sound(c)
@@ -42,7 +42,7 @@ func (l *link) busy() bool {
 // sound asks for a sign of life, which any answer is, and ends the connection
 // when there is none. Middleware, which could hold it up, does not see it.
 func (l *link) sound(c *Client) {
-	within := c.terms().keepAlive
+	within := c.opts.Timeouts.KeepAlive
 	ctx, cancel := context.WithTimeout(c.life(), within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod(), stays: true}
@@ -52,8 +52,8 @@ func (l *link) sound(c *Client) {
 	}
 	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
 	l.kill() // a process that does not answer is not asked to end
-	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.KeepAlive)", errMute, r.method, within))
-	if c.policy == nil {
+	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, r.method, within))
+	if c.opts.Restart == nil {
 		_ = l.conn.Close() // which a restart does otherwise
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func kept(o mcpclient.Options) mcpclient.Options {
-	o.KeepAlive = 30 * time.Second
+	o.Timeouts.KeepAlive = 30 * time.Second
 	return o
 }
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +15,135 @@ const (
 	defaultCallTimeout = 24 * time.Hour
 )
 
-// WithIdleTimeout bounds the silence of this call instead of [Options.IdleTimeout]; 0
+// Limits bound what one server can take up: see [Options]. Zero is the default.
+type Limits struct {
+	// Retries bounds how often a request is sent again after an HTTP status
+	// that passes (408, 429, 5xx but 501), when its connection failed before the
+	// response began, or when that broke off and could not be resumed, with growing
+	// waits of 0.25 s to 30 s, or as long as the server asks for in Retry-After, if
+	// that is not over 30 s, and up to half as long again, 5 s at most, so that clients
+	// do not come back together. One that finds an idle connection closed is sent on
+	// another by net/http itself. Tool calls and custom requests are never sent
+	// again, initialize and server/discover after 408, 429 and 503 only. It also bounds
+	// how often the answer to a request of the server is. Default 3; negative: none.
+	Retries int
+
+	// ServerRequests bounds the server's requests that are answered at the
+	// same time; more are refused with code -32603. Default 16.
+	ServerRequests int
+
+	// Notifications bounds the notifications that wait for OnNotification,
+	// and the progress notices that wait for one call. Default 1,024.
+	Notifications int
+
+	// Rounds bounds the rounds of one call in which the server asks for input.
+	// Default 10. A server that only puts a call off has a bound of its own: see
+	// [ErrPutOff].
+	Rounds int
+
+	// Pages bounds the pages of one list. Default 1,000.
+	Pages int
+
+	// Cache bounds the memory, in bytes, of the lists and resources that are
+	// kept for as long as a modern server said: each page and each resource for
+	// its own time, and no longer than until the server notifies of a change.
+	// Calls do without by [WithoutCache]. Default 4 MiB; negative keeps nothing.
+	Cache int
+}
+
+// Timeouts bound what one server can make wait: see [Options]. Zero is the default.
+type Timeouts struct {
+	// Idle bounds the silence of one call: it ends if neither an answer nor a
+	// progress notice came for as long. Tool calls ask for progress; other requests do
+	// [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
+	// legacy server over HTTP for it. What is the client's to do does not count:
+	// the time in which handlers answer the server, a person visits a URL, HTTP.Unauthorized
+	// runs, or the client waits before it asks again. Default 5 min, or none if
+	// Call is set; negative: none.
+	Idle time.Duration
+
+	// Call bounds one call as a whole, its input rounds and its task included,
+	// whatever progress it makes, in addition to the context's own deadline. Default 24 h,
+	// or Idle if that is longer; negative: none. Neither default bounds
+	// [Task.Wait], nor a subscription.
+	Call time.Duration
+
+	// Connect bounds [Connect] where its context has no deadline. Default 1 min
+	// over the input and output of a process, 10 min elsewhere, where a person may
+	// have to log in first; negative: none.
+	Connect time.Duration
+
+	// Probe bounds the wait for an answer to server/discover before the
+	// server counts as legacy. Default 5 s.
+	Probe time.Duration
+
+	// Close bounds what [Client.Close] does politely: telling the rest and ending the
+	// session, waiting for hooks of the transport, waiting for handlers. Transports
+	// add their own bound. Default 5 s.
+	Close time.Duration
+
+	// KeepAlive is how often an idle server is asked for a sign of life, as by
+	// [Client.Ping], at most once a second. A connection over which none comes for
+	// as long again counts as ended. While calls are under way only their own
+	// limits count, and over [HTTP] nothing is asked: every request has an exchange
+	// of its own there. Default 0: nothing is asked.
+	KeepAlive time.Duration
+
+	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
+	// the modern era: when nothing came for as long, not even a comment that keeps
+	// it alive, it counts as broken and is opened again. Each time readers get
+	// [Stale]. Default 5 min; negative: no bound.
+	SubscriptionIdle time.Duration
+
+	// ElicitationDone is how long a call that needed a person to visit a URL
+	// (error -32042 of revision 2025-11-25) waits for the server's word that
+	// this is done, after the person agreed. Then the call is made once more.
+	// Default 5 min; negative does not wait, for handlers that do so themselves
+	// (see [ElicitationDone]).
+	ElicitationDone time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Retries = cmp.Or(l.Retries, 3)
+	l.ServerRequests = positive(l.ServerRequests, 16)
+	l.Notifications = positive(l.Notifications, 1024)
+	l.Rounds = positive(l.Rounds, 10)
+	l.Pages = positive(l.Pages, 1000)
+	l.Cache = cmp.Or(l.Cache, 4<<20)
+	return l
+}
+
+// withDefaults leaves Idle, Call and Connect: their defaults depend on the call and
+// the transport.
+func (t Timeouts) withDefaults() Timeouts {
+	t.Probe = positive(t.Probe, 5*time.Second)
+	t.Close = positive(t.Close, 5*time.Second)
+	if t.KeepAlive = max(t.KeepAlive, 0); t.KeepAlive > 0 {
+		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
+	}
+	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
+	t.ElicitationDone = cmp.Or(t.ElicitationDone, defaultDoneWait)
+	return t
+}
+
+// positive is v if it is positive, and else its default.
+func positive[T int | time.Duration](v, byDefault T) T {
+	if v <= 0 {
+		return byDefault
+	}
+	return v
+}
+
+// WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0
 // or less is no bound. Progress, which extends it, is asked for whatever the call is,
 // and over HTTP in the legacy era on the standalone stream, too.
 func WithIdleTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.idle, o.heed = limit{d, true}, d > 0 }
 }
 
-// WithTimeout bounds this call as a whole instead of [Options.CallTimeout]; 0 or less
+// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less
 // is no bound but that of the context. Then silence is bounded only where
-// [Options.IdleTimeout] or [WithIdleTimeout] says so.
+// [Timeouts.Idle] or [WithIdleTimeout] says so.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.whole = limit{d, true} }
 }
@@ -39,9 +159,9 @@ type limit struct {
 	set bool
 }
 
-// limited are the options of a call that sets no limits of its own.
-func (t terms) limited() callOptions {
-	return callOptions{idle: limit{t.idleTimeout, t.idleTimeout != 0}, whole: limit{t.callTimeout, t.callTimeout != 0}}
+// forCall is the options of a call that sets no limits of its own.
+func (t *Timeouts) forCall() callOptions {
+	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }
 
 // limits are those that were set.
@@ -82,9 +202,9 @@ type TimeoutError struct {
 
 // Error names the limit, and the options that set it.
 func (e *TimeoutError) Error() string {
-	what, setBy := "no answer", "Options.CallTimeout or WithTimeout"
+	what, setBy := "no answer", "Options.Timeouts.Call or WithTimeout"
 	if e.Idle {
-		what, setBy = "neither an answer nor progress", "Options.IdleTimeout or WithIdleTimeout"
+		what, setBy = "neither an answer nor progress", "Options.Timeouts.Idle or WithIdleTimeout"
 	}
 	return fmt.Sprintf("%s within %v (%s): %v", what, e.Limit, setBy, context.DeadlineExceeded)
 }

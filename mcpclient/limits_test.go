@@ -20,8 +20,8 @@ import (
 func TestCallLimits(t *testing.T) {
 	const (
 		minute, hour, day = time.Minute, time.Hour, 24 * time.Hour
-		silence           = "neither an answer nor progress within %v (Options.IdleTimeout or WithIdleTimeout)"
-		whole             = "no answer within %v (Options.CallTimeout or WithTimeout)"
+		silence           = "neither an answer nor progress within %v (Options.Timeouts.Idle or WithIdleTimeout)"
+		whole             = "no answer within %v (Options.Timeouts.Call or WithTimeout)"
 		context           = "context deadline exceeded" // that of the test, after 99 h
 	)
 	idle, total := mcpclient.WithIdleTimeout, mcpclient.WithTimeout
@@ -56,7 +56,7 @@ func TestCallLimits(t *testing.T) {
 	} {
 		for era, opts := range eras() {
 			t.Run(name+"/"+era, func(t *testing.T) {
-				opts.IdleTimeout, opts.CallTimeout = tt.idle, tt.call
+				opts.Timeouts.Idle, opts.Timeouts.Call = tt.idle, tt.call
 				inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 					ended := make(chan struct{})
 					var advancing sync.WaitGroup
@@ -164,7 +164,7 @@ func TestSubscribeLimit(t *testing.T) {
 		{call: 7 * time.Second, opts: []mcpclient.CallOption{mcpclient.WithTimeout(time.Hour)}, want: time.Hour},
 	} {
 		opts := modern()
-		opts.CallTimeout = tt.call
+		opts.Timeouts.Call = tt.call
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			start := time.Now()
 			if _, err := c.Subscribe(t.Context(), onTools, tt.opts...); err == nil {
@@ -179,8 +179,8 @@ func TestSubscribeLimit(t *testing.T) {
 
 // slowly answers a form after two hours.
 func slowly(o mcpclient.Options) mcpclient.Options {
-	o.CallTimeout = 24 * time.Hour
-	o.IdleTimeout = time.Minute
+	o.Timeouts.Call = 24 * time.Hour
+	o.Timeouts.Idle = time.Minute
 	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
 		time.Sleep(2 * time.Hour)
 		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
@@ -233,7 +233,7 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 // A server that asks is not silent.
 func TestQuestionEndsSilence(t *testing.T) {
 	opts := legacy()
-	opts.IdleTimeout = time.Minute
+	opts.Timeouts.Idle = time.Minute
 	opts.Roots = []mcpclient.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
@@ -252,7 +252,7 @@ func TestQuestionEndsSilence(t *testing.T) {
 // What a host's own code waits for is not the server's silence, if it says so.
 func TestPauseIdleTimeout(t *testing.T) {
 	opts := modern()
-	opts.IdleTimeout = time.Minute
+	opts.Timeouts.Idle = time.Minute
 	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 			if r.Name == "asks" {
@@ -274,7 +274,7 @@ func TestPauseIdleTimeout(t *testing.T) {
 func TestIdleTimeoutWaitsForUnauthorized(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
-			opts.IdleTimeout = time.Minute
+			opts.Timeouts.Idle = time.Minute
 			synctest.Test(t, func(t *testing.T) {
 				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 					if r.Header.Get("Authorization") == "" {

@@ -91,5 +91,5 @@ func (c *Client) logLevel() LogLevel {
 	if level := c.level.Load(); level != nil {
 		return *level
 	}
-	return c.terms().logLevel
+	return c.opts.LogLevel
 }

@@ -52,7 +52,7 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // offer what they need or the answer is in the cache, and messages that end or
 // answer others: notices of cancellation, the tasks/cancel of a call [WithTask] that
 // ended before its task, the answers to the server's requests.
-// Nor are the pings of [Options.KeepAlive].
+// Nor are the pings of [Timeouts.KeepAlive].
 //
 // What the server asks is seen once for each question that handlers answer: a
 // request of the legacy era, or an entry of a modern input round. [OriginFrom]

@@ -579,7 +579,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				before := client.Transport
 				opts := heeding(legacy())
 				if name != "HTTP" {
-					opts.Revision = mcpclient.Revision20241105 // that of its server
+					opts.Protocol.Revision = mcpclient.Revision20241105 // that of its server
 				}
 				c, err := mcpclient.Connect(t.Context(), transport, &opts)
 				if err != nil {

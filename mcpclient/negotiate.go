@@ -15,11 +15,11 @@ import (
 // firstEra is the one that the client begins with: the one that was asked for,
 // the one that the server was last found to speak, or the modern one.
 func (c *Client) firstEra() era {
-	revision := cmp.Or(c.terms().revision, c.remembered())
+	revision := cmp.Or(c.opts.Protocol.Revision, c.remembered())
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
-	return newModernEra(cmp.Or(revision, modernRevisions[0]), &c.settings)
+	return c.modernEra(cmp.Or(revision, modernRevisions[0]))
 }
 
 // remembered is the revision that the server was last found to speak, "" when
@@ -28,7 +28,7 @@ func (c *Client) remembered() string {
 	if s := c.server.Load(); s != nil {
 		return s.Revision
 	}
-	revision := c.verdicts.find(c.transport)
+	revision := c.opts.Protocol.EraCache.find(c.transport)
 	if isLegacy(revision) {
 		return legacyRevisions[0]
 	}
@@ -38,19 +38,19 @@ func (c *Client) remembered() string {
 // negotiate finds the server's era and revision, beginning with the current one.
 func (c *Client) negotiate(ctx context.Context) error {
 	switch {
-	case isLegacy(c.terms().revision):
+	case isLegacy(c.opts.Protocol.Revision):
 		return c.adoptLegacy(ctx, c.current())
-	case c.terms().revision != "":
+	case c.opts.Protocol.Revision != "":
 		err := c.adopt(ctx, c.current())
 		if rpc, ok := errors.AsType[*RPCError](err); ok && rpc.Code == CodeMethodNotFound {
-			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Revision empty to speak what it speaks)", err)
+			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Protocol.Revision empty to speak what it speaks)", err)
 		}
 		return err
 	}
 	recipe := c.transport
 	err := c.recall(ctx)
 	if err == nil {
-		c.verdicts.keep(recipe, c.server.Load().Revision)
+		c.opts.Protocol.EraCache.keep(recipe, c.server.Load().Revision)
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func (c *Client) recall(ctx context.Context) error {
 		return err
 	}
 	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
-	c.era.Store(&eraBox{newModernEra(modernRevisions[0], &c.settings)})
+	c.era.Store(&eraBox{c.modernEra(modernRevisions[0])})
 	_, older := recipe.(*SSE)
 	_, fell := c.transport.(*SSE)
 	if fell != older || c.link.Load().dead() != nil { // HTTP+SSE was tried in vain, or it died of initialize
@@ -117,9 +117,9 @@ func (c *Client) identify(ctx context.Context) error {
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
 		// A modern server that was slow to start does not take initialize, and is up.
-		again, cancel := context.WithTimeout(ctx, c.terms().probeTimeout)
+		again, cancel := context.WithTimeout(ctx, c.opts.Timeouts.Probe)
 		defer cancel()
-		if c.adopt(again, newModernEra(modernRevisions[0], &c.settings)) == nil {
+		if c.adopt(again, c.modernEra(modernRevisions[0])) == nil {
 			return nil
 		}
 	}
@@ -144,12 +144,12 @@ func (c *Client) redial(ctx context.Context) error {
 }
 
 // errSilent marks a probe that was not answered in time.
-var errSilent = errors.New("no answer within Options.ProbeTimeout")
+var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
 // probe asks for the modern era. When the server names other revisions it is
 // asked once more with one of those.
 func (c *Client) probe(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: c.terms().probeTimeout}) // which a server that has us wait is not silent for
+	probe, bounds := within(ctx, idle.Limits{Idle: c.opts.Timeouts.Probe}) // which a server that has us wait is not silent for
 	defer bounds.Stop()
 	err := c.adopt(probe, c.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -163,7 +163,7 @@ func (c *Client) probe(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	return c.adopt(probe, newModernEra(revision, &c.settings))
+	return c.adopt(probe, c.modernEra(revision))
 }
 
 // adopt makes e the era of the client and does its handshake.
@@ -224,7 +224,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 // spokenBy are the revisions that the client may speak: the one that is forced, or
 // else all of an era.
 func (c *Client) spokenBy(era []string) []string {
-	if forced := c.terms().revision; forced != "" {
+	if forced := c.opts.Protocol.Revision; forced != "" {
 		return []string{forced}
 	}
 	return era

@@ -50,7 +50,7 @@ func TestVerdictOfSSEFallback(t *testing.T) {
 			}))
 			go s.shake()
 			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Verdicts: &verdicts})
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &verdicts}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				transport := newFrail(t)
 				transport.greet = func(p *peer) { p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.next().ID, tt.result) }
-				_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: forced})
+				_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
 				e := wantError[*mcpclient.RevisionError](t, err)
 				if diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e); diff != "" {
 					t.Errorf("got %v, -want +got\n%s", err, diff)
@@ -106,7 +106,7 @@ func TestForcedRevisionOfOlderServer(t *testing.T) {
 		}
 		opts := modern()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if !strings.Contains(fmt.Sprint(err), "leave Options.Revision empty") {
+		if !strings.Contains(fmt.Sprint(err), "leave Options.Protocol.Revision empty") {
 			t.Errorf("got %v, want advice", err)
 		}
 	})
@@ -119,8 +119,8 @@ func TestConnectTimeout(t *testing.T) {
 		want            time.Duration
 		text            string
 	}{
-		"default":  {0, 0, 10 * time.Minute, "(Options.ConnectTimeout)"},
-		"option":   {time.Second, 0, time.Second, "no connection within 1s (Options.ConnectTimeout)"},
+		"default":  {0, 0, 10 * time.Minute, "(Options.Timeouts.Connect)"},
+		"option":   {time.Second, 0, time.Second, "no connection within 1s (Options.Timeouts.Connect)"},
 		"deadline": {time.Second, time.Hour, time.Hour, "context deadline exceeded"},
 		"none":     {-1, time.Hour, time.Hour, "context deadline exceeded"},
 	} {
@@ -135,7 +135,7 @@ func TestConnectTimeout(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{ConnectTimeout: tt.limit})
+				_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Timeouts: mcpclient.Timeouts{Connect: tt.limit}})
 				if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
 					t.Errorf("gave up after %v, want %v", took, tt.want)
 				}
@@ -155,7 +155,7 @@ func TestConnectWithoutTimeout(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel)
 		start := time.Now()
-		_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{ConnectTimeout: -1})
+		_, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Timeouts: mcpclient.Timeouts{Connect: -1}})
 		if took := time.Since(start); took < time.Hour || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v after %v, want the end of the context after an hour", err, took)
 		}
@@ -195,8 +195,8 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 
 func TestForcedRevision(t *testing.T) {
 	all := []conversation{
-		{name: "forced_2026-07-28", opts: mcpclient.Options{Revision: mcpclient.Revision20260728}, refused: refusedWith(mcpclient.CodeMethodNotFound)},
-		{name: "initialize_unsupported", opts: mcpclient.Options{Revision: mcpclient.Revision20251125}, refused: func(t *testing.T, err error) {
+		{name: "forced_2026-07-28", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}}, refused: refusedWith(mcpclient.CodeMethodNotFound)},
+		{name: "initialize_unsupported", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}, refused: func(t *testing.T, err error) {
 			if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2026-07-28"}) {
 				t.Errorf("got %+v", e)
 			}
@@ -215,7 +215,7 @@ func TestForcedRevision(t *testing.T) {
 	}})
 	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
 		all = append(all,
-			conversation{name: "forced_" + r, opts: mcpclient.Options{Revision: r}, play: speaks(r)},
+			conversation{name: "forced_" + r, opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: r}}, play: speaks(r)},
 			conversation{name: "initialize_" + r, play: speaks(r)})
 	}
 	playAll(t, all)
@@ -386,7 +386,7 @@ func TestConnectToEcho(t *testing.T) {
 							}
 						}()
 						start := time.Now()
-						c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: revision, Middleware: middleware})
+						c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Middleware: middleware})
 						if err == nil || !strings.Contains(err.Error(), "echoes its input") {
 							t.Errorf("got %v, %v, want an error that it echoes", c, err)
 						}

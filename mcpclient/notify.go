@@ -62,11 +62,11 @@ type notice struct {
 
 // add queues a notification; beyond the bounds the oldest is dropped.
 func (n *notifier) add(c *Client, m jsonrpc.Message) {
-	if c.onNotification == nil {
+	if c.opts.OnNotification == nil {
 		return
 	}
 	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
-	n.queued(c, notice{func() { c.onNotification(note) }, len(note.Method) + len(note.Params)})
+	n.queued(c, notice{func() { c.opts.OnNotification(note) }, len(note.Method) + len(note.Params)})
 }
 
 // queued has an observer run in its turn.
@@ -75,7 +75,7 @@ func (n *notifier) queued(c *Client, next notice) {
 	defer n.mu.Unlock()
 	n.queue = append(n.queue, next)
 	n.bytes += next.size
-	for len(n.queue) > c.terms().maxNotifications || n.bytes > maxNoticeBytes && len(n.queue) > 1 {
+	for len(n.queue) > c.opts.Limits.Notifications || n.bytes > maxNoticeBytes && len(n.queue) > 1 {
 		n.takeLocked()
 		n.dropped.count++
 	}

@@ -1,11 +1,9 @@
 package mcpclient
 
 import (
-	"fmt"
+	"reflect"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -13,35 +11,27 @@ import (
 // The defaults are those that the documentation names, for nil, for zero, and
 // where it does not mean something else for what is negative.
 func TestDefaults(t *testing.T) {
-	want := terms{
-		introduction:      fmt.Sprintf(`{"name":"mcpchain","version":%q}`, moduleVersion()),
-		subscriptionIdle:  5 * time.Minute,
-		elicitationWait:   5 * time.Minute,
-		probeTimeout:      5 * time.Second,
-		closeTimeout:      5 * time.Second,
-		maxRetries:        3,
-		maxServerRequests: 16,
-		maxNotifications:  1024,
-		maxRounds:         10,
-		maxPages:          1000,
-		maxCache:          4 << 20,
+	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
+	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, ElicitationDone: 5 * time.Minute}
+	negative := Options{
+		Limits:   Limits{ServerRequests: -1, Notifications: -1, Rounds: -1, Pages: -1},
+		Timeouts: Timeouts{Probe: -1, Close: -1, KeepAlive: -1},
 	}
-	negative := Options{ProbeTimeout: -1, CloseTimeout: -1, MaxServerRequests: -1, MaxNotifications: -1, MaxRounds: -1, MaxPages: -1}
 	for name, o := range map[string]*Options{"nil": nil, "zero": {}, "negative": &negative} {
-		got, err := o.settle()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+		got := o.withDefaults()
+		if got.Limits != limits || got.Timeouts != timeouts {
+			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
 		}
-		if diff := cmp.Diff(want, got.terms(), cmp.AllowUnexported(terms{})); diff != "" {
-			t.Errorf("%s: got +, want -:\n%s", name, diff)
+		if want := (Implementation{Name: "mcpchain", Version: moduleVersion()}); !reflect.DeepEqual(got.Client, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got.Client, want)
 		}
 	}
-	if got := (&Options{KeepAlive: 1}).terms().keepAlive; got != time.Second {
+	if got := (Timeouts{KeepAlive: 1}).withDefaults().KeepAlive; got != time.Second {
 		t.Errorf("got %v between two signs of life, want 1 s at least", got)
 	}
-	off := (&Options{SubscriptionIdle: -1, ElicitationWait: -1, MaxRetries: -1, MaxCache: -1}).terms()
-	if off.subscriptionIdle >= 0 || off.elicitationWait >= 0 || off.maxRetries >= 0 || off.maxCache >= 0 {
-		t.Errorf("got %+v for what is negative, want it negative", off)
+	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, ElicitationDone: -1}}
+	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.ElicitationDone >= 0 {
+		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
 	}
 }
 
@@ -52,7 +42,7 @@ func TestIntroduction(t *testing.T) {
 		{Name: "a <b> & \"c\"", Version: "1\n2"},
 		{Name: "a", Title: "A", Version: "1", Description: "d é", WebsiteURL: "https://a.test/?b&c", Icons: []Icon{{Src: "data:,", Sizes: []string{"48x48"}}}},
 	} {
-		got, err := (&Options{Client: i}).introduction()
+		got, err := i.encode()
 		if err != nil {
 			t.Fatal(err)
 		}

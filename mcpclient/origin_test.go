@@ -71,7 +71,7 @@ func TestOriginOnSharedConnection(t *testing.T) {
 func TestOriginBesideLists(t *testing.T) {
 	seen := make(chan asking, 1)
 	o := watches(legacy(), seen)
-	o.AllowUndeclared = true
+	o.Protocol.AllowUndeclared = true
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var background sync.WaitGroup
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +108,7 @@ func TestOriginBesideLists(t *testing.T) {
 func TestOriginOfTask(t *testing.T) {
 	seen := make(chan asking, 1)
 	o := watches(legacy(), seen)
-	o.AllowUndeclared = true
+	o.Protocol.AllowUndeclared = true
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.ResumeTask("secret-id", "slow")
 		waited := make(chan error)

@@ -8,10 +8,31 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
+// Schemas say what is held against the JSON Schemas of a server: see [Options].
+type Schemas struct {
+	// CheckOutputs holds the result of every tool that [Client.Tools] has listed, or
+	// [Client.RegisterTools] has named, against its output schema, as by
+	// [WithOutputCheck]: what does not fit is an [*OutputError] of the call. A
+	// schema that cannot be used is not held against; the log says so at Warn.
+	// Default: results are taken as they are.
+	CheckOutputs bool
+
+	// Validator checks values against JSON Schemas of the server: results for
+	// CheckOutputs, [WithOutputCheck] and [Client.CheckOutput], answers to forms
+	// after they were held against their fields, and the arguments that package
+	// adapter reads. Default: see [Validator]; forms have their fields only.
+	Validator Validator
+
+	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
+	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
+	// that ranges over the list. The log says the same at Warn.
+	OnInvalidTool func(tool *Tool, reason error)
+}
+
 // Validator checks JSON values against JSON Schemas of servers. It is called
 // concurrently, and a server controls all that it gets.
 //
-// The one that is used when [Options.Validator] is nil knows the dialects
+// The one that is used when [Schemas.Validator] is nil knows the dialects
 // 2020-12 (without $schema it is that), 2019-09, draft-07, draft-06 and
 // draft-04, and refuses others by name. It follows references inside the schema
 // only and never fetches one: a schema with another reference is refused. A
@@ -65,8 +86,8 @@ func WithOutputCheck(tool *Tool) CallOption {
 	return func(o *callOptions) { o.described = tool }
 }
 
-// Validator is [Options.Validator], nil for the default.
-func (c *Client) Validator() Validator { return c.validator }
+// Validator is [Schemas.Validator], nil for the default.
+func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
 
 // CheckOutput reports the first violation of the tool's output schema by the
 // structured content of a result, as an [*OutputError]. A successful result

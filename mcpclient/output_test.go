@@ -107,7 +107,7 @@ func TestCheckOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{CheckOutputs: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestCheckOutputs(t *testing.T) {
 // A tool whose headers are wrong is left out where there are headers only.
 func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts := modern()
-	opts.CheckOutputs = true
+	opts.Schemas.CheckOutputs = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`, p.next().ID)
@@ -157,7 +157,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 // What is remembered of tools is a copy, and bounded in all.
 func TestCheckOutputsRemembers(t *testing.T) {
 	validator := new(strict)
-	c, err := mcpclient.Connect(t.Context(), weather(`{}`, `{"content":[]}`), &mcpclient.Options{CheckOutputs: true, Validator: validator})
+	c, err := mcpclient.Connect(t.Context(), weather(`{}`, `{"content":[]}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 func TestValidatorReplaced(t *testing.T) {
 	own := new(strict)
 	opts := modern()
-	opts.Validator = own
+	opts.Schemas.Validator = own
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		schema := `{ "own" : 1.0 }`
 		err := c.CheckOutput(forecast(schema), &mcpclient.CallToolResult{StructuredContent: json.RawMessage("1")})
@@ -258,7 +258,7 @@ func TestValidatorOfForms(t *testing.T) {
 		"no compiler":      {moody{compile: errors.New("no")}, mcpclient.ElicitAccept, false, mcpclient.CodeInvalidParams},
 	} {
 		opts := legacy()
-		opts.Validator = test.validator
+		opts.Schemas.Validator = test.validator
 		asked := false
 		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
 			asked = true

@@ -55,8 +55,8 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 			case seen[hash]:
 				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
 				return
-			case page == c.terms().maxPages:
-				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.MaxPages)", method, ErrTooManyPages, page))
+			case page == c.opts.Limits.Pages:
+				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", method, ErrTooManyPages, page))
 				return
 			}
 			seen[hash] = true

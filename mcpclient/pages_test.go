@@ -90,7 +90,7 @@ func TestLists(t *testing.T) {
 	playAll(t, bothEras(
 		conversation{name: "lists", play: play},
 		conversation{name: "list_broken", play: broken},
-		conversation{name: "list_endless", play: endless, opts: mcpclient.Options{MaxPages: 3}},
+		conversation{name: "list_endless", play: endless, opts: mcpclient.Options{Limits: mcpclient.Limits{Pages: 3}}},
 	))
 }
 

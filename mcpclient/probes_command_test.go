@@ -76,7 +76,7 @@ func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=tools"}, StopTimeout: 200 * time.Millisecond}
-	c, err := Connect(ctx, command, &Options{Revision: Revision20251125})
+	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: Revision20251125}})
 	cancel()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 			return len(b), nil
 		}),
 	}
-	if c, err := Connect(ctx, command, &Options{Revision: Revision20251125}); !errors.Is(err, context.Canceled) {
+	if c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: Revision20251125}}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, %v, want %v", c, err, context.Canceled)
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(<-pid))
@@ -201,7 +201,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 // A program that echoes its input, such as cat, is not waited for.
 func TestConnectToEchoingProcess(t *testing.T) {
 	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
-	c, err := Connect(t.Context(), command, &Options{ProbeTimeout: time.Hour})
+	c, err := Connect(t.Context(), command, &Options{Timeouts: Timeouts{Probe: time.Hour}})
 	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
 		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
 	}

@@ -93,7 +93,7 @@ type follower struct {
 func (c *Client) newFollower(ctx context.Context, told bool) *follower {
 	f, maxNotes := &follower{ctx: ctx}, 0
 	if told {
-		maxNotes = c.terms().maxNotifications
+		maxNotes = c.opts.Limits.Notifications
 	}
 	_ = f.calls.Start(&f.Call, maxNotes) // they are not closed
 	return f

@@ -101,7 +101,7 @@ func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
 
 // Prompts lists the server's prompts over all pages. Each range asks the
 // server anew, except for pages that it said still hold (see
-// [Options.MaxCache]); an error is the last pair.
+// [Limits.Cache]); an error is the last pair.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*Prompt, error] {
 	return list[Prompt](ctx, c, "prompts/list", "prompts", opts)
 }

@@ -130,7 +130,7 @@ func TestIDs(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	var seen observed
-	opts := mcpclient.Options{Revision: mcpclient.Revision20250326, OnNotification: seen.add}
+	opts := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}, OnNotification: seen.add}
 	playAll(t, []conversation{{name: "batch", way: "pipe", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		var wg sync.WaitGroup
 		for _, tool := range []string{"a", "b"} {

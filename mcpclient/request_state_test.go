@@ -40,7 +40,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
 		o, running := blocks(legacy(), release)
-		o.MaxServerRequests = 2
+		o.Limits.ServerRequests = 2
 		c, p, err := connect(t, t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, server)
 		o := modern()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
 			return next(ctx, r)
@@ -170,7 +170,7 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 				}
 			})
 			o := modern()
-			o.MaxRetries = 3
+			o.Limits.Retries = 3
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
 			if err != nil {
 				t.Fatal(err)

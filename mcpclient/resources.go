@@ -108,7 +108,7 @@ func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
 
 // Resources lists the server's resources over all pages. Each range asks the
 // server anew, except for pages that it said still hold (see
-// [Options.MaxCache]); an error is the last pair.
+// [Limits.Cache]); an error is the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*Resource, error] {
 	return list[Resource](ctx, c, "resources/list", "resources", opts)
 }

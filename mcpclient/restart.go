@@ -49,7 +49,7 @@ type Restart struct {
 	// Notify, when set, is told before each attempt and after the one that
 	// succeeds, in turn with Options.OnNotification and from the same goroutine.
 	// What is told waits where notifications do: when more than
-	// Options.MaxNotifications have come since, because an observer is slow, it is
+	// Options.Limits.Notifications have come since, because an observer is slow, it is
 	// dropped like the oldest of them.
 	Notify func(RestartEvent)
 }
@@ -141,7 +141,7 @@ func (c *Client) over(err error) {
 // restarting begins a restart, unless one is under way, and returns the error that
 // the calls on l then end with. It is nil when none is wanted.
 func (c *Client) restarting(l *link, err error) (lost error) {
-	if c.policy == nil {
+	if c.opts.Restart == nil {
 		return nil
 	}
 	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
@@ -165,7 +165,7 @@ func (c *Client) restarting(l *link, err error) (lost error) {
 
 // restart makes a new connection in the place of one that ended.
 func (c *Client) restart(ctx context.Context) error {
-	o, state, old := c.policy, c.restarts, c.link.Load()
+	o, state, old := c.opts.Restart, c.restarts, c.link.Load()
 	reason := old.dead()
 	_ = old.end()
 	if time.Since(state.up) >= o.Reset {
@@ -244,7 +244,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 	} else {
 		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
-	if notify := c.policy.Notify; notify != nil {
+	if notify := c.opts.Restart.Notify; notify != nil {
 		c.unasked.get().notices.queued(c, notice{tell: func() { notify(e) }})
 	}
 }

@@ -97,7 +97,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		transport := newFrail(t)
-		if o.Revision == mcpclient.Revision20251125 {
+		if o.Protocol.Revision == mcpclient.Revision20251125 {
 			transport.greet = (*peer).greetLogging
 		}
 		o.Restart = &r
@@ -592,7 +592,7 @@ func TestRestartOverSSE(t *testing.T) {
 				go first.shake()
 				o := mcpclient.Options{Restart: &mcpclient.Restart{}}
 				if name == "direct" {
-					o.Revision = mcpclient.Revision20241105
+					o.Protocol.Revision = mcpclient.Revision20241105
 				}
 				c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client()), &o)
 				if err != nil {

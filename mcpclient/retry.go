@@ -17,7 +17,7 @@ import (
 const maxRetryWait = 30 * time.Second
 
 // attempt sends a request. It sends it again where that is safe: when the server
-// had forgotten the session, and, up to Options.MaxRetries times, when its
+// had forgotten the session, and, up to Options.Limits.Retries times, when its
 // answer was a status that passes or was lost on the way.
 func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	for retries := 0; ; {
@@ -42,7 +42,7 @@ func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.
 // counts how often that was for a failure that passes.
 func (c *Client) again(ctx context.Context, r *request, err error, retries *int) error {
 	again, err := c.anew(ctx, r, err)
-	if !again && *retries < c.terms().maxRetries {
+	if !again && *retries < c.opts.Limits.Retries {
 		again, err = c.passes(ctx, r, err, *retries)
 		*retries++
 	}
@@ -95,12 +95,12 @@ func lost(err error) bool {
 }
 
 // greet sends the request of a handshake, and again while the server is too busy for
-// it, up to Options.MaxRetries times and as late as it asks for.
+// it, up to Options.Limits.Retries times and as late as it asks for.
 func (l *link) greet(ctx context.Context, c *Client, r *request) (json.RawMessage, error) {
 	send := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 		for failed := 0; ; failed++ {
 			raw, err := l.roundTrip(ctx, c, r, o)
-			if !busy(err) || failed >= c.terms().maxRetries {
+			if !busy(err) || failed >= c.opts.Limits.Retries {
 				return raw, err
 			}
 			wait, ok := passing(ctx, err, failed)
@@ -137,7 +137,7 @@ func busy(err error) bool {
 func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {
 	for failed := 0; ; failed++ {
 		err := l.post(ctx, c, body, c.current().header(nil, nil), s)
-		if err == nil || failed >= c.terms().maxRetries {
+		if err == nil || failed >= c.opts.Limits.Retries {
 			return err
 		}
 		if wait, ok := passing(ctx, err, failed); !ok || backoff.Sleep(ctx, wait) != nil {

@@ -100,7 +100,7 @@ func TestRetries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := httpServer(t, test.busy.serve)
 				o := modern()
-				o.MaxRetries = test.max
+				o.Limits.Retries = test.max
 				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				ctx := t.Context()
@@ -145,7 +145,7 @@ func TestRetriesInNextSession(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		o := legacy()
-		o.MaxRetries = 1
+		o.Limits.Retries = 1
 		c, err := connectBy(t, server.URL(), server.Client(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -334,7 +334,7 @@ func TestCutConnections(t *testing.T) {
 				s := httpServer(t, server.serve)
 				s.Transport().DisableKeepAlives = test.fresh
 				o := modern()
-				o.MaxRetries = test.max
+				o.Limits.Retries = test.max
 				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				start := time.Now()
@@ -398,7 +398,7 @@ func TestBusyHandshake(t *testing.T) {
 						return next(ctx, r)
 					})}
 					if era == "modern" {
-						opts.Revision = "" // by probing
+						opts.Protocol.Revision = "" // by probing
 					}
 					start := time.Now()
 					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)

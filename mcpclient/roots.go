@@ -29,12 +29,12 @@ func (r Root) check() error {
 const rootsMethod = "roots/list"
 
 // SetRoots replaces the roots and tells a legacy server that they changed, unless
-// [Options.ExactCapabilities] leaves that promise out; a modern one asks when it wants to
+// [Protocol.ExactCapabilities] leaves that promise out; a modern one asks when it wants to
 // know. It needs a client whose
 // [Options.Roots] was set, empty or not.
 func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 	switch {
-	case c.byMethod[rootsMethod] != nil:
+	case c.opts.Handlers[rootsMethod] != nil:
 		return errors.New("set roots: Options.Handlers answers roots/list (Notify tells the server that they changed: notifications/roots/list_changed)")
 	case !c.offers.roots:
 		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")

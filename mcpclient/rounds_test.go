@@ -94,7 +94,7 @@ func TestInputByHand(t *testing.T) {
 func TestInputByHandOfOthers(t *testing.T) {
 	byHand := mcpclient.WithInputByHand()
 	opts := unasked(t)
-	opts.MaxRounds = 2
+	opts.Limits.Rounds = 2
 	playAll(t, []conversation{{name: "byhand_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, byHand)
 		r := round(t, err)
@@ -178,7 +178,7 @@ func TestNullState(t *testing.T) {
 // it may ask.
 func TestPutOff(t *testing.T) {
 	opts := modern()
-	opts.MaxRounds = 1
+	opts.Limits.Rounds = 1
 	playAll(t, []conversation{{name: "put_off_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
@@ -285,7 +285,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 // keys of their own.
 func TestTaskAfterRound(t *testing.T) {
 	opts := modern()
-	opts.Roots, opts.AllowUndeclared = []mcpclient.Root{}, true
+	opts.Roots, opts.Protocol.AllowUndeclared = []mcpclient.Root{}, true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			asksRoots(p, p.next(), "s")

@@ -14,7 +14,7 @@ import (
 // SamplingHandler lets a server borrow the client's model. It is installed by
 // [Options.Sampling], which also declares the capability.
 //
-// CreateMessage is called concurrently, at most [Options.MaxServerRequests]
+// CreateMessage is called concurrently, at most [Limits.ServerRequests]
 // calls at once. Its context ends when the server cancels, when the call that
 // caused the request ends, or when the client closes; [OriginFrom] tells who
 // asks.
@@ -269,7 +269,7 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if err := params.CheckMessages(); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)
 	}
-	result, err := c.sampler.CreateMessage(ctx, params)
+	result, err := c.opts.Sampling.CreateMessage(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the sampling handler returned neither a result nor an error")
 	}

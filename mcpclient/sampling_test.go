@@ -114,7 +114,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcpclient.Revision20251125, revision, 1))
 					p.next()
 				}
-				o := samples(mcpclient.Options{Revision: revision}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 					return &mcpclient.CreateMessageResult{Content: test.content}, nil
 				})
 				c, err := mcpclient.Connect(t.Context(), transport, &o)

@@ -51,7 +51,7 @@ func (l *link) refuse(c *Client, m jsonrpc.Message, from source, err error) {
 // handled has a handler answer a server's request, unless too many run or one
 // answers a request with that id.
 func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
-	limit := c.terms().maxServerRequests
+	limit := c.opts.Limits.ServerRequests
 	if !c.serving.take(limit) {
 		l.refuse(c, m, from, refuse(CodeInternalError, "busy: %d requests are being answered already", limit))
 		return
@@ -197,7 +197,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
 	ctx = context.WithValue(ctx, originKey{}, Origin{Client: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
-	if c.answering == nil && c.byMethod[method] == nil {
+	if c.answering == nil && c.opts.Handlers[method] == nil {
 		return c.answerBy(ctx, &Request{Method: method, Params: params})
 	}
 	q, err := c.asked(method, params, meta.Meta, call)
@@ -213,7 +213,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 // answerBy has the handler for a method answer.
 func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
-	if h := c.byMethod[method]; h != nil {
+	if h := c.opts.Handlers[method]; h != nil {
 		result, err := h(ctx, q)
 		if err != nil {
 			return nil, err
@@ -325,7 +325,7 @@ type servingKey struct{ c *Client }
 func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
-		if !c.serving.wait(ctx, c.terms().maxServerRequests) {
+		if !c.serving.wait(ctx, c.opts.Limits.ServerRequests) {
 			return gathering(ctx)
 		}
 	}

@@ -37,7 +37,7 @@ func TestAbandonedTellsRejectionOnly(t *testing.T) {
 }
 
 func TestNullToolIsRefused(t *testing.T) {
-	c := &Client{settings: settings{installed: &installed{offers: offers{sampling: &SamplingCapability{Tools: true}}}}}
+	c := &Client{offers: offers{sampling: &SamplingCapability{Tools: true}}}
 	_, err := c.createMessage(t.Context(), []byte(`{"maxTokens":1,"messages":[],"tools":[null]}`))
 	if e := wireError(err); e.Code != CodeInvalidParams {
 		t.Errorf("got %v, want code %d", err, CodeInvalidParams)

@@ -31,7 +31,7 @@ func TestLegacyServerAsks(t *testing.T) {
 		{name: "ask_uninstalled_legacy", opts: legacy(), play: calls("ask")},
 		{name: "ask_invalid_legacy", opts: invalid, play: calls("ask")},
 		{name: "sampling_blocks_legacy", opts: samples(legacy(), blocks), play: calls("ask")},
-		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Revision: mcpclient.Revision20250618}, blocks), play: calls("ask")},
+		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}, blocks), play: calls("ask")},
 	})
 }
 
@@ -125,9 +125,9 @@ func TestSetRoots(t *testing.T) {
 
 func TestInputRounds(t *testing.T) {
 	broken := asks(modern())
-	broken.MaxServerRequests = 3
+	broken.Limits.ServerRequests = 3
 	endless := modern()
-	endless.MaxRounds, endless.Roots = 2, []mcpclient.Root{{URI: "file:///w"}}
+	endless.Limits.Rounds, endless.Roots = 2, []mcpclient.Root{{URI: "file:///w"}}
 	playAll(t, []conversation{
 		{name: "ask_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			res, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})

@@ -151,9 +151,9 @@ func requirement(method string) string {
 
 // offered reports whether the server declared a capability that [requirement]
 // names, or could not have: its revision has no way to declare it. With
-// Options.AllowUndeclared nobody needs to.
+// Options.Protocol.AllowUndeclared nobody needs to.
 func (c *Client) offered(capability string) bool {
-	if c.terms().allowUndeclared {
+	if c.opts.Protocol.AllowUndeclared {
 		return true
 	}
 	e := c.current()

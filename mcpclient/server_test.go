@@ -46,7 +46,7 @@ func TestServerIsKeptWhole(t *testing.T) {
 		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
 		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
 	} {
-		c, err := mcpclient.Connect(t.Context(), library(map[string]string{"server/discover": answer, "initialize": answer}), &mcpclient.Options{Revision: revision})
+		c, err := mcpclient.Connect(t.Context(), library(map[string]string{"server/discover": answer, "initialize": answer}), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 		if err != nil {
 			t.Fatal(err)
 		}

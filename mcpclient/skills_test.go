@@ -106,7 +106,7 @@ func TestSkillsTamperedAreForgotten(t *testing.T) {
 	const md = "---\nname: pdf\n---\nBody"
 	sum := sha256.Sum256([]byte(md))
 	opts := modern()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	for name, test := range map[string]struct{ frontmatter, text string }{
 		"contents":     {`{"name":"pdf"}`, strings.ToUpper(md)},
 		"front matter": {`{"name":"pdf","license":"MIT"}`, md},

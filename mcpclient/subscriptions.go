@@ -136,7 +136,7 @@ type Subscription struct {
 }
 
 // Subscribe asks to be told of changes. It returns when the server has agreed,
-// for which it waits 30 s unless [WithTimeout] or [Options.CallTimeout] has another
+// for which it waits 30 s unless [WithTimeout] or [Timeouts.Call] has another
 // bound; ctx bounds that wait only, and the subscription lasts until it is
 // closed.
 //
@@ -147,7 +147,7 @@ type Subscription struct {
 //
 // In the modern era a subscription is one subscriptions/listen, which is issued
 // again, ever more slowly, when its stream breaks or is silent for too long (see
-// [Options.SubscriptionIdle]); the changes that were missed become one [Stale].
+// [Timeouts.SubscriptionIdle]); the changes that were missed become one [Stale].
 // In the legacy era it is resources/subscribe for each resource, and the notices
 // of lists and tasks that come unasked; two subscriptions to the same resource
 // share one. Over HTTP those come on the standalone stream: when that was
@@ -169,7 +169,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 		return nil, err
 	}
 	asked := c.server.Load().Capabilities.notified(filter)
-	if c.terms().allowUndeclared {
+	if c.opts.Protocol.AllowUndeclared {
 		asked = filter.sorted()
 	}
 	if asked.empty() {
@@ -236,7 +236,7 @@ func (s *Subscription) Filter() SubscriptionFilter {
 // could not be asked again.
 //
 // A change that is waiting already is not kept twice, and of more than
-// [Options.MaxNotifications] nothing is kept but [Stale]. One goroutine should
+// [Limits.Notifications] nothing is kept but [Stale]. One goroutine should
 // range at a time; what it did not take waits for the next range.
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
@@ -294,7 +294,7 @@ func (s *Subscription) push(change Change) {
 	switch {
 	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == Stale:
 		return
-	case change.Kind == Stale, len(s.queue) >= s.client.terms().maxNotifications:
+	case change.Kind == Stale, len(s.queue) >= s.client.opts.Limits.Notifications:
 		s.queue = []Change{{Kind: Stale}}
 	default:
 		s.queue = append(s.queue, change)

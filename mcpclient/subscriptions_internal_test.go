@@ -41,7 +41,7 @@ func TestRewatch(t *testing.T) {
 				}
 			}
 		}()
-		c, err := Connect(t.Context(), transport, &Options{Revision: Revision20251125})
+		c, err := Connect(t.Context(), transport, &Options{Protocol: Protocol{Revision: Revision20251125}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 		})
 		o := legacy()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		first := subscribed(t, t.Context(), c, onResources("file:///a"))

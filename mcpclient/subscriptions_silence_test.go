@@ -58,7 +58,7 @@ func TestSilentSubscription(t *testing.T) {
 				}))
 				defer server.Close()
 				o := modern()
-				o.SubscriptionIdle = test.idle
+				o.Timeouts.SubscriptionIdle = test.idle
 				c := connectTo(t, server, o)
 				defer func() { _ = c.Close() }()
 				s := subscribed(t, t.Context(), c, onTools)

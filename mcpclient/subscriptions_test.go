@@ -81,7 +81,7 @@ func TestSubscribeModern(t *testing.T) {
 	var mu sync.Mutex
 	var observed []string
 	opts := modern()
-	opts.CallTimeout = time.Second // which does not concern the stream
+	opts.Timeouts.Call = time.Second // which does not concern the stream
 	opts.OnNotification = func(n *mcpclient.Notification) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -179,7 +179,7 @@ func TestSubscribeRefused(t *testing.T) {
 // What a slow reader leaves is bounded.
 func TestSubscriptionBounds(t *testing.T) {
 	opts := modern()
-	opts.MaxNotifications = 2
+	opts.Limits.Notifications = 2
 	playAll(t, []conversation{{name: "subscribe_flood_modern", opts: opts, way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		s := subscribed(t, ctx, c, onResources("file:///a"))
 		ping(t, ctx, c)
@@ -283,7 +283,7 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 // A change that waits already is not kept twice.
 func TestChangesAreDistinct(t *testing.T) {
 	opts := modern()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()

@@ -194,7 +194,7 @@ func (t *Task) learn(state TaskState, asked int) {
 //
 // [WithTimeout] and [WithIdleTimeout] bound the wait; without them the limits of
 // [Options] bound each of its requests, those by default all but the one for the
-// result. [WithOutputCheck] or [Options.CheckOutputs] holds the result. Progress that was
+// result. [WithOutputCheck] or [Schemas.CheckOutputs] holds the result. Progress that was
 // asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)

@@ -32,7 +32,7 @@ func WithTask(tool *Tool) CallOption {
 // callTask makes a tool call that may become a task, and waits for its end.
 func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *CallToolResult, err error) {
 	defer func() { err = c.scrubbed(err) }()
-	o := c.terms().limited().with(opts)
+	o := c.opts.Timeouts.forCall().with(opts)
 	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress

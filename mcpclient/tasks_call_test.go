@@ -91,7 +91,7 @@ func (w *worker) cancelled(t *testing.T, want bool) {
 func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c *mcpclient.Client, w *worker)) {
 	t.Helper()
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		opts.AllowUndeclared = true
+		opts.Protocol.AllowUndeclared = true
 		set(&opts)
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -150,7 +150,7 @@ func TestWithTaskLimits(t *testing.T) {
 	}
 	for name, with := range map[string][]mcpclient.CallOption{"": nil, " with progress": {progress}} {
 		t.Run("CallTimeout"+name, func(t *testing.T) {
-			working(t, func(o *mcpclient.Options) { o.CallTimeout = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
+			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
 					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...)
@@ -159,7 +159,7 @@ func TestWithTaskLimits(t *testing.T) {
 			})
 		})
 		t.Run("WithTimeout"+name, func(t *testing.T) {
-			working(t, func(o *mcpclient.Options) { o.CallTimeout = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
+			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
 					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...)
@@ -328,9 +328,9 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 // Where server or tool have no tasks a call is like any other.
 func TestWithTaskElsewhere(t *testing.T) {
 	undeclared := modern()
-	undeclared.Capabilities, undeclared.ExactCapabilities = json.RawMessage(`{}`), true
+	undeclared.Protocol.Capabilities, undeclared.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
 	forbidden := legacy()
-	forbidden.AllowUndeclared = true
+	forbidden.Protocol.AllowUndeclared = true
 	for name, tt := range map[string]struct {
 		opts mcpclient.Options
 		tool *mcpclient.Tool
@@ -360,7 +360,7 @@ func TestWithTaskElsewhere(t *testing.T) {
 // by hand.
 func TestContinueWithTask(t *testing.T) {
 	opts := rooted(modern())
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`, p.next().ID)
@@ -416,7 +416,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 		opts := modern()
-		opts.AllowUndeclared = true
+		opts.Protocol.AllowUndeclared = true
 		c, err := mcpclient.Connect(t.Context(), h, &opts)
 		if err != nil {
 			t.Fatal(err)
@@ -438,7 +438,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 // taskWithSecret calls a tool as a task, with a header that is a secret, and returns
 // the error.
 func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options) error {
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
 	c, err := mcpclient.Connect(t.Context(), h, &opts)
 	if err != nil {
@@ -548,15 +548,15 @@ func TestOptionOfAnotherTool(t *testing.T) {
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	declared, undeclared := modern(), modern()
-	declared.AllowUndeclared = true
-	undeclared.Capabilities, undeclared.ExactCapabilities = json.RawMessage(`{}`), true
+	declared.Protocol.AllowUndeclared = true
+	undeclared.Protocol.Capabilities, undeclared.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
 	for name, tt := range map[string]struct {
 		opts       mcpclient.Options
 		code       int
 		data, want string
 	}{
 		"option":      {declared, mcpclient.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTool)"},
-		"declaration": {undeclared, mcpclient.CodeMissingCapability, demand, "as a task only: Options.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
+		"declaration": {undeclared, mcpclient.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
 		"server":      {modern(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
 		"legacy":      {legacy(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
 		"another":     {declared, mcpclient.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
@@ -588,8 +588,8 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 	}{
 		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTool)"},
 		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcpclient.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
-		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Revision))"},
-		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Revision))"},
+		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
+		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -160,7 +160,7 @@ func TestListTasks(t *testing.T) {
 // How often a server has itself asked is bounded, and so is what it asks.
 func TestTaskBounds(t *testing.T) {
 	opts := rooted(modern())
-	opts.MaxRounds, opts.MaxServerRequests = 2, 3
+	opts.Limits.Rounds, opts.Limits.ServerRequests = 2, 3
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.ResumeTask("k", "slow")
 		poll := "0"
@@ -253,7 +253,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
 			p.next()
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20250618})
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestTaskStateString(t *testing.T) {
 func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	var log logged
 	opts := legacy()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.ResumeTask("secret-id", "slow")
@@ -424,7 +424,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 // has forgotten it then.
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	opts := legacy()
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.ResumeTask("k", "slow")
 		waited := make(chan error)
@@ -508,7 +508,7 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := legacy()
-			opts.CallTimeout = tt.call
+			opts.Timeouts.Call = tt.call
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go func() {
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required"}}`, p.next().ID)

@@ -133,10 +133,10 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 }
 
 // A server that takes no more messages delays Close by half of
-// Options.CloseTimeout; what it says meanwhile does not.
+// Options.Timeouts.Close; what it says meanwhile does not.
 func TestCloseWithStuckPeer(t *testing.T) {
 	o := legacy()
-	o.CloseTimeout = 6 * time.Second
+	o.Timeouts.Close = 6 * time.Second
 	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
 		cancelled(p.t, c)
 		go func() {

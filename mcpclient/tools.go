@@ -262,9 +262,9 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 }
 
 // Tools lists the server's tools over all pages. Each range asks the server
-// anew, except for pages that it said still hold (see [Options.MaxCache]); an
+// anew, except for pages that it said still hold (see [Limits.Cache]); an
 // error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header
-// is invalid is left out: see [Options.OnInvalidTool].
+// is invalid is left out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
 	return c.acceptable(list[Tool](ctx, c, "tools/list", "tools", opts))
 }
@@ -285,7 +285,7 @@ func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOpti
 //
 // A call that may have run is never repeated: after an error that is not an
 // [*RPCError] the tool may or may not have run. A server that interrupts the call for input is
-// answered by the handlers of [Options], up to [Options.MaxRounds] times. A tool
+// answered by the handlers of [Options], up to [Limits.Rounds] times. A tool
 // that has to be a task is called [WithTask].
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*CallToolResult, error) {
 	params, err := encodeArguments(name, args)

@@ -78,7 +78,7 @@ func (k *knownTools) of(name string) knownTool {
 // RegisterTools tells the client the definitions of tools that it does not
 // learn from [Client.Tools], such as those kept from an earlier run: a modern
 // server over HTTP may want some arguments of a tool repeated in headers, as the
-// tool's input schema says, and [Options.CheckOutputs] needs its output schema. A
+// tool's input schema says, and [Schemas.CheckOutputs] needs its output schema. A
 // later list replaces what was registered. The error joins what is wrong with each
 // tool that such a server must not offer; the others are registered. Only what is
 // needed is kept.
@@ -102,7 +102,7 @@ func (c *Client) RegisterTools(tools ...*Tool) error {
 func (c *Client) learnTool(t *Tool) error {
 	params, err := paramHeaders(t.InputSchema)
 	known := knownTool{headers: params}
-	if c.terms().checkOutputs && len(t.OutputSchema) > 0 {
+	if c.opts.Schemas.CheckOutputs && len(t.OutputSchema) > 0 {
 		known.output = &Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
 	}
 	c.tools.get().learn(t.Name, known)
@@ -131,7 +131,7 @@ func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, erro
 // that it wants are valid.
 func (c *Client) accepts(t *Tool) bool {
 	mirrors := c.mirrors()
-	if !mirrors && !c.terms().checkOutputs {
+	if !mirrors && !c.opts.Schemas.CheckOutputs {
 		return true
 	}
 	bad := c.learnTool(t)
@@ -140,8 +140,8 @@ func (c *Client) accepts(t *Tool) bool {
 	}
 	l := c.link.Load()
 	l.tolerated(c, "left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
-	if c.onInvalidTool != nil {
-		c.onInvalidTool(t, bad)
+	if c.opts.Schemas.OnInvalidTool != nil {
+		c.opts.Schemas.OnInvalidTool(t, bad)
 	}
 	return false
 }

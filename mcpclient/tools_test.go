@@ -127,7 +127,7 @@ func TestPromptArguments(t *testing.T) {
 				return json.RawMessage(`{"messages":[]}`), nil
 			}
 		}}
-		opts.AllowUndeclared = true
+		opts.Protocol.AllowUndeclared = true
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, _ *peer) {
 			_, err := c.GetPrompt(t.Context(), "p", args)
 			if wrong, ok := strings.CutPrefix(want, "error: "); ok {

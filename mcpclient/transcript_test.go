@@ -126,8 +126,12 @@ func wantError[E error](t *testing.T, err error) E {
 	return e
 }
 
-func legacy() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20251125} }
-func modern() mcpclient.Options { return mcpclient.Options{Revision: mcpclient.Revision20260728} }
+func legacy() mcpclient.Options {
+	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}
+}
+func modern() mcpclient.Options {
+	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}}
+}
 
 // heeding has a client over HTTP read the server's standalone stream.
 func heeding(o mcpclient.Options) mcpclient.Options {
@@ -142,7 +146,7 @@ func bothEras(all ...conversation) (out []conversation) {
 		for suffix, revision := range map[string]string{"_legacy": mcpclient.Revision20251125, "_modern": mcpclient.Revision20260728} {
 			both := conv
 			both.name += suffix
-			both.opts.Revision = revision
+			both.opts.Protocol.Revision = revision
 			out = append(out, both)
 		}
 	}

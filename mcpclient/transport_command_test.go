@@ -248,7 +248,7 @@ func TestCommand(t *testing.T) {
 // goes on with another one.
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
-		Revision: Revision20251125,
+		Protocol: Protocol{Revision: Revision20251125},
 		Restart:  &Restart{First: time.Millisecond},
 	})
 	if err != nil {

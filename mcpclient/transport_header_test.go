@@ -68,7 +68,7 @@ func TestHeaderConn(t *testing.T) {
 			go p.read()
 			go booking(p)
 			sent := make(chan string, 16)
-			c, err := mcpclient.Connect(t.Context(), tunnel{transport, sent}, &mcpclient.Options{Revision: revision})
+			c, err := mcpclient.Connect(t.Context(), tunnel{transport, sent}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -144,7 +144,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			go s.shake()
 			connect(t, s, func(url string, client *http.Client) mcpclient.Transport {
 				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Unauthorized: hook}
-			}, &mcpclient.Options{Revision: mcpclient.Revision20241105})
+			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}})
 		})
 	})
 }
@@ -165,7 +165,7 @@ func TestHooksSeeClientWhileConnecting(t *testing.T) {
 				t.Errorf("%s: the client has a session, another transport or a server", x.HTTPMethod)
 			}
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Revision: mcpclient.Revision20241105})
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			return x.Client.SetBearerToken(ctx, "new-token") == nil
 		}
 		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
-			Revision: mcpclient.Revision20241105,
+			Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
 		if err != nil {

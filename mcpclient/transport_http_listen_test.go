@@ -115,7 +115,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 					<-r.Context().Done()
 				})
 				o := legacy()
-				o.AllowUndeclared = true
+				o.Protocol.AllowUndeclared = true
 				c := connectTo(t, s, o)
 				defer func() { _ = c.Close() }()
 				callText(t, t.Context(), c, "a", "a")

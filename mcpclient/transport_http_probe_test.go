@@ -53,7 +53,7 @@ func TestProbeStatus(t *testing.T) {
 					_, _ = io.WriteString(w, test.body)
 				}))
 				defer s.Close()
-				_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{MaxRetries: -1})
+				_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
 				if err == nil {
 					t.Fatal("got a connection")
 				}
@@ -275,7 +275,7 @@ func TestRetryAfter(t *testing.T) {
 			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):  0,
 		} {
 			after = value
-			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{MaxRetries: -1})
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
 			if e := wantError[*mcpclient.HTTPError](t, err); e.RetryAfter != want {
 				t.Errorf("%q: got %v, want %v", value, e.RetryAfter, want)
 			}

@@ -124,7 +124,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 			return tea(), nil
 		})
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		o.CallTimeout = -1 // for calls that outlive sessions
+		o.Timeouts.Call = -1 // for calls that outlive sessions
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}}}, &o)
 		if err != nil {
 			t.Fatal(err)

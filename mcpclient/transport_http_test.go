@@ -31,7 +31,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
-		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Revision: mcpclient.Revision20250326}), play: inSession},
+		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}}), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			if got := c.SessionID(); got != "" {
 				t.Errorf("got session %q", got)
@@ -59,7 +59,7 @@ func TestNameHeader(t *testing.T) {
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		o := modern()
-		o.AllowUndeclared = true
+		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
@@ -98,7 +98,7 @@ func TestVersionHeader(t *testing.T) {
 				}
 			}))
 			defer s.Close()
-			c := connectTo(t, s, mcpclient.Options{Revision: revision})
+			c := connectTo(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE

@@ -109,7 +109,7 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 		return tea(), nil
 	})
 	if _, direct := transport("", nil).(*mcpclient.SSE); direct {
-		o.Revision = mcpclient.Revision20241105
+		o.Protocol.Revision = mcpclient.Revision20241105
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)

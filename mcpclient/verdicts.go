@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Verdicts remembers for [Options.Verdicts] which revisions servers were found to
+// Verdicts remembers for [Protocol.EraCache] which revisions servers were found to
 // speak, so that the next client begins with the right era: a legacy server is
 // not asked server/discover first, which some take long to refuse, and others die
 // of. A server that turns out to be another one is asked anew.

@@ -58,7 +58,7 @@ func (s *changeable) answer(p *peer) {
 // connects makes a client and checks by which requests it found the era.
 func (s *changeable) connects(t *testing.T, v *mcpclient.Verdicts, want ...string) {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Verdicts: v})
+	c, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestVerdictOutlivesTrouble(t *testing.T) {
 			}))
 			defer server.Close()
 			connect := func() error {
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 				if err == nil {
 					_ = c.Close()
 				}
@@ -168,7 +168,7 @@ func TestVerdictOfTheDead(t *testing.T) {
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
 		before := s.dialed()
-		if _, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Verdicts: v}); !errors.Is(err, mcpclient.ErrClosed) {
+		if _, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}}); !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 		if got := s.dialed() - before; got != 1 {
@@ -230,7 +230,7 @@ func TestVerdictsTellNoSecret(t *testing.T) {
 		v := new(mcpclient.Verdicts)
 		server := memhttp.New(&forgetful{streams: make(chan struct{})})
 		defer server.Close()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestVerdictsAreOfURLs(t *testing.T) {
 		defer server.Close()
 		v := new(mcpclient.Verdicts)
 		for _, path := range []string{"/a", "/b", "/a", "/b"} {
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Verdicts: v})
+			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +296,7 @@ func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
 		for _, want := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728, mcpclient.Revision20260728} {
 			modern = want == mcpclient.Revision20260728
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Verdicts: v})
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -271,7 +271,7 @@ func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 		toClient.Close()
 	}()
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
-		&mcpclient.Options{Revision: revision, Sampling: s})
+		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	}
 	t.Cleanup(func() { session.Close(); session.Wait() })
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
-		&mcpclient.Options{Revision: revision, Sampling: s})
+		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func dialOurs(ctx context.Context, e endpoint) (session, error) {
 	}
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Client:   mcpclient.Implementation{Name: clientName, Version: clientVersion},
-		Revision: e.revision,
+		Protocol: mcpclient.Protocol{Revision: e.revision},
 	})
 	if err != nil {
 		return nil, err

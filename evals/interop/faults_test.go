@@ -105,7 +105,7 @@ func TestServerDies(t *testing.T) {
 
 // TestServerKilled does the same to a server that is killed from outside.
 func TestServerKilled(t *testing.T) {
-	c := faulty(t, &mcpclient.Options{Revision: mcpclient.Revision20251125})
+	c := faulty(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}})
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.CallTool(t.Context(), "wait", nil)
@@ -125,7 +125,7 @@ func TestServerKilled(t *testing.T) {
 func TestEndlessLine(t *testing.T) {
 	written := make(chan struct{})
 	c := faulty(t, &mcpclient.Options{
-		Revision:       mcpclient.Revision20251125,
+		Protocol:       mcpclient.Protocol{Revision: mcpclient.Revision20251125},
 		LogLevel:       mcpclient.LogInfo,
 		OnNotification: func(*mcpclient.Notification) { close(written) },
 	})

@@ -53,7 +53,7 @@ func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, c
 }
 
 // forced asks for the newest revision in which servers ask by requests.
-var forced = mcpclient.Options{Revision: mcpclient.Revision20251125}
+var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}
 
 // TestGoSDKExamples has the example server of the official Go SDK as its peer, whose
 // tools ask by requests: where it speaks the modern era they fail, and with the
@@ -120,7 +120,7 @@ func TestMCPGoExamples(t *testing.T) {
 		})
 	})
 	t.Run("url needed", func(t *testing.T) {
-		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Revision: forced.Revision, ElicitationWait: -1})
+		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{ElicitationDone: -1}})
 		_, err := c.CallTool(ctx, "protected_action", nil)
 		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcpclient.ElicitAccept {
 			t.Errorf("protected_action: got %v, want it to ask once more after the person agreed", err)

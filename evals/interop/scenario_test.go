@@ -46,7 +46,7 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Revision:    force,
+		Protocol:    mcpclient.Protocol{Revision: force},
 		Sampling:    mcpclient.SamplingFunc(sample),
 		Elicitation: person{},
 		Roots:       []mcpclient.Root{{URI: workspace, Name: "workspace"}},

@@ -57,7 +57,7 @@ func (b *bench) connect(t *testing.T, opts *sampling.Options) *mcpclient.Client 
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Revision: b.revision, Sampling: s.For("the server")})
+	c, err := mcpclient.Connect(ctx, b.transport(t), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: b.revision}, Sampling: s.For("the server")})
 	if err != nil {
 		t.Fatal(err)
 	}

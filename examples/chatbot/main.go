@@ -137,8 +137,7 @@ func (p *person) serve(servers []adapter.Server, model *endpoint, o *options) er
 			Sampling:    agent.Sampling(lender{lent}),
 			Elicitation: agent.Elicitation(p),
 			Logger:      warnings(p.con, servers[i].Name),
-			IdleTimeout: o.idleTimeout,
-			CallTimeout: o.callTimeout,
+			Timeouts:    mcpclient.Timeouts{Idle: o.idleTimeout, Call: o.callTimeout},
 		}
 	}
 	return nil

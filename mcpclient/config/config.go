@@ -23,7 +23,7 @@
 //		case s.Err != nil:
 //			log.Printf("left out server %s: %v", s.Name, s.Err)
 //		default:
-//			client, err := mcpclient.Connect(ctx, s.Transport, &mcpclient.Options{Revision: s.Revision})
+//			client, err := mcpclient.Connect(ctx, s.Transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: s.Revision}})
 //			…
 //		}
 //	}

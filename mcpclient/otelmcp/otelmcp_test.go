@@ -24,8 +24,8 @@ import (
 
 // eras are the ways to ask: by a request, or in the result of one.
 var eras = map[string]mcpclient.Options{
-	"legacy": {Revision: mcpclient.Revision20251125},
-	"modern": {Revision: mcpclient.Revision20260728},
+	"legacy": {Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}},
+	"modern": {Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}},
 }
 
 const question = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":%s}`
@@ -506,7 +506,7 @@ func TestSubscription(t *testing.T) {
 		return ""
 	})
 	opts := r.install(eras["modern"])
-	opts.AllowUndeclared = true
+	opts.Protocol.AllowUndeclared = true
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
 	if err != nil {
 		t.Fatal(err)

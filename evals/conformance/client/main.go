@@ -75,7 +75,7 @@ func run(args []string, env func(string) string) error {
 			return err
 		}
 		defer func() { _ = auth.Close() }()
-		server.Client, opts.Revision = auth.Client(), env("MCP_CONFORMANCE_PROTOCOL_VERSION")
+		server.Client, opts.Protocol.Revision = auth.Client(), env("MCP_CONFORMANCE_PROTOCOL_VERSION")
 	}
 	client, err := mcpclient.Connect(ctx, server, opts)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *session) options() *mcpclient.Options {
 		Elicitation: mcpclient.ElicitationFunc(s.elicit),
 		Roots:       []mcpclient.Root{},
 		// The suite serves all scenarios from one process, which may be slow.
-		ProbeTimeout: 20 * time.Second,
-		Logger:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Timeouts: mcpclient.Timeouts{Probe: 20 * time.Second},
+		Logger:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

@@ -194,7 +194,7 @@ func TestPlainClient(t *testing.T) {
 // Clients of older revisions are asked by requests of the server's own.
 func TestLegacyClient(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
-		Revision: "2025-06-18",
+		Protocol: mcpclient.Protocol{Revision: "2025-06-18"},
 		Sampling: mcpclient.SamplingFunc(func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 			return &mcpclient.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
 		}),
