@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // generator writes random values that fit a schema, JSON Schema or Gemini's
@@ -26,7 +26,7 @@ func (g *generator) value(v any, depth int) any {
 		return nil
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		if target, ok := (&rewrite.Document{Root: g.root}).Resolve(ref); ok {
+		if target, ok := (&tree.Document{Root: g.root}).Resolve(ref); ok {
 			return g.value(merged(target, s), depth)
 		}
 	}
@@ -34,7 +34,7 @@ func (g *generator) value(v any, depth int) any {
 		whole := without(s, "allOf")
 		for _, p := range parts {
 			if ref, ok := asMap(p)["$ref"].(string); ok {
-				p, _ = (&rewrite.Document{Root: g.root}).Resolve(ref)
+				p, _ = (&tree.Document{Root: g.root}).Resolve(ref)
 			}
 			whole = merged(p, whole)
 		}

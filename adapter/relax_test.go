@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // relaxed is a schema without what the changes say that a model is not held to,
@@ -80,7 +80,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	}
 	if ref, ok := out["$ref"].(string); ok {
 		delete(out, "$ref")
-		target, _ := (&rewrite.Document{Root: r.root}).Resolve(ref)
+		target, _ := (&tree.Document{Root: r.root}).Resolve(ref)
 		if len(out) == 0 {
 			return r.at(target, segments, keyword, hops-1)
 		}
@@ -93,7 +93,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 func (r relaxer) patterns(all map[string]any, name string, segments []string, keyword string, hops int) map[string]any {
 	out := maps.Clone(all)
 	for pattern, says := range all {
-		if matches, _ := (&rewrite.Document{Left: 1 << 10}).Matches(pattern, name); matches {
+		if matches, _ := (&tree.Document{Left: 1 << 10}).Matches(pattern, name); matches {
 			out[pattern] = r.at(says, segments, keyword, hops-1)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // The supported dialects, as indexes of their names. The newest is the default.
@@ -72,10 +74,8 @@ func understood(v any, dialect int) {
 		dialect = dialectOf(uri)
 	}
 	forget(s, dialect)
-	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
-		for _, sub := range held(key, s[key]) {
-			understood(sub, dialect)
-		}
+	for _, sub := range tree.Each(s) {
+		understood(sub, dialect)
 	}
 }
 

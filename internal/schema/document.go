@@ -3,14 +3,12 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/kaptinlin/jsonschema"
 
 	"github.com/mcpchain/mcpchain/internal/pattern"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // document is a schema on its way to the validator. Its walk visits subschemas
@@ -26,16 +24,6 @@ type document struct {
 	depth    int            // of the subschemas around it
 	hops     int            // that references take up to here
 }
-
-// The keywords that hold subschemas, by shape.
-var (
-	holdsSchema = []string{
-		"not", "if", "then", "else", "items", "additionalItems", "unevaluatedItems", "contains",
-		"additionalProperties", "unevaluatedProperties", "propertyNames",
-	}
-	holdsList = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	holdsMap  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-)
 
 // walk checks a subschema and everything below it, and removes what must not
 // reach the validator.
@@ -56,51 +44,18 @@ func (d *document) walk(v any, at string) error {
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
-	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
-		held, ok := s[key]
-		if !ok {
-			continue
-		}
+	for a := range tree.Applicators() {
 		before := len(d.ignored)
-		if err := d.below(key, held, join(at, key)); err != nil {
-			return err
-		}
-		if len(d.ignored) > before {
-			ignoreWhere(s, key)
-		}
-	}
-	return d.ignoreNames(s, at)
-}
-
-// below walks the subschemas that a keyword holds.
-func (d *document) below(key string, held any, at string) error {
-	list, isList := held.([]any)
-	switch {
-	case slices.Contains(holdsMap, key):
-		return d.members(key, held, at)
-	case slices.Contains(holdsList, key), key == "items" && isList: // up to 2019-09
-		for i, sub := range list {
-			if err := d.walk(sub, join(at, strconv.Itoa(i))); err != nil {
+		for place, sub := range a.In(s) {
+			if err := d.walk(sub, place.Join(at)); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-	return d.walk(held, at)
-}
-
-// members walks subschemas by name.
-func (d *document) members(key string, held any, at string) error {
-	named, _ := held.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		if _, list := named[name].([]any); list && key == "dependencies" {
-			continue
-		}
-		if err := d.walk(named[name], join(at, name)); err != nil {
-			return err
+		if len(d.ignored) > before {
+			ignoreWhere(s, a.Keyword)
 		}
 	}
-	return nil
+	return d.ignoreNames(s, at)
 }
 
 // keywords looks at what a schema says about itself.
@@ -161,21 +116,4 @@ func unresolved(s *jsonschema.Schema) error {
 		return nil
 	}
 	return fmt.Errorf("$ref %q: not in the schema itself, and others are never fetched", clip(refs[0], 200))
-}
-
-// maxPlace bounds pointers into schemas and values in bytes, but for the mark that
-// stands for a key at every level beyond: a long name can be around much.
-const maxPlace = 500
-
-// join adds a key to a JSON pointer.
-func join(at, key string) string {
-	if len(at)+len(key) > maxPlace {
-		return at + "/…"
-	}
-	return at + "/" + escape(key)
-}
-
-// escape writes a key as a segment of a JSON pointer.
-func escape(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }

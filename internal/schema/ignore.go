@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // foreign reports whether Go's regular expressions cannot say a pattern, or not
@@ -26,7 +28,7 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 	if !ok {
 		return nil
 	}
-	at = join(at, "pattern")
+	at = tree.Join(at, "pattern")
 	foreign, err := d.foreign(expr, at)
 	if foreign {
 		delete(s, "pattern")
@@ -40,7 +42,7 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 func (d *document) ignoreNames(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
-		at := join(join(at, "patternProperties"), expr)
+		at := tree.Join(tree.Join(at, "patternProperties"), expr)
 		foreign, err := d.foreign(expr, at)
 		if err != nil {
 			return err
@@ -88,13 +90,13 @@ func ignoreBehind(v any) (refers bool) {
 	if !ok {
 		return false
 	}
-	for _, key := range slices.Concat(holdsSchema, holdsList, holdsMap) {
+	for a := range tree.Applicators() {
 		below := false
-		for _, sub := range held(key, s[key]) {
+		for _, sub := range a.In(s) {
 			below = ignoreBehind(sub) || below
 		}
 		if below {
-			ignoreWhere(s, key)
+			ignoreWhere(s, a.Keyword)
 			refers = true
 		}
 	}
@@ -102,17 +104,4 @@ func ignoreBehind(v any) (refers bool) {
 	_, dynamic := s["$dynamicRef"]
 	_, recursive := s["$recursiveRef"]
 	return refers || static || dynamic || recursive
-}
-
-// held lists what a keyword holds that may be subschemas.
-func held(key string, v any) []any {
-	switch v := v.(type) {
-	case []any:
-		return v
-	case map[string]any:
-		if slices.Contains(holdsMap, key) {
-			return slices.Collect(maps.Values(v))
-		}
-	}
-	return []any{v}
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
 
 // maxID bounds the identifiers of a schema and of its subschemas in bytes: each is
 // repeated in many places.
@@ -17,7 +21,7 @@ const bytesPerHop = 64
 func (d *document) identity(s map[string]any, at string) error {
 	for _, key := range []string{"$id", "id"} {
 		if id, _ := s[key].(string); len(id) > maxID {
-			return fmt.Errorf("at %q: %d bytes, want at most %d", join(at, key), len(id), maxID)
+			return fmt.Errorf("at %q: %d bytes, want at most %d", tree.Join(at, key), len(id), maxID)
 		}
 	}
 	return nil
@@ -32,7 +36,7 @@ func (d *document) reference(s map[string]any, at string) error {
 		}
 		d.hops += d.depth * d.depth * (1 + len(ref)/bytesPerHop)
 		if d.hops > maxHops {
-			return fmt.Errorf("at %q: too many references at %d levels of subschemas: put what refers to others into definitions at the root", join(at, key), d.depth)
+			return fmt.Errorf("at %q: too many references at %d levels of subschemas: put what refers to others into definitions at the root", tree.Join(at, key), d.depth)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/kaptinlin/jsonschema"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // Violation is the first place where a value does not fit its schema, in the
@@ -149,7 +151,7 @@ func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
 		d.value = d.key
 		return d
 	}
-	d.path = join(p.path, d.key)
+	d.path = tree.Join(p.path, d.key)
 	switch v := p.value.(type) {
 	case map[string]any:
 		d.value = v[d.key]

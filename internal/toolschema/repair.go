@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // maxRepairs bounds the subschemas that one repair looks at.
@@ -26,13 +26,13 @@ const maxNested = 4 * schema.MaxDepth
 // every change keeps the information, and what it returns is validated anyway.
 // Values are never changed in place.
 type repair struct {
-	doc    *rewrite.Document // the schema, with the steps of comparing that are left
-	left   int               // subschemas
-	nested int               // of maxNested that are being looked at
+	doc    *tree.Document // the schema, with the steps of comparing that are left
+	left   int            // subschemas
+	nested int            // of maxNested that are being looked at
 }
 
 func newRepair(root map[string]any) *repair {
-	return &repair{doc: &rewrite.Document{Root: root, Left: maxCompared}, left: maxRepairs}
+	return &repair{doc: &tree.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
 // enter begins to look at a subschema, and leave ends it. It returns false when

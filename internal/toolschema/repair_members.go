@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // object repairs the members of an object and drops null where an optional
@@ -105,7 +105,7 @@ func (r *repair) demanded(sub map[string]any, demand any, items []any) {
 func distinct(items []any) []any {
 	seen := make(map[any]bool, len(items))
 	return slices.DeleteFunc(items, func(item any) bool {
-		key := rewrite.Identity(item)
+		key := tree.Identity(item)
 		there := seen[key]
 		seen[key] = true
 		return there

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // enumerated is the value among values that text spells, when text is not among
@@ -152,7 +152,7 @@ func (r *repair) same(v, w any) bool {
 	switch v := v.(type) {
 	case json.Number:
 		w, ok := w.(json.Number)
-		return ok && rewrite.Identity(v) == rewrite.Identity(w)
+		return ok && tree.Identity(v) == tree.Identity(w)
 	case []any:
 		w, ok := w.([]any)
 		return ok && slices.EqualFunc(v, w, r.same)

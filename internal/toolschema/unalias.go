@@ -2,11 +2,11 @@ package toolschema
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // restore turns back what a profile makes models write differently and what
@@ -99,35 +99,26 @@ func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
 	})
 }
 
-// concerning lists the subschemas that concern the value that others concern:
-// those, what they refer to, their parts, alternatives and conditions.
+// concerning lists subschemas that concern a value, with all that they apply to it:
+// the targets of references, parts, alternatives and conditions.
 func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
 	var add func(s any, depth int)
 	add = func(s any, depth int) {
 		sub, ok := s.(map[string]any)
-		if u.left--; u.left < 0 || depth == 0 || !ok || seen[reflect.ValueOf(sub).Pointer()] {
+		if u.left--; u.left < 0 || depth == 0 || !ok || seen[tree.Address(sub)] {
 			return
 		}
-		seen[reflect.ValueOf(sub).Pointer()] = true
+		seen[tree.Address(sub)] = true
 		if !u.read(sub) {
 			return
 		}
 		out = append(out, sub)
 		add(u.target(sub), depth-1)
-		for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-			for _, part := range list(sub[keyword]) {
+		for place, part := range tree.Each(sub) {
+			if place.Kind == tree.InPlace {
 				add(part, depth-1)
-			}
-		}
-		for _, keyword := range []string{"if", "then", "else", "not"} {
-			add(sub[keyword], depth-1)
-		}
-		for _, keyword := range []string{"dependentSchemas", "dependencies"} {
-			dependent, _ := sub[keyword].(map[string]any)
-			for _, name := range slices.Sorted(maps.Keys(dependent)) {
-				add(dependent[name], depth-1)
 			}
 		}
 	}

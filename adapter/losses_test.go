@@ -1,0 +1,45 @@
+package adapter
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// testdata/losses.txt has what each profile loses of the schemas that real servers
+// list, and which of them are strict. Nothing more is lost; less is fine.
+func TestNothingMoreIsLost(t *testing.T) {
+	known := map[string]bool{}
+	data, err := os.ReadFile("testdata/losses.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		known[strings.TrimSuffix(line, "\n")] = true
+	}
+	all, schemas := publishedSchemas(t), 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		file, _, _ := strings.Cut(name, "/")
+		if !provenance[file].listed {
+			continue
+		}
+		schemas++
+		for _, p := range Profiles() {
+			_, strict, changes := parametersOf(t, toolWith(t, string(all[name])), p)
+			if key := fmt.Sprintf("%s %s strict", name, p); known[key] && !strict {
+				t.Errorf("%s: got it not strict", name)
+			}
+			for _, c := range changes {
+				if row := fmt.Sprintf("%s %s %s %s %s", name, p, c.Effect, c.Path, c.Keyword); c.Effect != Same && !known[row] {
+					t.Errorf("got a new loss: %s (%s)", row, c.Note)
+				}
+			}
+		}
+	}
+	if schemas != 132 {
+		t.Errorf("got %d schemas, want 132", schemas)
+	}
+}

@@ -1,0 +1,73 @@
+package tree
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const everywhere = `{"not":{},"items":[{},true],"additionalItems":{},"allOf":[{}],"properties":{"b/c":{},"a":5},"dependencies":{"x":["y"],"z":{}},
+	"const":{"not":{}},"enum":[{"items":{}}],"default":{"properties":{"p":{}}}}`
+
+// Each visits subschemas, and what stands in their place, but no values.
+func TestEach(t *testing.T) {
+	var got []string
+	for place, sub := range Each(decode(t, everywhere)) {
+		b, err := json.Marshal(sub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s %d %s", place.Join(""), place.Kind, b))
+	}
+	want := []string{
+		"/not 0 {}", "/items/0 3 {}", "/items/1 3 true", "/additionalItems 3 {}", "/allOf/0 0 {}",
+		"/properties/a 1 5", "/properties/b~1c 1 {}", "/dependencies/z 0 {}",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+}
+
+// Map replaces what Each visits, in a copy.
+func TestMap(t *testing.T) {
+	in := decode(t, everywhere)
+	got := Map(in, func(p Place, _ any) any { return p.Join("") })
+	want := decode(t, `{"not":"/not","items":["/items/0","/items/1"],"additionalItems":"/additionalItems","allOf":["/allOf/0"],
+		"properties":{"b/c":"/properties/b~1c","a":"/properties/a"},"dependencies":{"x":["y"],"z":"/dependencies/z"},
+		"const":{"not":{}},"enum":[{"items":{}}],"default":{"properties":{"p":{}}}}`)
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("got (-) want (+):\n%s", diff)
+	}
+	if diff := cmp.Diff(in, decode(t, everywhere)); diff != "" {
+		t.Errorf("got the schema changed:\n%s", diff)
+	}
+}
+
+func TestAll(t *testing.T) {
+	var titles []string
+	for s := range All(decode(t, `{"title":"a","items":{"title":"b","not":{"title":"c"}},"allOf":[true,{"title":"d"}],"enum":[{"title":"e"}]}`)) {
+		titles = append(titles, s["title"].(string))
+	}
+	if got := strings.Join(titles, ""); got != "abcd" {
+		t.Errorf("got %q, want abcd", got)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	doc := &Document{Root: decode(t, `{"$defs":{"short":{"maxLength":2}}}`), Left: 1000}
+	for says, want := range map[string]string{
+		`{}`: "true true", `{"not":{}}`: "false true", `{"type":["string"]}`: "true true", `{"type":"integer"}`: "false true",
+		`{"const":"abc"}`: "true true", `{"const":["abc"]}`: "false true", `{"enum":["a"]}`: "false true", `{"$ref":"#/$defs/short"}`: "false true",
+		`{"minLength":4}`: "false true", `{"pattern":"^a"}`: "true true", `{"pattern":"(?!x)"}`: "true false", `{"not":{"const":"abc"}}`: "false true",
+		`{"anyOf":[{"const":"x"},{"maxLength":3}]}`: "true true", `{"oneOf":[{},{"maxLength":3}]}`: "false true",
+		`{"allOf":[{},{"if":{}}]}`: "true false", `{"format":"date"}`: "true true",
+	} {
+		fits, known := doc.Named(decode(t, says), "abc")
+		if got := fmt.Sprint(fits, known); got != want {
+			t.Errorf("%s: got %s, want %s", says, got, want)
+		}
+	}
+}

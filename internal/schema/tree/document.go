@@ -1,0 +1,193 @@
+package tree
+
+import (
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
+)
+
+// Document is a schema with the targets of its references and the matches of its
+// patterns, for as long as its steps last. It is for one goroutine at a time.
+type Document struct {
+	Root map[string]any // which must not change
+	Left int            // steps that may still be spent
+
+	anchors  map[string]any              // what they stand at, nil before the first is sought
+	patterns map[string]*pattern.Pattern // nil for those of another language
+}
+
+// Spend takes steps. If there are not enough, it takes all and returns false.
+func (d *Document) Spend(n int) bool {
+	if n > d.Left {
+		d.Left = 0
+		return false
+	}
+	d.Left -= n
+	return true
+}
+
+// Matches reports whether a text matches a pattern. It is not known for a pattern of
+// another language, which validation leaves to the server, and if it takes too long.
+// A pattern is compiled once.
+func (d *Document) Matches(expr, text string) (matches, known bool) {
+	if d.Left == 0 {
+		return false, false
+	}
+	compiled := d.compiled(expr)
+	if !d.Spend(8) || compiled == nil || !d.Spend(compiled.Work(text)/workPerStep) {
+		return false, false
+	}
+	return compiled.MatchString(text), true
+}
+
+// workPerStep is the work of matching a text that is as much as one step.
+const workPerStep = 128
+
+// Readable reports whether a pattern is of the language of validation.
+func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
+
+// compiled is a pattern, nil for one of another language. The compilation of a schema
+// bounds all its patterns together.
+func (d *Document) compiled(expr string) *pattern.Pattern {
+	compiled, there := d.patterns[expr]
+	if !there {
+		compiled, _ = pattern.Compile(expr)
+		if d.patterns == nil {
+			d.patterns = map[string]*pattern.Pattern{}
+		}
+		d.patterns[expr] = compiled
+	}
+	return compiled
+}
+
+// Resolve returns the target of a reference of the document, by a pointer or by an
+// anchor. It finds nothing in another document, which is a subschema with an $id of
+// its own. A long reference takes steps.
+func (d *Document) Resolve(ref string) (v any, ok bool) {
+	if !d.Spend(len(ref) / 64) {
+		return nil, false
+	}
+	place, ok := Fragment(ref)
+	switch {
+	case !ok:
+		return nil, false
+	case place == "":
+		return d.Root, true
+	case place[0] != '/':
+		return d.anchored(place)
+	}
+	v = d.Root
+	for segment := range strings.SplitSeq(place[1:], "/") {
+		switch node := v.(type) {
+		case map[string]any:
+			if d.MovesBase(node) {
+				return nil, false
+			}
+			if v, ok = node[unescapes.Replace(segment)]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(segment)
+			if err != nil || i < 0 || i >= len(node) {
+				return nil, false
+			}
+			v = node[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// Plain follows references to the subschema that they lead to, nil if that is none.
+func (d *Document) Plain(v any) map[string]any {
+	s := object(v)
+	for range 16 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		target, _ := d.Resolve(ref)
+		s = object(target)
+	}
+	return nil
+}
+
+// Fragment is the place in the document that a reference names.
+func Fragment(ref string) (place string, ok bool) {
+	place, ok = strings.CutPrefix(ref, "#")
+	if !ok {
+		return "", false
+	}
+	place, err := url.PathUnescape(place)
+	return place, err == nil
+}
+
+// anchored finds the subschema that has an anchor.
+func (d *Document) anchored(name string) (v any, ok bool) {
+	if d.anchors == nil {
+		d.anchors = map[string]any{}
+		d.anchor(d.Root)
+	}
+	v, ok = d.anchors[name]
+	return v, ok
+}
+
+// anchor lists the anchors of a subschema and of all below it.
+func (d *Document) anchor(v any) {
+	s, ok := v.(map[string]any)
+	if !ok || d.MovesBase(s) {
+		return
+	}
+	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+		if name, ok := s[key].(string); ok {
+			d.anchors[name] = s
+		}
+	}
+	for _, key := range []string{"$id", "id"} { // an anchor, up to draft-07
+		if name, ok := strings.CutPrefix(text(s[key]), "#"); ok && name != "" {
+			d.anchors[name] = s
+		}
+	}
+	for _, sub := range Each(s) {
+		d.anchor(sub)
+	}
+}
+
+// MovesBase reports whether references in a subschema have other targets than
+// outside of it.
+func (d *Document) MovesBase(s map[string]any) bool {
+	key := "$id"
+	if strings.Contains(text(d.Root["$schema"]), "draft-04") {
+		key = "id"
+	}
+	id := text(s[key])
+	return id != "" && id[0] != '#' && !Same(s, d.Root)
+}
+
+// Same reports whether two values are one object.
+func Same(a any, b map[string]any) bool {
+	s, ok := a.(map[string]any)
+	return ok && Address(s) == Address(b)
+}
+
+// Address identifies an object for as long as it is in use.
+func Address(s map[string]any) uintptr { return reflect.ValueOf(s).Pointer() }
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}

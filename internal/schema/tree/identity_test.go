@@ -1,0 +1,25 @@
+package tree
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Numbers are equal by their value, and an exponent without end costs nothing.
+func TestIdentityOfNumbers(t *testing.T) {
+	for _, pair := range [][2]json.Number{
+		{"1", "1.0"}, {"10", "1e1"}, {"-0", "0"}, {"0.10", "1E-1"}, {"1200", "12e+2"}, {"1e999999999", "10e999999998"},
+	} {
+		if Identity(pair[0]) != Identity(pair[1]) {
+			t.Errorf("%s and %s are not the same: %v, %v", pair[0], pair[1], Identity(pair[0]), Identity(pair[1]))
+		}
+	}
+	for _, pair := range [][2]any{
+		{json.Number("1"), json.Number("-1")}, {json.Number("1"), json.Number("10")}, {json.Number("1"), "1"},
+		{json.Number("1e99999999999999999999"), json.Number("1e99999999999999999998")},
+	} {
+		if Identity(pair[0]) == Identity(pair[1]) {
+			t.Errorf("%v and %v are the same", pair[0], pair[1])
+		}
+	}
+}

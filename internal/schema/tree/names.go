@@ -1,0 +1,106 @@
+package tree
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// maxNesting bounds how deeply a propertyNames is looked into.
+const maxNesting = 16
+
+// Aliased reports whether a propertyNames allows a name and not its alias, so that the
+// alias stands for the name. A name counts as allowed if that is not known.
+func (d *Document) Aliased(says any, name, alias string) bool {
+	fits, known := d.Named(says, name)
+	also, sure := d.Named(says, alias)
+	return (fits || !known) && !(also && sure)
+}
+
+// Named reports whether a propertyNames allows a name. It is not known for some
+// keywords.
+func (d *Document) Named(says any, name string) (fits, known bool) {
+	return d.named(says, name, maxNesting)
+}
+
+func (d *Document) named(says any, name string, depth int) (fits, known bool) {
+	s := d.Plain(says)
+	switch {
+	case says == true, says == nil:
+		return true, true
+	case says == false, isNothing(s):
+		return false, true
+	case s == nil, depth == 0, !d.Spend(1 + len(s) + len(list(s["enum"]))):
+		return false, false
+	}
+	known = true
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		fits, sure := d.demand(s, key, name, depth)
+		if sure && !fits {
+			return false, true
+		}
+		known = known && sure
+	}
+	return true, known
+}
+
+// demand reports whether a name fits what one keyword of s demands of it.
+func (d *Document) demand(s map[string]any, key, name string, depth int) (fits, known bool) {
+	switch v := s[key]; key {
+	case "type":
+		return v == "string" || slices.Contains(list(v), any("string")), true
+	case "const":
+		return v == any(name), true
+	case "enum":
+		return slices.Contains(list(v), any(name)), true
+	case "minLength", "maxLength":
+		n, _ := v.(json.Number)
+		limit, err := n.Int64()
+		length := int64(utf8.RuneCountInString(name))
+		return key == "minLength" && length >= limit || key == "maxLength" && length <= limit, err == nil
+	case "pattern":
+		return d.Matches(text(v), name)
+	case "not":
+		fits, known = d.named(v, name, depth-1)
+		return !fits, known
+	case "allOf", "anyOf", "oneOf":
+		return d.combined(key, list(v), name, depth-1)
+	}
+	return true, key == "format" || slices.Contains(Remarks, key) // formats are annotations
+}
+
+// combined reports whether a name fits all, any or one of several subschemas.
+func (d *Document) combined(key string, all []any, name string, depth int) (fits, known bool) {
+	count, unknown := 0, 0
+	for _, one := range all {
+		switch fits, known := d.named(one, name, depth); {
+		case !known:
+			unknown++
+		case fits:
+			count++
+		}
+	}
+	switch {
+	case key == "allOf" && count+unknown < len(all), key == "oneOf" && count > 1:
+		return false, true
+	case key == "anyOf" && count > 0:
+		return true, true
+	case key == "allOf":
+		return count == len(all), unknown == 0
+	}
+	return count > 0, unknown == 0
+}
+
+// Remarks are keywords that demand nothing of values.
+var Remarks = []string{
+	"description", "title", "default", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly",
+	"writeOnly", "$anchor",
+}
+
+// isNothing reports whether a subschema is that of no value, on its face.
+func isNothing(s map[string]any) bool {
+	not, ok := s["not"]
+	m, isObject := not.(map[string]any)
+	return ok && (not == true || isObject && len(m) == 0)
+}
