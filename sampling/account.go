@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// account is what was charged to one budget.
+// account holds the charges to one budget.
 type account struct {
 	whose   string
 	budget  Budget
-	window  time.Duration // 0 for as long as the account lives
-	slots   chan struct{} // of those whose turn it is; nil for no limit
-	charges []*charge     // the oldest first
+	window  time.Duration // 0 for the life of the account
+	slots   chan struct{} // one element for each running request; nil for no limit
+	charges []*charge     // oldest first
 }
 
 // charge is one request in the accounts.
 type charge struct {
 	at       time.Time
-	open     bool // the request goes on
+	open     bool // the request is not finished
 	reserved Usage
 	spent    Usage
 }
@@ -30,8 +30,9 @@ func newAccount(whose string, b Budget, window time.Duration) *account {
 	return a
 }
 
-// open finds an account or makes it. It forgets those in which nothing
-// happened within the window; so there are never more than requests within it.
+// open finds an account or makes it. It deletes accounts without a charge
+// within the window, so there are never more accounts than requests within the
+// window.
 func open[K comparable](all map[K]*account, key K, now time.Time, fresh func() *account, window time.Duration) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
@@ -55,13 +56,13 @@ func (a *account) idle(now time.Time, window time.Duration) bool {
 	return true
 }
 
-// within says whether a charge counts: for as long as the request goes on, and
-// for the window from its beginning.
+// within reports whether a charge counts: until its request ends, and for the
+// window from its beginning.
 func (c *charge) within(now time.Time, window time.Duration) bool {
 	return c.open || now.Sub(c.at) < window
 }
 
-// takes says whether one more request, or more for the charge, is within the
+// takes reports whether one more request, or a larger charge, is within the
 // budget. The charge itself need not be in the account yet.
 func (a *account) takes(now time.Time, next *charge, requests int) error {
 	minute, cost, tokens := requests, 0.0, int64(0)

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// usageAnswer is an answer with the host's count of its tokens.
+// usageAnswer is an answer with a host's count of tokens.
 func usageAnswer(prompt, completion int) string {
 	return fmt.Sprintf(`{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, prompt, completion)
 }
 
-// Each way to run out of something, with how many of ten requests at once are
-// let through, and how many more after an hour. A request has at most
-// 2+16+16 tokens of text, and 100 of its reply.
+// Each row exceeds a limit with ten concurrent requests: how many are admitted,
+// and how many more after an hour. A request has at most 2+16+16 tokens of
+// text, and 100 of its reply.
 func TestBudgets(t *testing.T) {
 	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
 	tests := []struct {
@@ -44,7 +44,7 @@ func TestBudgets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				// All of what was reserved is spent.
+				// The whole reservation is spent.
 				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
 				defer h.Close()
@@ -79,8 +79,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// The budget of a call holds for as long as the call goes on being used, and is
-// its own.
+// Each call has a budget of its own, as long as requests of the call come.
 func TestBudgetOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
@@ -125,13 +124,13 @@ func TestServersHaveBudgetsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// What was reserved and not spent is free for others; what was spent is known
-// from the host, or estimated.
+// The unspent part of a reservation is free for other requests. The host counts
+// the spent part, or it is estimated.
 func TestReservationsAreSettled(t *testing.T) {
 	tests := []struct {
 		name      string
 		host      http.HandlerFunc
-		used      int64 // of 134 reserved
+		used      int64 // tokens of 134 reserved
 		estimated bool
 	}{
 		{"counted", answering(usageAnswer(3, 2)), 5, false},
@@ -162,7 +161,7 @@ func TestReservationsAreSettled(t *testing.T) {
 	}
 }
 
-// A second chance costs too, and is not given when the limits forbid it.
+// A second chance costs tokens, too, and the limits may forbid it.
 func TestSecondChanceIsCharged(t *testing.T) {
 	const bad = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"g"}}]}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
 	const none = `{"choices":[{"message":{"content":"No."}}],"usage":{"prompt_tokens":20,"completion_tokens":30}}`
@@ -195,7 +194,8 @@ func TestSecondChanceIsCharged(t *testing.T) {
 	}
 }
 
-// When the best model costs more than is left, a cheaper one answers.
+// If the best model costs more than the rest of the budget, a cheaper model
+// answers.
 func TestCheaperModel(t *testing.T) {
 	h := newHost(t, answering(usageAnswer(34, 100)))
 	s := h.sampler(t, &Options{
@@ -211,7 +211,7 @@ func TestCheaperModel(t *testing.T) {
 	wantRefusal(t, err, KindCost)
 }
 
-// A reviewer who asks for more than is left is told so.
+// A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000, Share: 1}, Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
@@ -225,8 +225,7 @@ func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	}
 }
 
-// A request within another does not wait for a turn that the other has, and
-// there is an end to it.
+// A nested request shares the turn of its parent, and Depth bounds the nesting.
 func TestDepth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
@@ -260,7 +259,7 @@ func TestDepth(t *testing.T) {
 	})
 }
 
-// One server's queue does not hold up the others.
+// One server's queue does not delay the other servers.
 func TestConcurrencyOfAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -288,7 +287,7 @@ func TestConcurrencyOfAServer(t *testing.T) {
 	})
 }
 
-// A request that takes longer than the window counts until it is over.
+// A request longer than the window counts until its end.
 func TestLongRequestsStayCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := answering(plainAnswer)
@@ -312,7 +311,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 	})
 }
 
-// A request that does not fit is told what it needs and what is left.
+// The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
 	g := newGovernor(Limits{Tokens: 450}.withDefaults())
 	_, err := g.admit(&who{}, Usage{Input: 200, Output: 100})

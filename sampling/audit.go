@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Outcome is what became of a request.
+// Outcome is the end of a request.
 type Outcome string
 
 // The outcomes.
@@ -20,47 +20,47 @@ const (
 	Answered  Outcome = "answered"
 	Refused   Outcome = "refused"   // by a limit, the policy or the reviewer
 	Invalid   Outcome = "invalid"   // it broke the rules of the protocol
-	Failed    Outcome = "failed"    // the model did
-	Cancelled Outcome = "cancelled" // nobody waits for the answer
+	Failed    Outcome = "failed"    // the model failed
+	Cancelled Outcome = "cancelled" // the caller stopped waiting
 )
 
-// Decider is who let a request or a reply pass, or refused it.
+// Decider names who allowed or refused a request or a reply.
 type Decider string
 
-// The deciders; empty when it did not come to that.
+// The deciders; empty if no decision was needed.
 const (
-	ByLimits   Decider = "limits" // within them, with no reviewer to ask
+	ByLimits   Decider = "limits" // the limits; there is no reviewer
 	ByPolicy   Decider = "policy"
 	ByReviewer Decider = "reviewer"
 	ByMemory   Decider = "memory" // an earlier decision of the reviewer
 )
 
 // Record is the account of one request, for [Options.Audit]. Its JSON is fit
-// for a log. Beside what [Options.AuditContents] adds it holds nothing of what
-// was asked and answered but hashes and counts.
+// for a log. It holds only hashes and counts of the request and the reply,
+// unless [Options.AuditContents] adds the contents.
 type Record struct {
-	Time time.Time `json:"time"` // of its arrival
+	Time time.Time `json:"time"` // arrival of the request
 
 	Server   string `json:"server,omitempty"`   // the host's name for it
-	SelfName string `json:"selfName,omitempty"` // what it calls itself
-	Revision string `json:"revision,omitempty"` // of the protocol
-	ID       string `json:"id,omitempty"`       // of the request, in the legacy era
-	Method   string `json:"method,omitempty"`   // of the call in which it asks
-	Tool     string `json:"tool,omitempty"`     // what is called
-	Call     string `json:"call,omitempty"`     // that is charged for it: Options.Source, or else the id that the client gave it
+	SelfName string `json:"selfName,omitempty"` // the server's name for itself
+	Revision string `json:"revision,omitempty"` // revision of the protocol
+	ID       string `json:"id,omitempty"`       // id of the request, in the legacy era
+	Method   string `json:"method,omitempty"`   // method of the call in which the server asks
+	Tool     string `json:"tool,omitempty"`     // tool of that call
+	Call     string `json:"call,omitempty"`     // call that is charged: from Options.Source, or the client's id of it
 	Depth    int    `json:"depth"`
 
 	Outcome       Outcome `json:"outcome"`
-	Kind          Kind    `json:"kind,omitempty"`   // of a refusal
-	Status        int     `json:"status,omitempty"` // HTTP status of a failure
+	Kind          Kind    `json:"kind,omitempty"`   // kind of the refusal
+	Status        int     `json:"status,omitempty"` // HTTP status of the failure
 	Decision      Decider `json:"decision,omitempty"`
 	ReplyDecision Decider `json:"replyDecision,omitempty"`
 	Edited        bool    `json:"edited,omitempty"`      // the reviewer changed the request
 	ReplyEdited   bool    `json:"replyEdited,omitempty"` // the reviewer changed the reply
 
-	Model          string `json:"model,omitempty"`      // that was asked
-	Reason         string `json:"reason,omitempty"`     // why it was chosen; quotes a hint of the server
-	AnsweredBy     string `json:"answeredBy,omitempty"` // the model by its host's name
+	Model          string `json:"model,omitempty"`      // model that was asked
+	Reason         string `json:"reason,omitempty"`     // reason for the choice; quotes a hint of the server
+	AnsweredBy     string `json:"answeredBy,omitempty"` // the host's name for the model
 	IncludeContext string `json:"includeContext,omitempty"`
 	StopReason     string `json:"stopReason,omitempty"`
 	Completions    int    `json:"completions,omitempty"`
@@ -68,26 +68,26 @@ type Record struct {
 	InputTokens  int64   `json:"inputTokens"`
 	OutputTokens int64   `json:"outputTokens"`
 	Cost         float64 `json:"cost,omitempty"`
-	Estimated    bool    `json:"estimated,omitempty"` // the counts are not, or not only, the host's
+	Estimated    bool    `json:"estimated,omitempty"` // the host did not count all of it
 
-	Waiting   time.Duration `json:"waiting"`   // for its turn
-	Reviewing time.Duration `json:"reviewing"` // by the reviewer
-	Asking    time.Duration `json:"asking"`    // the model
+	Waiting   time.Duration `json:"waiting"`   // time in the queue
+	Reviewing time.Duration `json:"reviewing"` // time of the reviewer
+	Asking    time.Duration `json:"asking"`    // time of the model
 
 	RequestHash string `json:"requestHash,omitempty"` // SHA-256 of the JSON of the server's request
-	ReplyHash   string `json:"replyHash,omitempty"`   // of the reply that the server got
+	ReplyHash   string `json:"replyHash,omitempty"`   // SHA-256 of the reply to the server
 
-	Request json.RawMessage `json:"request,omitempty"` // as the model got it, with AuditContents
-	Reply   json.RawMessage `json:"reply,omitempty"`   // as the server got it, with AuditContents
+	Request json.RawMessage `json:"request,omitempty"` // the request to the model, with AuditContents
+	Reply   json.RawMessage `json:"reply,omitempty"`   // the reply to the server, with AuditContents
 }
 
-// run is a request on its way.
+// run is one request and its state.
 type run struct {
 	who     *who
 	request *Request
 	model   Model
 	ticket  *ticket
-	grown   int // bytes by which its tools are longer as they are written for the model
+	grown   int // bytes that the model's dialect adds to the tools
 	record  Record
 }
 
@@ -107,7 +107,7 @@ func newRun(w *who, params *mcpclient.CreateMessageParams) *run {
 	return r
 }
 
-// audit completes the record of a request and hands it over.
+// audit completes the record of a request and passes it to Options.Audit.
 func (s *Sampler) audit(ctx context.Context, r *run, params *mcpclient.CreateMessageParams, result *mcpclient.CreateMessageResult, err error) {
 	if s.options.Audit == nil {
 		return
@@ -151,7 +151,7 @@ func hash(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encoded is a value's JSON as it stands on the wire, empty for what has none.
+// encoded is a value's JSON as on the wire, empty if the value has none.
 func encoded(v any) json.RawMessage {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -112,7 +112,7 @@ func TestAuditOfTimes(t *testing.T) {
 	})
 }
 
-// A request that was given up is in the audit, whose own context goes on.
+// A cancelled request is in the audit; the context of Audit is not cancelled.
 func TestAuditOfACancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := newHost(t, func(_ http.ResponseWriter, r *http.Request) {

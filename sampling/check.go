@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// checkParams reports the first breach of the specification, and the first
-// thing that no model could be given.
+// checkParams reports the first breach of the specification, or the first
+// content that no model takes.
 func checkParams(p *mcpclient.CreateMessageParams) error {
 	switch {
 	case p == nil || len(p.Messages) == 0:
@@ -35,7 +35,7 @@ func checkParams(p *mcpclient.CreateMessageParams) error {
 	return checkTools(p)
 }
 
-// checkBlock says whether a block can be put to a model.
+// checkBlock returns an error if no model takes a block.
 func checkBlock(c mcpclient.Content) error {
 	switch c := c.(type) {
 	case *mcpclient.TextContent, *mcpclient.ToolResultContent:
@@ -101,11 +101,11 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// blockSize is what a message or a block counts for beside its content, so that
-// many empty ones have a size too.
+// blockSize is the size of a message or a block without content, so that many
+// empty ones count, too.
 const blockSize = 16
 
-// inputSize counts what a request would make the host read.
+// inputSize counts the bytes that the host has to read for a request.
 func inputSize(p *mcpclient.CreateMessageParams) int {
 	size := len(p.SystemPrompt)
 	size += len(p.Metadata)
@@ -151,7 +151,7 @@ func contentSize(blocks []mcpclient.Content) int {
 	return size
 }
 
-// cut limits what a server sent to 1 KiB.
+// cut shortens a server's text to 1 KiB.
 func cut(s string) string {
 	const limit = 1 << 10
 	if len(s) <= limit {

@@ -7,7 +7,7 @@
 //	…
 //	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler})
 //
-// A request passes these steps; it ends at the first that objects:
+// A request passes these steps; the first objection ends it:
 //
 //	check      what the specification demands of it; a person is not bothered with the rest
 //	policy     what the host lets this server do at all
@@ -22,9 +22,9 @@
 // [Limits].
 //
 // A server's request is a stranger's prompt at the host's expense. It gets
-// nothing of the host: no history, no tools, no instructions but those of
-// [Options.System], and its includeContext is ignored.
+// nothing from the host: no history, no tools, and no instructions except
+// [Options.System]. Its includeContext is ignored.
 //
-// Revision 2026-07-28 of the protocol deprecates sampling; this package serves
-// the servers that use it.
+// Revision 2026-07-28 of the protocol deprecates sampling, but servers still
+// use it.
 package sampling

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Kind is what a request was refused for.
+// Kind is the reason for a refusal.
 type Kind string
 
 // The kinds of refusals.
 const (
-	KindPolicy Kind = "policy" // of the host for the server
-	KindReview Kind = "review" // the reviewer, now or before
+	KindPolicy Kind = "policy" // the host's policy for the server
+	KindReview Kind = "review" // the reviewer, in this or an earlier request
 	KindSize   Kind = "size"   // Limits.InputBytes
 	KindRate   Kind = "rate"   // requests per minute
 	KindBudget Kind = "budget" // requests or tokens
@@ -24,22 +24,22 @@ const (
 	KindDepth  Kind = "depth" // Limits.Depth
 )
 
-// RefusedError is a request that a limit, the policy or the reviewer did not let
-// pass. It is [mcpclient.ErrRejected], so servers of the legacy era get code -1,
-// with the kind as data.reason.
+// RefusedError is the refusal of a request by a limit, the policy or the
+// reviewer. It wraps [mcpclient.ErrRejected], so servers of the legacy era get
+// code -1, with the kind as data.reason.
 type RefusedError struct {
 	Kind   Kind
-	Reason string // for the server to see
+	Reason string // the server sees it
 
 	cause error
 }
 
-// Error gives the reason, but not what the reviewer said: the text goes to the
-// server.
+// Error gives the reason without the reviewer's error, because the text goes to
+// the server.
 func (e *RefusedError) Error() string { return "sampling request refused: " + e.Reason }
 
-// Unwrap returns [mcpclient.ErrRejected], the [*mcpclient.RPCError] that is the
-// answer and, if there is one, the reviewer's error.
+// Unwrap returns [mcpclient.ErrRejected], the [*mcpclient.RPCError] for the
+// server and, if there is one, the reviewer's error.
 func (e *RefusedError) Unwrap() []error {
 	answer := e.RPCError()
 	if e.cause == nil {
@@ -48,7 +48,7 @@ func (e *RefusedError) Unwrap() []error {
 	return []error{mcpclient.ErrRejected, answer, e.cause}
 }
 
-// RPCError is the answer that the server gets; [mcpclient.SamplingHandler] says when.
+// RPCError is the answer for the server; see [mcpclient.SamplingHandler].
 func (e *RefusedError) RPCError() *mcpclient.RPCError {
 	return &mcpclient.RPCError{
 		Code: mcpclient.CodeUserRejected, Message: e.Error(),
@@ -60,14 +60,13 @@ func (e *RefusedError) RPCError() *mcpclient.RPCError {
 
 func refused(kind Kind, reason string) error { return &RefusedError{Kind: kind, Reason: reason} }
 
-// invalid is the answer to a request that breaks the rules.
+// invalid is the answer to an invalid request.
 func invalid(err error) error {
 	return &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
 }
 
-// modelFailed is the answer to a request at which the model failed. It tells
-// the server the kind of failure; the host's words, its name and its address
-// go to the log only.
+// modelFailed is the answer after a failure of the model. It tells the server
+// the kind of failure; only the log gets the host's words, name and address.
 func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -89,8 +88,8 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: message, Data: encoded(data)}
 }
 
-// noModel is the answer to a request that no model can take. Which ones there
-// are goes to the log only.
+// noModel is the answer if no model can take the request. Only the log gets the
+// names of the models.
 func (s *Sampler) noModel(err error) error {
 	s.log.Warn("sampling: no model to ask", "error", err)
 	return &mcpclient.RPCError{
@@ -99,8 +98,8 @@ func (s *Sampler) noModel(err error) error {
 	}
 }
 
-// badReply is the answer when the reviewer has made a reply that the protocol has
-// no words for. What is wrong with it goes to the log only.
+// badReply is the answer if the reviewer's edited reply breaks the protocol.
+// Only the log gets the mistake.
 func (s *Sampler) badReply(err error) error {
 	s.log.Warn("sampling: the edited reply cannot be sent", "error", err)
 	return &mcpclient.RPCError{
@@ -109,7 +108,7 @@ func (s *Sampler) badReply(err error) error {
 	}
 }
 
-// describe words a failure of the host in our own words.
+// describe explains a failure of the host without the host's own words.
 func describe(e *chat.Error) (message, reason string) {
 	switch e.Code {
 	case chat.CodeContentFilter:

@@ -5,15 +5,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Usage is what a request has cost so far.
+// Usage is the cost of a request so far.
 type Usage struct {
 	Input, Output int64 // tokens
 
-	// Cost at the prices of the catalogue, zero without them.
+	// Cost is by the prices of the catalogue, zero without prices.
 	Cost float64
 
-	// Estimated says that the host did not tell, at least for a part, or told what
-	// cannot be true.
+	// Estimated is set if the host did not count all of it, or its count cannot be
+	// true.
 	Estimated bool
 }
 
@@ -23,7 +23,7 @@ func (u Usage) plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cost + v.Cost, u.Estimated || v.Estimated}
 }
 
-// needs is what a request has in it.
+// needs lists the parts of a request that a model must be able to take.
 type needs struct {
 	text   int // bytes, and blockSize for each block
 	tools  int
@@ -39,7 +39,7 @@ func needsOf(p *mcpclient.CreateMessageParams) needs {
 	return n
 }
 
-// media moves what is no text of a message out of its text.
+// media counts images and sounds apart from a message's text.
 func (n *needs) media(blocks []mcpclient.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {
@@ -49,7 +49,7 @@ func (n *needs) media(blocks []mcpclient.Content) {
 		case *mcpclient.AudioContent:
 			n.audio += len(c.Data)
 			n.text -= len(c.Data)
-		case *mcpclient.ToolUseContent: // what the host said beside it is no text
+		case *mcpclient.ToolUseContent: // the host's extra data is no text
 			n.text -= len(c.Meta)
 		case *mcpclient.ToolResultContent:
 			n.media(c.Content)
@@ -57,28 +57,28 @@ func (n *needs) media(blocks []mcpclient.Content) {
 	}
 }
 
-// Tokens of media; hosts count between 85 and some thousands for an image, and
-// for a second of sound about ten, which is between 8 and 192 KiB.
+// Tokens of media. Hosts count 85 to some thousand tokens for an image, and
+// about ten for a second of sound (8 to 192 KiB).
 const (
 	imageTokens        = 2000
 	audioBytesPerToken = 256
 	toolTokens         = 64
 )
 
-// tokens estimates: a token has about four bytes.
+// tokens estimates the tokens of a text: a token has about four bytes.
 func (n needs) tokens() int64 {
 	return int64(n.text/4 + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// most is what the text of a request does not exceed: tokens have a byte at
-// least, and what hosts put around a message is within blockSize, around a tool
-// within toolTokens.
+// most is an upper bound for the tokens of a request's text. A token has at
+// least one byte; hosts add at most blockSize to a message, and toolTokens to a
+// tool.
 func (n needs) most() int64 {
 	return int64(n.text + n.tools*toolTokens + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// reservation is what a completion may come to. added are the bytes that the host
-// gets beside the request itself.
+// reservation is an upper bound for a completion. added counts the bytes that
+// the host gets beside the request itself.
 func reservation(m *Model, req *Request, added int) Usage {
 	return m.priced(Usage{
 		Input: needsOf(req.Params).most() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
@@ -92,15 +92,15 @@ func (m *Model) priced(u Usage) Usage {
 	return u
 }
 
-// maxTokenBytes is the length of the longest tokens that vocabularies have: runs
-// of blanks.
+// maxTokenBytes is the length of the longest tokens in vocabularies: runs of
+// blanks.
 const maxTokenBytes = 128
 
-// believed says whether a text can have as few tokens as the host counts.
+// believed reports whether a text can have as few tokens as the host counts.
 func believed(count, size int) bool { return count > 0 && count >= size/maxTokenBytes }
 
-// spent is what a completion came to: by the host's word if that can be true, and
-// else by estimate. told may be nil.
+// spent is the cost of a completion: the host's count if it can be true, else
+// an estimate. told may be nil.
 func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage {
 	needs := needsOf(req.Params)
 	text := needs.text + added
@@ -126,8 +126,8 @@ func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage 
 	return m.priced(u)
 }
 
-// lost is what a completion came to that is of no use. What the host does not
-// count of it is an estimate of the request, and the longest reply.
+// lost is the cost of a failed completion. If the host does not count it, lost
+// is an estimate of the request and the longest reply.
 func lost(m *Model, req *Request, added int, told *chat.Usage) Usage {
 	u := spent(m, req, added, told, 0)
 	if told == nil || told.Completion == 0 {

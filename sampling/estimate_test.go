@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// A host's count that cannot be true is none: the limits hold by estimate. The
-// request has 34 bytes, which are 8 tokens, the reply 5, which are 2.
+// A host's count that cannot be true is ignored: an estimate counts. The
+// request has 34 bytes, or 8 tokens; the reply 5 bytes, or 2 tokens.
 func TestUsageThatCannotBeTrue(t *testing.T) {
 	const counted = `"prompt_tokens":12,"completion_tokens":8`
 	tests := []struct {
@@ -64,7 +64,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// A reply of nothing has no tokens, and that is a count.
+// An empty reply has no tokens, and 0 is a valid count.
 func TestUsageOfAnEmptyReply(t *testing.T) {
 	for usage, want := range map[string]Usage{
 		`{"prompt_tokens":12,"completion_tokens":0}`: {Input: 12},
@@ -83,7 +83,7 @@ func TestUsageOfAnEmptyReply(t *testing.T) {
 	}
 }
 
-// A count that is far too small for a text is none either.
+// A count that is far too small for the text is ignored.
 func TestUsageThatIsFarTooSmall(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 2000))
 	for usage, want := range map[string]Usage{
@@ -105,8 +105,8 @@ func TestUsageThatIsFarTooSmall(t *testing.T) {
 	}
 }
 
-// One long request that breaks off leaves the others their share, and its own
-// server some.
+// After a long request breaks off, other servers keep their share, and its own
+// server keeps a part.
 func TestLostRequestsLeaveTheRest(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 80_000))
 	broken := true
@@ -138,7 +138,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	}
 }
 
-// A server's stop sequence ends the text in our hands, and the count of the host
+// The sampler ends the text at the server's stop sequence; the host's count
 // comes after it.
 func TestStopSequenceIsCounted(t *testing.T) {
 	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
@@ -168,8 +168,8 @@ func TestStopSequenceIsCounted(t *testing.T) {
 	}
 }
 
-// What the host said beside a tool use comes back to it, and is no text that it
-// counts.
+// The host's extra data of a tool use comes back to the host, and is not
+// counted as text.
 func TestHostExtraIsNoText(t *testing.T) {
 	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
 	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))

@@ -15,7 +15,7 @@ import (
 )
 
 func ExampleNew() {
-	// A host that always says the same, in the place of api.openai.com.
+	// This host stands for api.openai.com and always gives the same answer.
 	host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"model":"gpt-5-mini-2025-08-07","choices":[{"message":{"content":"Blue."},"finish_reason":"stop"}]}`)
 	}))
@@ -36,7 +36,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	// What a client does when its server asks; install the sampler with
+	// A client calls this for its server; install the sampler with
 	// mcpclient.Options{Sampling: sampler}.
 	result, err := sampler.CreateMessage(context.Background(), &mcpclient.CreateMessageParams{
 		Messages: []mcpclient.SamplingMessage{{
@@ -53,7 +53,7 @@ func ExampleNew() {
 	// Blue. gpt-5-mini-2025-08-07 endTurn
 }
 
-// A host with two models and two servers, one of which is trusted less.
+// This program has two models and two servers, and trusts one server less.
 func ExampleSampler_For() {
 	host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"choices":[{"message":{"content":"Blue."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":5}}`)

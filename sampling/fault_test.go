@@ -23,14 +23,14 @@ import (
 
 const urlSecret = "password-in-the-url"
 
-// echo is what a careless host or proxy says about a request.
+// echo is a careless host's error text with data of the request.
 func echo(r *http.Request) string {
 	return fmt.Sprintf("%s with %s at https://tenant:%s@%s%s?key=%s", r.Method, r.Header.Get("Authorization"), urlSecret, r.Host, r.URL.Path, urlSecret)
 }
 
-// TestFaults has the host fail in every way, with a reply in one piece and with
-// a stream. Each is a clear error within its bound, which tells the server
-// neither whom the host talks to nor with which key, and the log no secret.
+// TestFaults makes the host fail in every way, with a whole reply and with a
+// stream. Each failure is a clear error within its bound. The server learns
+// neither the host's organisation nor the key, and the log has no secret.
 func TestFaults(t *testing.T) {
 	failing := func(status int, header, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -60,12 +60,12 @@ func TestFaults(t *testing.T) {
 		data   string
 		asked  int
 		within time.Duration
-		bound  int64 // of a reply; 0 for the default of 32 MiB
+		bound  int64 // bytes of a reply; 0 for the default of 32 MiB
 	}{
 		{"401", failing(401, "", `{"error":{"message":"bad key: ECHO","code":"invalid_api_key"}}`),
 			`{"reason":"host_refusal","status":401,"retryable":false}`, 1, 0, 0},
 		{"429 with Retry-After", failing(429, "Retry-After: 20", `{"error":{"message":"ECHO"}}`),
-			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second, 0}, // 20 s twice, and a quarter by chance
+			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second, 0}, // 20 s twice, and a random quarter
 		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`),
 			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0, 0},
 		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second, 0},
@@ -146,7 +146,7 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	}
 }
 
-// meter counts the bytes that are read of replies.
+// meter counts the bytes read from replies.
 type meter struct {
 	next  *http.Client
 	bytes atomic.Int64

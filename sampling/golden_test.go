@@ -25,22 +25,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-var update = flag.Bool("update", false, "write what the host is asked and the server is answered to testdata/wire")
+var update = flag.Bool("update", false, "write the requests to the host and the answers to the server to testdata/wire")
 
 // A row is a file of testdata/wire: a request of a server and the host's
-// answer, what each kind of host is asked, and what a server of each revision
-// is answered.
+// answer, then the requests to each kind of host and the answers to a server of
+// each revision.
 type row struct {
 	path   string
 	file   *txtar.Archive
-	since  string // the first revision that has what the row is about
+	since  string // the first revision with the row's feature
 	model  string
 	params string
 	status int
 	host   string // its answer
 
-	asked    map[string]map[string]bool // JSON to the hosts that got it
-	answered map[string]map[string]bool // JSON to the revisions that got it
+	asked    map[string]map[string]bool // JSON of a request to its hosts
+	answered map[string]map[string]bool // JSON of an answer to its revisions
 }
 
 func readRow(t *testing.T, path string) *row {
@@ -74,7 +74,7 @@ func readRow(t *testing.T, path string) *row {
 	return r
 }
 
-// check compares what was seen with the file, or writes it there.
+// check compares the requests and answers with the file, or updates the file.
 func (r *row) check(t *testing.T) {
 	t.Helper()
 	want := &txtar.Archive{Comment: r.file.Comment}
@@ -111,7 +111,7 @@ func (r *row) check(t *testing.T) {
 	}
 }
 
-// sortSections puts the input first, then what was asked, then the answers.
+// sortSections puts the input first, then the requests, then the answers.
 func sortSections(files []txtar.File) {
 	rank := func(f txtar.File) int {
 		kind, _, golden := strings.Cut(f.Name, ":")
@@ -180,7 +180,7 @@ type wireHost struct {
 	*httptest.Server
 	mu   sync.Mutex
 	row  *row
-	last []byte // nil when nothing was asked
+	last []byte // nil if there was no request
 }
 
 func newWireHost(t *testing.T) *wireHost {
@@ -218,7 +218,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 
 var newID = regexp.MustCompile(`call_[A-Z2-7]{20}`)
 
-// play has a server ask for what the row says.
+// play makes a server send the row's request.
 func (h *wireHost) play(t *testing.T, p *wirePeer, r *row, kind, revision string) {
 	t.Helper()
 	h.mu.Lock()
@@ -298,7 +298,7 @@ func (p *wirePeer) serve(t *testing.T, revision string, in *json.Decoder, out io
 			t.Errorf("the server's message is no JSON: %v", err)
 		}
 		line.WriteByte('\n')
-		_, _ = out.Write(line.Bytes()) // fails when the client is gone, which the next read tells
+		_, _ = out.Write(line.Bytes()) // the next read reports a lost client
 	}
 	const done = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[]}}`
 	var call json.RawMessage
@@ -330,8 +330,8 @@ func (p *wirePeer) serve(t *testing.T, revision string, in *json.Decoder, out io
 	}
 }
 
-// ask has the server ask, and returns the answer that it gets. In the modern
-// era there is none when the model fails: the call ends instead.
+// ask sends the server's request and returns the answer. In the modern era a
+// failure of the model has no answer: the call ends instead.
 func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
 	t.Helper()
 	p.params <- params

@@ -8,71 +8,70 @@ import (
 	"time"
 )
 
-// Limits bound what servers can spend, all of them together. They hold however
-// many requests come at once, and with a reviewer as well as without.
+// Limits bound the spending of all servers together. They hold for any number
+// of concurrent requests, with and without a reviewer.
 //
-// A request has what it may come to reserved before anybody is asked about it:
-// a token for each byte of its text, and its maxTokens. What it has come to is
-// put in the place of that afterwards: by the count of the model's host, or by
-// estimate where that does not count or what it counts cannot be true. What the
-// reply of an attempt has cost that failed midway is not known, so that it counts
-// as one of maxTokens.
+// The upper bound of a request is reserved before the reviewer or the model is
+// asked: one token for each byte of its text, and its maxTokens. Afterwards the
+// real cost replaces the reservation: the host's count, or an estimate if the
+// count is missing or cannot be true. The reply of an attempt that failed
+// midway has an unknown cost; it counts as maxTokens.
 type Limits struct {
 	// MaxTokens bounds one reply; a request for more is lowered to it. Default
 	// 4,096.
 	MaxTokens int
 
 	// InputBytes bounds one request: its text, its media, its tools and their
-	// results, and 16 bytes for each message and each block. It holds once more for
-	// the tools as they are written for the model. Larger ones are refused. Default
-	// 4 MiB.
+	// results, and 16 bytes for each message and each block. It also bounds the
+	// request with its tools in the model's dialect. Larger requests are refused.
+	// Default 4 MiB.
 	InputBytes int
 
-	// Requests bounds the requests within any Window that get past the checks,
-	// whatever becomes of them; further ones are refused. One may take two
-	// completions: a model that fails to call a required tool, or calls one in a
-	// way that makes no sense, gets a second chance. Default 50.
+	// Requests bounds the valid requests within any Window, whatever their
+	// outcome; more are refused. A request may take two completions: if a model
+	// fails to call a required tool, or calls it wrongly, it gets a second chance.
+	// Default 50.
 	Requests int
 
-	// PerMinute bounds the same within any minute. Default Requests.
+	// PerMinute bounds the valid requests within any minute. Default Requests.
 	PerMinute int
 
-	// Tokens bounds the tokens within any Window, of requests and replies.
-	// Default 1,000,000.
+	// Tokens bounds the tokens of requests and replies within any Window. Default
+	// 1,000,000.
 	Tokens int64
 
-	// Cost bounds the cost within any Window, in the currency of the catalogue,
-	// which must give the price of every model. Default 0: none.
+	// Cost bounds the cost within any Window, in the currency of the catalogue.
+	// The catalogue must have a price for every model. Default 0: no limit.
 	Cost float64
 
-	// Window is the time that the limits are for. Default 1 h.
+	// Window is the period of the limits. Default 1 h.
 	Window time.Duration
 
 	// Concurrent bounds the requests that are reviewed or answered at the same
-	// time; further ones wait. Default 4.
+	// time; more requests wait. Default 4.
 	Concurrent int
 
-	// Depth bounds requests within requests: one that a server makes in a call
-	// that a reviewer makes to decide on another has depth 2. Default 2.
+	// Depth bounds requests within requests. A reviewer may call a server to
+	// decide on a request; a request of that server has depth 2. Default 2.
 	Depth int
 
-	// Server bounds each server, in addition. Default: of what is 0 there, Share.
+	// Server bounds each server, in addition. Default for each field: Share of the
+	// limit.
 	Server Budget
 
-	// Share is the part of Requests, PerMinute, Tokens, Cost and Concurrent that
-	// one server can have, so that it does not use up what is for all. At 1 it can
-	// have everything. Default 0.5.
+	// Share is one server's largest part of Requests, PerMinute, Tokens, Cost and
+	// Concurrent, from 0 to 1. The rest is left for other servers. Default 0.5.
 	Share float64
 
-	// Call bounds the requests in each call, however long it takes, those in
-	// calls within it included. Which call it is tells the connection; when several
-	// are under way on one of the legacy era, [Source.Call] does if it can.
+	// Call bounds the requests in each call, however long it takes, requests in
+	// nested calls included. The connection identifies the call. On a legacy
+	// connection with several calls under way [Source.Call] identifies it, if set.
 	// Default: 20 requests.
 	Call Budget
 }
 
-// Budget bounds a part of the requests, as the fields of [Limits] with the same
-// names bound all of them. A zero is no limit, except in [Limits.Server].
+// Budget bounds a part of the requests, with the meaning of the same fields in
+// [Limits]. Zero is no limit, except in [Limits.Server].
 type Budget struct {
 	Requests   int
 	PerMinute  int
@@ -81,7 +80,7 @@ type Budget struct {
 	Concurrent int
 }
 
-// check refuses what is no limit: 0 is the default, and nothing is without bounds.
+// check refuses negative limits: 0 is the default, and nothing is unbounded.
 func (l Limits) check() error {
 	if !(l.Share >= 0 && l.Share <= 1) {
 		return fmt.Errorf("Limits.Share: got %v, want 0 to 1", l.Share)
@@ -116,7 +115,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.Call.Requests, 20)
 	setDefault(&l.Share, 0.5)
 	setDefault(&l.Server.Requests, l.part(l.Requests))
-	setDefault(&l.Server.PerMinute, l.part(l.PerMinute)) // 0 is no limit but that of Requests
+	setDefault(&l.Server.PerMinute, l.part(l.PerMinute)) // 0 means that only Requests bounds it
 	setDefault(&l.PerMinute, l.Requests)
 	setDefault(&l.Server.Concurrent, l.part(l.Concurrent))
 	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.Tokens))))
@@ -124,7 +123,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// part is the share of a number, rounded up.
+// part is one server's share of n, rounded up.
 func (l *Limits) part(n int) int { return int(math.Ceil(l.Share * float64(n))) }
 
 func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
@@ -137,11 +136,11 @@ func (l *Limits) total() Budget {
 	return Budget{Requests: l.Requests, PerMinute: l.PerMinute, Tokens: l.Tokens, Cost: l.Cost, Concurrent: l.Concurrent}
 }
 
-// governor admits requests, and keeps the accounts that they are charged to.
+// governor admits requests, and keeps their accounts.
 type governor struct {
 	limits Limits
 
-	mu      sync.Mutex // guards the accounts and what is in them
+	mu      sync.Mutex // guards the accounts and their contents
 	total   *account
 	servers map[string]*account
 	calls   map[callKey]*account
@@ -154,17 +153,17 @@ func newGovernor(l Limits) *governor {
 	}
 }
 
-// ticket is a request that was admitted.
+// ticket is an admitted request.
 type ticket struct {
 	governor *governor
 	charge   *charge
-	accounts []*account // the narrowest first
+	accounts []*account // narrowest first
 	nested   bool
-	held     []*account // whose turn it has
+	held     []*account // accounts with a slot taken by this request
 }
 
-// admit reserves a place for a request, and what it may come to. The ticket is
-// to be closed.
+// admit reserves a place and an upper bound of the cost for a request. The
+// caller closes the ticket.
 func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
 	if w.depth > g.limits.Depth {
 		return nil, refused(KindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
@@ -192,8 +191,8 @@ func (g *governor) admit(w *who, reserved Usage) (*ticket, error) {
 	return t, nil
 }
 
-// wait waits for the request's turn. One within another has its turn with it,
-// since the other waits for it.
+// wait waits for the request's turn. A nested request shares the turn of its
+// parent, since the parent waits for it.
 func (t *ticket) wait(ctx context.Context) error {
 	if t.nested {
 		return ctx.Err()
@@ -212,7 +211,7 @@ func (t *ticket) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// reserve changes what the next completion may come to.
+// reserve changes the reservation for the next completion.
 func (t *ticket) reserve(u Usage) error {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
@@ -227,7 +226,7 @@ func (t *ticket) reserve(u Usage) error {
 	return nil
 }
 
-// spend puts what a completion came to in the place of what was reserved.
+// spend replaces the reservation by the cost of a completion.
 func (t *ticket) spend(u Usage) {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
@@ -235,14 +234,15 @@ func (t *ticket) spend(u Usage) {
 	t.charge.reserved = Usage{}
 }
 
-// usage is what the request has come to.
+// usage is the cost of the request so far.
 func (t *ticket) usage() Usage {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	return t.charge.spent
 }
 
-// close gives the turn to the next request and frees what was not spent.
+// close gives the turn to the next request and frees the rest of the
+// reservation.
 func (t *ticket) close() {
 	for _, a := range t.held {
 		<-a.slots

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Requests that come at once never exceed the limits together.
+// Concurrent requests never exceed the limits together.
 func TestLimitsUnderConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
@@ -137,13 +137,14 @@ func TestInputBytes(t *testing.T) {
 	}
 }
 
-// One server does not use up what is for all, unless the host says so.
+// One server cannot use up the limits for all servers, unless the host allows
+// it.
 func TestShareOfAServer(t *testing.T) {
 	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
 	tests := []struct {
 		name        string
 		limits      Limits
-		first, next int // answered, of ten requests each of two servers
+		first, next int // answered requests of ten, for each of two servers
 	}{
 		{"requests", Limits{Requests: 6}, 3, 3},
 		{"an odd number", Limits{Requests: 7}, 4, 3},
@@ -173,7 +174,7 @@ func TestShareOfAServer(t *testing.T) {
 	}
 }
 
-// By default one server does not keep the others waiting.
+// By default one server does not delay the other servers.
 func TestShareOfTheTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// extraKey is the key in a tool use's _meta of what the model's host said beside
-// the call and wants back with it. Servers "SHOULD preserve this field in tool
-// use blocks in message history"; the server's memory has it for those that do
-// not.
+// extraKey is the key in a tool use's _meta for data that the model's host
+// wants back with the call. Servers "SHOULD preserve this field in tool use
+// blocks in message history"; if a server does not, its memory in recall does.
 const extraKey = "io.github.mcpchain/host-extra"
 
 func withHostExtra(extra json.RawMessage) json.RawMessage {
@@ -33,9 +32,9 @@ const (
 	maxMetadataValue = 512
 )
 
-// metadata takes the allowed keys out of a server's metadata, in the order in
-// which they are allowed. Hosts want text, so other plain values become their
-// JSON; lists, objects and what is too long are left out.
+// metadata copies the allowed keys of a server's metadata, in the order of the
+// list. Hosts want text, so other plain values become their JSON; lists,
+// objects and long values are left out.
 func metadata(raw json.RawMessage, allowed []string) map[string]string {
 	var all map[string]json.RawMessage
 	if len(allowed) == 0 || json.Unmarshal(raw, &all) != nil {

@@ -45,8 +45,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// What Gemini says beside a call comes back to it by way of the server, also to
-// a process that has not seen the call.
+// Gemini's extra data of a call comes back to it through the server, even if
+// another process made the call.
 func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
 	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
@@ -73,13 +73,13 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
 }
 
-// Metadata that the host would refuse is a mistake of the options.
+// New refuses metadata that the host would refuse.
 func TestMetadataOfHosts(t *testing.T) {
 	stored := map[string]json.RawMessage{"store": json.RawMessage("true")}
 	for _, tt := range []struct {
 		host  string
 		extra map[string]json.RawMessage
-		want  string // in the error; empty for none
+		want  string // part of the error; empty for no error
 	}{
 		{"openai", nil, `"store": true`},
 		{"azure", nil, `"store": true`},

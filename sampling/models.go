@@ -10,32 +10,33 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Model is a model of the user's catalogue, [Options.Models]. What is not
-// claimed of it is not asked of it. Its JSON is fit for a configuration file.
+// Model is a model of the user's catalogue, [Options.Models]. It is used only
+// for abilities that it claims. Its JSON is fit for a configuration file.
 type Model struct {
-	ID        string   `json:"id"`                  // as the host calls it
-	Aliases   []string `json:"aliases,omitempty"`   // its other names, and those of its family
+	ID        string   `json:"id"`                  // the host's name for it
+	Aliases   []string `json:"aliases,omitempty"`   // its other names, and names of its family
 	StandsFor []string `json:"standsFor,omitempty"` // parts of other makers' names that it can replace, such as "haiku"
 
-	Tools  bool `json:"tools,omitempty"`  // it can be given tools
+	Tools  bool `json:"tools,omitempty"`  // it takes tools
 	Images bool `json:"images,omitempty"` // it sees images
 	Audio  bool `json:"audio,omitempty"`  // it hears sounds
 
 	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
-	MaxTokens int `json:"maxTokens,omitempty"` // of a reply; 0 for unknown
+	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
 
 	Price        *Price  `json:"price,omitempty"`        // nil for unknown
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
 	Intelligence float64 `json:"intelligence,omitempty"` // on a scale of the user's own, more is better; 0 counts as the least
 }
 
-// Price is what a million tokens cost, in one currency for the whole catalogue.
+// Price is the price of a million tokens, in one currency for the whole
+// catalogue.
 type Price struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
 }
 
-// checkModels says whether a catalogue can be chosen from.
+// checkModels returns an error for an invalid catalogue.
 func checkModels(models []Model, initial string, needPrices bool) error {
 	seen := map[string]bool{}
 	for _, m := range models {
@@ -60,16 +61,16 @@ func checkModels(models []Model, initial string, needPrices bool) error {
 	return nil
 }
 
-// choice is a model and why it was chosen.
+// choice is a model and the reason for choosing it.
 type choice struct {
 	model  Model
 	reason string
 }
 
 // choose picks a model as the specification advises: the first hint that fits
-// any model decides, then the priorities, then the default. models is not empty.
-// Only those that can take the request are considered; it fails when there is
-// none.
+// any model decides, then the priorities, then the default. models is not
+// empty. choose considers only models that can take the request, and fails if
+// there is none.
 func choose(models []Model, initial string, p *mcpclient.CreateMessageParams) (choice, error) {
 	able, left := capable(models, p)
 	if len(able) == 0 {
@@ -98,8 +99,8 @@ func choose(models []Model, initial string, p *mcpclient.CreateMessageParams) (c
 	return choice{able[0], strings.Join(why, "; ")}, nil
 }
 
-// capable keeps the models that can take a request, and says of the others why
-// not.
+// capable returns the models that can take a request, and the reasons against
+// the others.
 func capable(models []Model, p *mcpclient.CreateMessageParams) (able []Model, left []string) {
 	needs := needsOf(p)
 	tokens := needs.tokens() + p.MaxTokens
@@ -123,9 +124,9 @@ func capable(models []Model, p *mcpclient.CreateMessageParams) (able []Model, le
 	return able, left
 }
 
-// byHints keeps the models that the first fitting hint means. "If multiple
-// hints are specified, the client MUST evaluate them in order (such that the
-// first match is taken)."
+// byHints returns the models of the first fitting hint. "If multiple hints are
+// specified, the client MUST evaluate them in order (such that the first match
+// is taken)."
 func byHints(models []Model, hints []mcpclient.ModelHint) ([]Model, string) {
 	for _, h := range hints {
 		hint := strings.ToLower(h.Name)
@@ -164,9 +165,9 @@ func containsFold(names []string, fits func(string) bool) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return fits(strings.ToLower(s)) })
 }
 
-// byPriorities scores models by what the server finds important. Prices and
-// speeds differ by orders of magnitude, so they count by their logarithms. The
-// note is empty when the server finds nothing important.
+// byPriorities scores models by the server's priorities. Prices and speeds
+// differ by orders of magnitude, so their logarithms count. The note is empty
+// if the server has no priorities.
 func byPriorities(models []Model, p *mcpclient.ModelPreferences) (Model, string) {
 	cost, speed, wit := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
 	if cost+speed+wit == 0 || len(models) < 2 {
@@ -196,7 +197,7 @@ func weight(p *float64) float64 {
 	return min(*p, 1)
 }
 
-// scale maps a measure of the models to 0 to 1. What is unknown gets 0.
+// scale maps a measure of the models to 0 to 1. An unknown value becomes 0.
 func scale(models []Model, measure func(*Model) float64) []float64 {
 	out := make([]float64, len(models))
 	low, high := math.Inf(1), math.Inf(-1)

@@ -71,7 +71,7 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
-// What is unknown of a model speaks for it in no respect.
+// An unknown value of a model never counts in its favour.
 func TestModelChoiceWithoutMeasures(t *testing.T) {
 	models := []Model{{ID: "unknown"}, {ID: "known", Price: &Price{1, 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
@@ -124,8 +124,8 @@ func TestNoModelCanTakeIt(t *testing.T) {
 	}
 }
 
-// A request that leaves the number of tokens to us, or asks for too many, is held
-// to the limit before a model is chosen that has room for them.
+// A request without a number of tokens, or with too many, gets the limit before
+// a model with enough room is chosen.
 func TestRoomForTheReply(t *testing.T) {
 	for maxTokens, want := range map[string]string{"0": `"large"`, "1000000000": `"large"`, "100": `"small"`} {
 		h := newHost(t, answering(plainAnswer))
@@ -142,8 +142,8 @@ func TestRoomForTheReply(t *testing.T) {
 	}
 }
 
-// What the host takes of nobody is asked of none of its models, whatever the
-// catalogue claims.
+// If the host does not take a kind of content, none of its models is asked,
+// whatever the catalogue claims.
 func TestHostCannotTakeIt(t *testing.T) {
 	const sound = `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"audio","data":"AAAA","mimeType":"audio/wav"}}]}`
 	catalogue := []Model{{ID: "gpt-4.1", Images: true, Audio: true}}
@@ -160,7 +160,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		t.Error("the caller's catalogue was changed")
 	}
 
-	// A reviewer can choose a model, and add media, past the choice.
+	// A reviewer can choose another model or add media after the choice.
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Host: "ollama", Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error {
 		r.Params.Messages[0].Content = question(t, sound).Messages[0].Content

@@ -9,31 +9,31 @@ import (
 )
 
 // Options configure a sampler. Nil and the zero value are valid: without a
-// reviewer, the limits alone stand between a server and the model.
+// reviewer, only the limits protect the model from servers.
 type Options struct {
-	// Review sees every request before the model does, and every reply before
-	// the server does. Default: nobody does.
+	// Review sees every request before the model does, and every reply before the
+	// server does. Default: no review.
 	Review Reviewer
 
-	// Limits bound what servers can spend. Their zero values are limits too.
+	// Limits bound the spending of servers. Zero values mean defaults.
 	Limits Limits
 
-	// System comes before a server's system prompt in every request.
+	// System stands before the server's system prompt in every request.
 	System string
 
-	// Models is the catalogue to choose from by what a request contains and by
-	// what its server prefers. Default: the one model of New, for everything.
+	// Models is the catalogue. The contents of a request and the server's
+	// preferences choose from it. Default: the model of New, for everything.
 	Models []Model
 
-	// Policy is what servers may do, and Servers that of single ones instead, by
-	// the host's own names for them: see [Sampler.For] and Source. With Servers,
-	// those without a name are refused.
+	// Policy holds for all servers. Servers has policies for single servers
+	// instead, by the host's own names for them: see [Sampler.For] and Source. If
+	// Servers is set, a server without a name is refused.
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Source tells the host's names for the server and the call of a request,
-	// from the context of the handler. Default: no name, and the call that
-	// [mcpclient.OriginFrom] tells. With package adapter:
+	// Source returns the host's names for the server and the call of a request,
+	// from the handler's context. Default: no name, and the call of
+	// [mcpclient.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) sampling.Source {
 	//		s, _ := adapter.SourceFrom(ctx)
@@ -41,19 +41,19 @@ type Options struct {
 	//	}
 	Source func(ctx context.Context) Source
 
-	// Audit gets a record of every request when it is over, concurrently. The
-	// contents of requests and replies are in it only with AuditContents.
+	// Audit gets a record of every finished request. It is called concurrently.
+	// Records have the contents of requests and replies only with AuditContents.
 	Audit         func(ctx context.Context, r *Record)
 	AuditContents bool
 
-	// Metadata lists the keys of a request's metadata that are passed on to the
-	// host, as text of up to 512 bytes, 16 keys at most. New fails for hosts that
-	// take no metadata. OpenAI and Azure take it only of completions that they
-	// store, which the field "store": true of Extra asks for. Default: none.
+	// Metadata lists the keys of a request's metadata to pass on to the host, as
+	// text of up to 512 bytes, 16 keys at most. New fails for hosts that refuse
+	// metadata. OpenAI and Azure accept it only for stored completions: set
+	// "store": true in Extra. Default: none.
 	Metadata []string
 
-	// ModelName is told to servers as the model that answered. Default: the
-	// host's own name for it, which may be a deployment or a file.
+	// ModelName is the model's name for servers. Default: the host's own name for
+	// it; this may be a deployment or a file.
 	ModelName string
 
 	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Their
@@ -61,10 +61,11 @@ type Options struct {
 	// for the answer. Default: the model's.
 	ReasoningEffort string
 
-	// OnText, when set, gets the pieces of a completion's text as they come, to
-	// show a person that something happens; the server gets the whole only. Pieces
-	// of one completion come one at a time, those of several at once. The
-	// completion is then streamed, and bounded by IdleTimeout too.
+	// OnText gets the pieces of a completion's text as they arrive, to show
+	// progress; the server gets only the whole. The pieces of one completion come
+	// one at a time, the pieces of different completions concurrently. If set,
+	// completions are streamed, and IdleTimeout bounds them, too. Default: no
+	// streaming.
 	OnText func(ctx context.Context, r *Request, piece string)
 
 	// Host names the kind of API behind the base URL: openai, azure, ollama,
@@ -75,11 +76,11 @@ type Options struct {
 	// Extra are fields to add to every request to the host.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the repetitions after failures of the host that may pass.
-	// Default 2, negative for none.
+	// Retries bounds the retries after temporary failures of the host. Default 2,
+	// negative for none.
 	Retries int
 
-	// Timeout bounds one attempt at an answer. Default 10 min.
+	// Timeout bounds one attempt. Default 10 min.
 	Timeout time.Duration
 
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
@@ -89,8 +90,8 @@ type Options struct {
 	// 1 GiB.
 	MaxReply int64
 
-	// Logger gets at Warn what servers are not told: how the host failed.
-	// Default: discarded.
+	// Logger gets failures of the host at Warn; servers do not see them. Default:
+	// discarded.
 	Logger *slog.Logger
 }
 

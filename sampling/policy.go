@@ -15,12 +15,12 @@ type Mode int
 
 // The modes. In each the limits hold.
 const (
-	Ask   Mode = iota // the reviewer, and the limits alone when there is none
-	Allow             // nobody: it passes
-	Deny              // nobody: it is refused
+	Ask   Mode = iota // the reviewer decides; without a reviewer the limits
+	Allow             // it passes without review
+	Deny              // it is refused without review
 )
 
-// String is what the constant says in words.
+// String is the constant's name in lower case.
 func (m Mode) String() string {
 	switch m {
 	case Ask:
@@ -33,37 +33,37 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", int(m))
 }
 
-// Policy is what a server may do.
+// Policy holds a server's permissions.
 type Policy struct {
-	// During is for requests in the course of a call of ours, Outside for those
-	// at other times. A connection of the legacy era does not tell to which of
-	// several calls under way a request belongs; it is then outside.
+	// During is for requests during a call of ours, Outside for requests at other
+	// times. A legacy connection with several calls under way does not tell the
+	// call of a request; then the request counts as outside.
 	During, Outside Mode
 
 	// Reply is for replies, after the request has passed.
 	Reply Mode
 
-	// Models of the catalogue that the server may use. Default: all.
+	// Models of the catalogue for the server. Default: all.
 	Models []string
 
 	// Budget of this server instead of [Limits.Server].
 	Budget *Budget
 }
 
-// Source is where a request comes from, by the host's own names.
+// Source is the origin of a request, by the host's own names.
 type Source struct {
-	Server string // the host's name for the server, empty when it has none
+	Server string // the host's name for the server, empty if it has none
 
-	// Call is the call of a tool in which the server asks, for the record and
-	// where the connection does not tell. Empty for none that is known. The ids of
-	// models repeat in their conversations, so that calls are told apart by the
-	// connection if it can.
+	// Call is the tool call in which the server asks, empty if unknown. It goes
+	// into the record, and identifies the call if the connection does not. The
+	// connection is preferred, because models repeat the ids of calls in other
+	// conversations.
 	Call string
 }
 
-// For returns a handler for the requests of one server, by the host's own name
-// for it, which [Options.Servers], budgets, remembered decisions and the audit
-// go by. The handler shares everything else with the sampler.
+// For returns a handler for the requests of one server. The name is the host's
+// own; [Options.Servers], budgets, remembered decisions and the audit use it.
+// The handler shares everything else with the sampler.
 //
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
 //
@@ -80,20 +80,20 @@ func (l *labelled) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 	return l.handle(ctx, params, l.server)
 }
 
-// who is known of the one that asks.
+// who identifies the server and the call of a request.
 type who struct {
 	origin mcpclient.Origin
 	label  string  // the host's name for the server
-	key    string  // of the server, in accounts and remembered decisions
-	call   string  // the outermost call in which it asks
-	charge callKey // of that call; zero when it is not known
+	key    string  // key of the server, in accounts and remembered decisions
+	call   string  // the outermost call of the request
+	charge callKey // key of that call; zero if unknown
 	during bool
 	depth  int
 	policy Policy
 }
 
-// callKey is what a call goes by in the accounts: the client and the id that it
-// gave the call, which comes once, or else the host's names.
+// callKey identifies a call in the accounts: the client and its unique id of
+// the call, or else the host's names.
 type callKey struct {
 	client *mcpclient.Client
 	id     int64
@@ -101,11 +101,11 @@ type callKey struct {
 	server, call string
 }
 
-// parentKey is the key of the *who of the request within which another comes.
+// parentKey is the context key of the parent request's *who.
 type parentKey struct{}
 
-// identify finds out who asks. It fails for a server without a name of the host
-// when the host has policies by name.
+// identify finds the server and the call of a request. It fails for a server
+// without a host's name if the host has policies by name.
 func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w := &who{label: label, depth: 1, policy: s.options.Policy}
 	w.origin, _ = mcpclient.OriginFrom(ctx)
@@ -127,7 +127,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 		}
 	}
 	w.key = "named\x00" + w.label
-	if w.label == "" { // what a server calls itself cannot be taken for the host's name
+	if w.label == "" { // a server's name for itself never equals a host's name
 		w.key = "unnamed\x00" + cut(w.origin.Server.Info.Name)
 	}
 	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
@@ -158,7 +158,7 @@ func (w *who) budget(l *Limits) Budget {
 	return l.Server
 }
 
-// models are those of the catalogue that the server may use.
+// models returns the models of the catalogue for the server.
 func (w *who) models(all []Model) []Model {
 	if len(w.policy.Models) == 0 {
 		return all
@@ -166,7 +166,7 @@ func (w *who) models(all []Model) []Model {
 	return slices.DeleteFunc(slices.Clone(all), func(m Model) bool { return !slices.Contains(w.policy.Models, m.ID) })
 }
 
-// checkPolicies says whether policies name models that there are.
+// checkPolicies returns an error if a policy names an unknown model.
 func checkPolicies(o *Options) error {
 	policies := map[string]Policy{"Options.Policy": o.Policy}
 	for name, p := range o.Servers {
@@ -187,8 +187,8 @@ func checkPolicies(o *Options) error {
 	return nil
 }
 
-// denied says whether a request is refused without a look at it. It is not
-// counted then.
+// denied reports whether the policy refuses a request unseen. Such a request is
+// not counted.
 func (s *Sampler) denied(w *who) error {
 	switch {
 	case w.mode() == Deny:
@@ -199,7 +199,7 @@ func (s *Sampler) denied(w *who) error {
 	return nil
 }
 
-// subject is what a remembered decision is about.
+// subject is the subject of a remembered decision.
 type subject struct {
 	server  string
 	outside bool
@@ -208,25 +208,25 @@ type subject struct {
 
 func (w *who) subject(reply bool) subject { return subject{w.key, !w.during, reply} }
 
-// memory holds the decisions that a reviewer wants to be remembered.
+// memory holds a reviewer's remembered decisions.
 type memory struct {
 	mu       sync.Mutex
 	decision map[subject]Mode
 }
 
-// maxRemembered bounds the remembered decisions. What is over it is asked again
-// each time.
+// maxRemembered bounds the remembered decisions. The reviewer is asked again
+// about all others.
 const maxRemembered = 1000
 
-// recall returns Ask for what is not decided.
+// recall returns Ask if there is no decision.
 func (m *memory) recall(s subject) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.decision[s]
 }
 
-// remember keeps a decision. A refusal is not replaced by a consent, which may
-// have been on its way when the refusal came.
+// remember keeps a decision. A consent never replaces a refusal: it may be
+// older than the refusal.
 func (m *memory) remember(s subject, d Mode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,7 +239,7 @@ func (m *memory) remember(s subject, d Mode) {
 	m.decision[s] = d
 }
 
-// forget drops what was decided on a server, or on all of them.
+// forget drops the decisions about a server, or about all servers.
 func (m *memory) forget(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -250,9 +250,9 @@ func (m *memory) forget(keys ...string) {
 	}
 }
 
-// Forget drops the remembered decisions on a server, by the host's name for it,
-// or by the server's own for one that the host has not named. The reviewer is
-// then asked again.
+// Forget drops the remembered decisions about a server, by the host's name for
+// it. If the host has no name for it, use the server's own name. The reviewer
+// is then asked again.
 func (s *Sampler) Forget(server string) {
 	s.memory.forget("named\x00"+server, "unnamed\x00"+cut(server))
 }

@@ -24,8 +24,7 @@ func inCall(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, called{}, id)
 }
 
-// wantRefusal checks that a request was refused, and what the server sees of
-// it.
+// wantRefusal checks a refusal and the server's view of it.
 func wantRefusal(t testing.TB, err error, kind Kind) {
 	t.Helper()
 	refusal, ok := errors.AsType[*RefusedError](err)
@@ -51,8 +50,8 @@ func TestModes(t *testing.T) {
 		name            string
 		policy          Policy
 		during, outside bool // allowed
-		reviewed        int  // of both requests
-		replies         int  // reviewed
+		reviewed        int  // reviews of both requests
+		replies         int  // reviews of replies
 		asked           int  // the model
 	}{
 		{"ask", Policy{}, true, true, 2, 2, 2},
@@ -87,8 +86,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A server's policy goes by the host's name for it. One without such a name
-// gets none of another.
+// A server's policy depends on the host's name for it. A server without such a
+// name gets no policy of another server.
 func TestServers(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
@@ -139,8 +138,7 @@ func TestNotNowStaysRefused(t *testing.T) {
 	}
 }
 
-// A consent that was on its way when another request was refused for good comes
-// too late.
+// A consent loses to a concurrent refusal that is remembered.
 func TestRefusalOverrulesConsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))

@@ -8,22 +8,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// recall has a memory for each server of what the model's host said beside tool
-// calls: what it thought for one server is not for another to see.
+// recall has a memory for each server. A memory keeps data that the model's
+// host sent beside tool calls; no server sees the thoughts for another server.
 type recall struct {
 	mu       sync.Mutex
 	memories map[recallKey]*chat.Memory
-	order    []recallKey // the one that was used last comes last
+	order    []recallKey // least recently used first
 }
 
-// recallKey is the host's name for a server. One without such a name is known by
-// its connection, since what it calls itself is its own choice.
+// recallKey is the host's name for a server. A server without such a name is
+// identified by its connection, since it chooses its own name.
 type recallKey struct {
 	server string
 	client *mcpclient.Client
 }
 
-// maxServers bounds the memories. The one that was not used for longest goes.
+// maxServers bounds the memories. The least recently used memory is dropped.
 const maxServers = 32
 
 func (w *who) recallKey() recallKey {

@@ -11,9 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The model's reasoning goes back to its host in the conversation of the same
-// server, and in no other: not if another server knows that conversation, word
-// for word.
+// The model's reasoning goes back to its host only in a conversation of the
+// same server, even if another server repeats that conversation word for word.
 func TestRecallIsOfOneServer(t *testing.T) {
 	const thoughtful = `{"choices":[{"message":{"reasoning_content":"Secret of clinic.","tool_calls":[` +
 		`{"id":"functions.search:0","function":{"name":"search","arguments":"{\"for\":\"x\"}"}}]}}]}`
@@ -54,8 +53,8 @@ func TestRecallIsOfOneServer(t *testing.T) {
 	}
 }
 
-// Servers without a name of the host's are told apart by their connections: one
-// can call itself like another.
+// Servers without a host's name are told apart by their connections, since two
+// servers can use the same name.
 func TestRecallOfServersWithoutNames(t *testing.T) {
 	s := newHost(t, answering(plainAnswer)).sampler(t, nil)
 	first, second := connect(t, "2025-11-25", s), connect(t, "2025-11-25", s)
@@ -83,8 +82,8 @@ func TestRecallIsBounded(t *testing.T) {
 	}
 }
 
-// Conversations of two servers at once, all with the same ids: the host gets its
-// own thoughts back in each.
+// Two servers have conversations with the same ids at the same time: in each
+// the host gets its own thoughts back.
 func TestRecallAtOnce(t *testing.T) {
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		var asked struct{ Messages []thought }

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// samplingResult puts the model's reply into the protocol. It fails when the
-// model called a tool in a way that the protocol has no words for.
+// samplingResult turns the model's reply into a result of the protocol. It
+// fails if the protocol cannot express the model's call of a tool.
 func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer) (*mcpclient.CreateMessageResult, error) {
 	out := &mcpclient.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := textOf(r); text != "" {
@@ -20,7 +20,7 @@ func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer
 	used := 0
 	for _, call := range r.ToolCalls {
 		if !mayCall(p) {
-			break // a call of nothing
+			break // an empty call
 		}
 		if tools[call.Name] == nil {
 			return nil, fmt.Errorf("the model called a tool %q that it was not given", cut(call.Name))
@@ -56,8 +56,8 @@ func mayCall(p *mcpclient.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
-// stopReason is the protocol's word for why the model stopped, or the host's
-// own.
+// stopReason is the protocol's word for the end of the reply, or the host's own
+// word.
 func stopReason(r *chat.Reply) string {
 	switch {
 	case r.Refusal != "":

@@ -81,7 +81,7 @@ func TestToolUseWithoutID(t *testing.T) {
 	}
 }
 
-// A model errs at random: a call that makes no sense gets a second chance.
+// A model errs at random: after an invalid call it gets a second chance.
 func TestSecondChance(t *testing.T) {
 	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`
 	for _, bad := range []string{

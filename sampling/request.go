@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// chatRequest words a checked request for the model. includeContext is left
+// chatRequest writes a checked request for the model. includeContext is left
 // out: the host shares nothing of other servers.
 func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
@@ -42,9 +42,8 @@ func toolChoice(p *mcpclient.CreateMessageParams) chat.ToolChoice {
 	return chat.ToolChoice{}
 }
 
-// writer turns a server's messages into those of a chat, which can hold media
-// in a user's message only. Media from elsewhere wait there for the next one
-// that may take them.
+// writer turns a server's messages into chat messages. Only a user's message
+// can hold media; media of other messages wait for the next user's message.
 type writer struct {
 	messages []chat.Message
 	tools    offer
@@ -119,7 +118,7 @@ func (w *writer) results(blocks []mcpclient.Content) {
 	w.finish()
 }
 
-// finish gives media that still wait a message of their own.
+// finish puts the waiting media into a message of their own.
 func (w *writer) finish() []chat.Message {
 	if len(w.waiting) > 0 {
 		w.user(nil)
@@ -127,7 +126,7 @@ func (w *writer) finish() []chat.Message {
 	return w.messages
 }
 
-// mediaPart is an image or a sound that a model can be given.
+// mediaPart is an image or a sound for a model.
 func mediaPart(c mcpclient.Content) (chat.Part, bool) {
 	switch c := c.(type) {
 	case *mcpclient.ImageContent:

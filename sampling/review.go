@@ -9,54 +9,54 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Request is a sampling request that has passed the checks, for review.
+// Request is a valid sampling request, for review.
 //
 // Its texts are a stranger's. Show them as plain text, without following links
-// or obeying control characters, and show which server asks.
+// or obeying control characters, and show the server's name.
 type Request struct {
-	// Server is the host's own name for the server; empty when it has none.
+	// Server is the host's own name for the server; empty if it has none.
 	Server string
 
-	// Origin is the server, and the call in which it asks. What a server says of
-	// itself proves nothing.
+	// Origin is the server and its call. A server's claims about itself prove
+	// nothing.
 	Origin mcpclient.Origin
 
-	// Model is what will be asked. The reviewer may choose another, of the
+	// Model is the model to ask. The reviewer may choose another model, from the
 	// catalogue if there is one.
 	Model string
 
-	// Reason says why the model was chosen.
+	// Reason explains the choice of the model.
 	Reason string
 
-	// Params is a copy, within the limits, which the reviewer may change; it is
-	// checked and held to the limits again.
+	// Params is a copy, within the limits. The reviewer may change it; it is
+	// checked again, also by the limits.
 	Params *mcpclient.CreateMessageParams
 
-	// Remember, set by the reviewer, makes its decision hold for the server's
-	// further requests, or replies, during calls or outside them as this one; the
+	// The reviewer sets Remember to apply its decision to the server's later
+	// requests, or replies, of the same kind: during calls, or outside them. The
 	// reviewer is not asked again until [Sampler.Forget]. A remembered refusal
-	// also overrules consents that are on their way. Only refusals are remembered
-	// of a server without a name of the host's: another could call itself the
-	// same.
+	// also overrules concurrent consents. If the host has no name for the server,
+	// only refusals are remembered: another server could use the same name.
 	Remember bool
 
 	who *who
 }
 
-// Reviewer lets requests and replies pass, edits or refuses them. Its methods
-// are called concurrently, each with the context of the server's request. What it
-// has made of a request is checked and held to the limits again, and what it has
-// made of a reply is checked: text, images, sounds and uses of the request's tools
-// of the role assistant, as the protocol has them.
+// Reviewer allows, edits or refuses requests and replies. Its methods are
+// called concurrently, each with the context of the server's request. An edited
+// request is checked again, also by the limits. An edited reply is checked by
+// the protocol: the role is assistant, the content is text, images, sounds and
+// uses of the request's tools.
 //
-// An error refuses. The server learns that the request was refused; the error
-// itself stays on this side, where errors.Is and errors.As find it.
+// An error refuses. The server learns of the refusal, but never sees the error;
+// on this side errors.Is and errors.As find it.
 type Reviewer interface {
 	ReviewRequest(ctx context.Context, r *Request) error
 	ReviewReply(ctx context.Context, r *Request, reply *mcpclient.CreateMessageResult) error
 }
 
-// ReviewFuncs are functions as a [Reviewer]. A nil one lets everything pass.
+// ReviewFuncs makes a [Reviewer] of functions. A nil function allows
+// everything.
 type ReviewFuncs struct {
 	Request func(ctx context.Context, r *Request) error
 	Reply   func(ctx context.Context, r *Request, reply *mcpclient.CreateMessageResult) error
@@ -78,8 +78,8 @@ func (f ReviewFuncs) ReviewReply(ctx context.Context, r *Request, reply *mcpclie
 	return f.Reply(ctx, r, reply)
 }
 
-// reviewRequest has the policy or the reviewer decide, and holds what the
-// reviewer has made of the request to the same rules.
+// reviewRequest asks the policy or the reviewer, and checks an edited request
+// by the same rules.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	ask := r.watched(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		return s.options.Review.ReviewRequest(ctx, r.request)
@@ -110,8 +110,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcpclient.Crea
 	return nil
 }
 
-// watched notes for the record how long the reviewer takes, and whether it
-// changes what it sees.
+// watched records the reviewer's time, and whether the reviewer edits anything.
 func (r *run) watched(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
 		before, model, start := hash(encoded(seen())), r.request.Model, time.Now()
@@ -123,7 +122,7 @@ func (r *run) watched(seen func() any, edited *bool, ask func() error) func() er
 	}
 }
 
-// decide returns who decided, and an error for a refusal.
+// decide returns the decider, and an error for a refusal.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (Decider, error) {
 	what := "request"
 	if reply {
@@ -166,8 +165,8 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	return ByReviewer, nil
 }
 
-// copyParams copies what a reviewer is likely to write to: the lists, but not
-// the blocks and tools in them, which belong to the request alone.
+// copyParams copies the lists, since a reviewer may write to them. The blocks
+// and tools belong only to this request and are not copied.
 func copyParams(p *mcpclient.CreateMessageParams) *mcpclient.CreateMessageParams {
 	out := *p
 	out.Messages = slices.Clone(p.Messages)

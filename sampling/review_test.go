@@ -89,7 +89,7 @@ func TestReviewEditsAreChecked(t *testing.T) {
 	}
 }
 
-// A reviewer's reply goes to the server only if the protocol has words for it.
+// A reviewer's reply goes to the server only if it keeps to the protocol.
 func TestReviewedRepliesAreChecked(t *testing.T) {
 	type blocks = []mcpclient.Content
 	use := func(id, name, input string) *mcpclient.ToolUseContent {
@@ -99,7 +99,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 	tests := []struct {
 		name string
 		edit func(r *mcpclient.CreateMessageResult)
-		want string // in the log; empty for a reply that passes
+		want string // part of the log; empty for a valid reply
 	}{
 		{"nothing", func(*mcpclient.CreateMessageResult) {}, ""},
 		{"another text", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{text, &mcpclient.TextContent{}} }, ""},
@@ -157,7 +157,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 	}
 }
 
-// A tool is none of the reply's if the server wants no tool used.
+// A reply uses no tool if the server's tool choice is none.
 func TestReviewedReplyUsesNoTool(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {

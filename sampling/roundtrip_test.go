@@ -16,19 +16,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// made is a tool call that somebody made: the model, or the server that
-// invented a history.
+// made is a tool call of the model, or of a history that the server invents.
 type made struct {
-	name string // by which the server knows the tool
+	name string // the server's name for the tool
 	args string
-	text string // of its result
+	text string // text of its result
 }
 
 // conversation is a server's side of a conversation with random tool uses.
 type conversation struct {
 	rand   *rand.Rand
 	params *mcpclient.CreateMessageParams
-	turns  [][]made // of the assistant so far
+	turns  [][]made // turns of the assistant so far
 	ids    map[string]bool
 }
 
@@ -40,7 +39,7 @@ func newConversation(seed uint64) *conversation {
 		c.params.Tools = append(c.params.Tools, &mcpclient.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	c.say("user", &mcpclient.TextContent{Text: "Hi"})
-	for range c.rand.IntN(3) { // a history that the server invents
+	for range c.rand.IntN(3) { // an invented history
 		var uses []mcpclient.Content
 		var calls []made
 		for i := range 1 + c.rand.IntN(4) {
@@ -105,7 +104,7 @@ type chatWire struct {
 	} `json:"tools"`
 }
 
-// wireNames maps the names that the host knows the tools by to the server's.
+// wireNames maps the host's names of tools to the server's names.
 func (c *conversation) wireNames(t *testing.T, w *chatWire) map[string]string {
 	names := map[string]string{}
 	for i, tool := range w.Tools {
@@ -119,7 +118,7 @@ func (c *conversation) wireNames(t *testing.T, w *chatWire) map[string]string {
 	return names
 }
 
-// checkWire compares what the host was sent with what has been said.
+// checkWire compares the request to the host with the conversation.
 func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 	t.Helper()
 	names := c.wireNames(t, w)
@@ -130,7 +129,7 @@ func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 			continue
 		}
 		if turn == len(c.turns) || len(calls) != len(c.turns[turn]) || len(w.Messages) < i+1+len(calls) {
-			t.Fatalf("the calls of turn %d are not those that were made", turn)
+			t.Fatalf("turn %d has other calls than the conversation", turn)
 		}
 		for k, call := range calls {
 			want, result := c.turns[turn][k], w.Messages[i+1+k]
@@ -184,9 +183,8 @@ func (c *conversation) reply(w *chatWire, names map[string]string) (string, []ma
 }
 
 // TestRoundTrip lets random conversations go back and forth between a server
-// and every kind of host. Whatever ids either invents, and whatever names the
-// tools have: calls and results keep together, in order, with the arguments
-// that were given.
+// and every kind of host. With any ids and any names of tools, calls and
+// results stay together, in order, with their arguments.
 func TestRoundTrip(t *testing.T) {
 	for _, kind := range knownHosts() {
 		t.Run(kind, func(t *testing.T) {
@@ -200,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// play has the model call tools in three more turns.
+// play makes the model call tools in three more turns.
 func (c *conversation) play(t *testing.T, kind string) {
 	t.Helper()
 	var h *host
@@ -224,7 +222,7 @@ func (c *conversation) play(t *testing.T, kind string) {
 			t.Errorf("turn %d: %v", len(c.turns), err)
 			return
 		}
-		var back mcpclient.SamplingMessage // as the server gets it
+		var back mcpclient.SamplingMessage // the server's view
 		if err := json.Unmarshal(encoded(result), &back); err != nil {
 			t.Error(err)
 			return
@@ -234,7 +232,7 @@ func (c *conversation) play(t *testing.T, kind string) {
 	}
 }
 
-// checkResult compares what the server gets with what the host said.
+// checkResult compares the result for the server with the host's answer.
 func (c *conversation) checkResult(t *testing.T, blocks []mcpclient.Content, calls []made) {
 	t.Helper()
 	n := 0
@@ -264,11 +262,11 @@ func (c *conversation) checkResult(t *testing.T, blocks []mcpclient.Content, cal
 	}
 }
 
-// spoil breaks the order of a conversation that has tool uses, in one of the
-// ways that there are, and says in which.
+// spoil breaks the order of a conversation with tool uses, in a random way, and
+// returns the name of that way.
 func (c *conversation) spoil() string {
 	m := c.params.Messages
-	at := 0 // of a message with results
+	at := 0 // index of a message with results
 	for i := range m {
 		if isResult(m[i].Content[0]) {
 			at = i
@@ -306,8 +304,8 @@ func (c *conversation) spoil() string {
 	return way.name
 }
 
-// TestInvalidSequences breaks random conversations. Nothing is asked of anybody
-// then.
+// TestInvalidSequences breaks random conversations. Neither the reviewer nor
+// the model is asked then.
 func TestInvalidSequences(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Limits: Limits{Requests: 1}, Review: ReviewFuncs{Request: func(context.Context, *Request) error {

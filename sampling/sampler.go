@@ -17,9 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Sampler answers sampling requests. It implements
-// [mcpclient.SamplingHandler] and may serve several clients at once, which then
-// share its limits.
+// Sampler answers sampling requests. It implements [mcpclient.SamplingHandler].
+// Several clients may use one Sampler at the same time; they share its limits.
 type Sampler struct {
 	chat     *chat.Client
 	model    string
@@ -32,7 +31,7 @@ type Sampler struct {
 	log      *slog.Logger
 }
 
-// New makes a sampler that uses a model. It does not reach for the host.
+// New makes a sampler for a model. It does no I/O.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
 	var o Options
 	if opts != nil {
@@ -75,9 +74,9 @@ func (s *Sampler) SamplingCapability() mcpclient.SamplingCapability {
 }
 
 // CreateMessage implements [mcpclient.SamplingHandler]. It returns a
-// [*RefusedError] when a limit, the policy or the reviewer objects, and else an
-// [*mcpclient.RPCError]: code -32602 for a request that breaks the rules, -32603
-// when the model failed.
+// [*RefusedError] if a limit, the policy or the reviewer objects. Other errors
+// are an [*mcpclient.RPCError]: code -32602 for an invalid request, -32603 for
+// a failure of the model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
 	return s.handle(ctx, params, "")
 }
@@ -110,7 +109,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcpclient.CreateMessagePar
 	return s.answer(context.WithValue(ctx, parentKey{}, w), r)
 }
 
-// answer has a request that was admitted reviewed and answered.
+// answer reviews and answers an admitted request.
 func (s *Sampler) answer(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
 	if err := s.reviewRequest(ctx, r); err != nil {
 		return nil, err
@@ -127,7 +126,8 @@ func (s *Sampler) answer(ctx context.Context, r *run) (*mcpclient.CreateMessageR
 	return result, nil
 }
 
-// check says whether the request may be put to the governor and the reviewer.
+// check returns an error if the request may not reach the governor and the
+// reviewer.
 func (s *Sampler) check(params *mcpclient.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
 		return invalid(err)
@@ -138,8 +138,8 @@ func (s *Sampler) check(params *mcpclient.CreateMessageParams) error {
 	return nil
 }
 
-// admit chooses a model and has the governor admit the request. When the model
-// costs more than is left, it tries others.
+// admit chooses a model and asks the governor to admit the request. If the
+// model costs more than the rest of the budget, admit tries other models.
 func (s *Sampler) admit(r *run) error {
 	if err := s.denied(r.who); err != nil {
 		return err
@@ -168,16 +168,15 @@ func (s *Sampler) admit(r *run) error {
 	}
 }
 
-// reservation is what the next completion may come to.
+// reservation is an upper bound for the next completion.
 func (s *Sampler) reservation(r *run) Usage {
 	return reservation(&r.model, r.request, s.added(r))
 }
 
-// added are the bytes that the model gets beside what the server has sent.
+// added counts the bytes that the model gets beside the server's request.
 func (s *Sampler) added(r *run) int { return len(s.options.System) + r.grown }
 
-// clamp holds a request to the limits of its reply. One that asks for 0 tokens
-// leaves it to us.
+// clamp lowers a request's maxTokens to the limit. 0 means the limit.
 func (s *Sampler) clamp(r *run) {
 	p, most := r.request.Params, int64(s.options.Limits.MaxTokens)
 	if p.MaxTokens == 0 || p.MaxTokens > most {
@@ -188,7 +187,7 @@ func (s *Sampler) clamp(r *run) {
 	}
 }
 
-// settle takes over what the reviewer has made of a request.
+// settle applies the reviewer's edits to a request.
 func (s *Sampler) settle(r *run) error {
 	if id := r.request.Model; id != r.model.ID {
 		i := slices.IndexFunc(s.models, func(m Model) bool { return m.ID == id })
@@ -206,9 +205,9 @@ func (s *Sampler) settle(r *run) error {
 	return r.ticket.reserve(s.reservation(r))
 }
 
-// complete asks the model. A required call that it does not make, and one that
-// cannot be put into the protocol, get a second chance, as models err at random
-// and if the limits allow.
+// complete asks the model. If a required call is missing, or the protocol
+// cannot express a call, the model gets a second chance within the limits, as
+// models err at random.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
 	tools, err := s.offer(ctx, r)
 	if err != nil {
@@ -236,13 +235,13 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessag
 	}
 }
 
-// badCall says whether the model failed at calling a tool.
+// badCall reports whether the model failed to call a tool.
 func badCall(err error) bool {
 	failure, ok := errors.AsType[*chat.Error](err)
-	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the latter of Groq
+	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the second code is Groq's
 }
 
-// charge puts what a completion came to into the accounts.
+// charge puts the cost of a completion into the accounts.
 func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
 	switch {

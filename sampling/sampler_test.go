@@ -22,7 +22,7 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// host is a model's host that keeps the requests it gets.
+// host is a model's host that records its requests.
 type host struct {
 	*memhttp.Server
 	mu       sync.Mutex
@@ -85,7 +85,7 @@ func answering(bodies ...string) http.HandlerFunc {
 
 const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
 
-// question reads params as a server would send them.
+// question reads params like a server's request.
 func question(t testing.TB, raw string) *mcpclient.CreateMessageParams {
 	t.Helper()
 	p := new(mcpclient.CreateMessageParams)
@@ -145,8 +145,8 @@ func TestCapability(t *testing.T) {
 	}
 }
 
-// A request that breaks the rules costs nothing: not the reviewer's time, not a
-// place in the limits, no completion.
+// An invalid request costs nothing: no review, no place in the limits, no
+// completion.
 func TestInvalidRequests(t *testing.T) {
 	user := func(block string) string {
 		return `{"maxTokens":9,"messages":[{"role":"user","content":` + block + `}]}`

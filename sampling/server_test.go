@@ -64,8 +64,8 @@ func poemPlease() *mcp.CreateMessageParams {
 	}
 }
 
-// Each call has its budget, also of clients whose calls have the same ids, with
-// no word of the host.
+// Each call has its own budget without help of the host, even if calls of two
+// clients have the same ids.
 func TestBudgetOfACallByItsOrigin(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 					t.Errorf("got %+v, %v", got, err)
 				}
 			}
-			for call, n := range calls { // the clients count alike
+			for call, n := range calls { // both clients use the same ids
 				if call == "" || n != 4 {
 					t.Errorf("got %d requests of call %q, want 4", n, call)
 				}
@@ -100,8 +100,8 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 	}
 }
 
-// Models count the ids of their calls from 0 in each conversation. The calls are
-// told apart all the same.
+// Models count the ids of their calls from 0 in each conversation, but the
+// calls are told apart.
 func TestBudgetOfCallsWithOneID(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		h := newHost(t, answering(plainAnswer))

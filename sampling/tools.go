@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// offer is the tools of a request as the model is given them, by name.
+// offer holds the tools of a request in the model's dialect, by name.
 type offer map[string]*offered
 
 // offered is one tool, with its schema in the dialect of the model's provider.
@@ -22,9 +22,9 @@ type offered struct {
 	written *toolschema.Written
 }
 
-// offer writes the tools of a request for its model, and reserves what they have
-// grown by: a dialect without references repeats what these lead to. The limit for
-// the bytes of a request holds for what is written, too.
+// offer writes the tools of a request for its model, and reserves the added
+// bytes: a dialect without references repeats the referenced schemas. The limit
+// for the bytes of a request holds for the written tools, too.
 func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
 	left := s.options.Limits.InputBytes - inputSize(params)
@@ -59,9 +59,9 @@ func (o offer) tools(of []*mcpclient.Tool) []chat.Tool {
 	return out
 }
 
-// taken is what a model wrote for a tool, in the form that the server's schema
-// takes. What is in it already stays as it is written, and so does what cannot be
-// put into it: the server says what is wrong.
+// taken returns the model's arguments in the form of the server's schema.
+// Arguments that already fit, or that cannot be turned back, stay unchanged;
+// the server reports mistakes.
 func (o offer) taken(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
@@ -82,8 +82,8 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayed is what a server says that the model wrote, in the wrapper that the
-// model was asked to put it into.
+// replayed returns a past call's arguments from the server in the wrapper that
+// the model was asked to use.
 func (o offer) replayed(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {
@@ -91,7 +91,7 @@ func (o offer) replayed(tool string, arguments json.RawMessage) string {
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(arguments, &members) == nil && len(members) == 1 && members[t.schema.Wrapper] != nil {
-		return string(arguments) // it could not be taken out
+		return string(arguments) // it is still wrapped
 	}
 	if len(arguments) == 0 {
 		arguments = json.RawMessage(`{}`)

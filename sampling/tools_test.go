@@ -16,15 +16,16 @@ func callOf(name, arguments string) string {
 	return fmt.Sprintf(`{"choices":[{"message":{"tool_calls":[{"id":"c1","type":"function","function":{"name":%q,"arguments":%q}}]},"finish_reason":"tool_calls"}]}`, name, arguments)
 }
 
-// A server's tools are described as the model's provider takes them, what the model
-// writes by that is turned back, and the model sees its own words again.
+// A server's tools are written in the dialect of the model's provider, the
+// model's arguments are turned back, and the model sees its own arguments
+// again.
 func TestToolsAreWrittenForTheHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host, schema string
 		sent         string // parameters
-		wrote        string // by the model
-		taken        string // by the server
-		replayed     string // to the model
+		wrote        string // arguments of the model
+		taken        string // arguments for the server
+		replayed     string // arguments in the next request to the model
 	}{
 		"nothing at all": {"openai", `{}`, `{"type":"object","properties":{}}`, `{}`, `{}`, `{}`},
 		"a bare object":  {"compatible", `{"type":"object"}`, `{"type":"object","properties":{}}`, `{}`, `{}`, `{}`},
@@ -70,7 +71,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 	}
 }
 
-// A schema that cannot be read cannot be written for a provider, either.
+// An unreadable schema is an error before the model is asked.
 func TestToolsThatCannotBeWritten(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"$ref":"https://example.com/s"}`:  "never fetched",
@@ -89,8 +90,8 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A short schema can become a long one where references are replaced by what they
-// lead to. The limits hold for what the model gets.
+// A short schema can become long if its references are resolved. The limits
+// hold for the model's schema.
 func TestToolsThatGrow(t *testing.T) {
 	var defs []string
 	for i := range 8 {
@@ -98,11 +99,11 @@ func TestToolsThatGrow(t *testing.T) {
 	}
 	schema := `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `,"d8":{"type":"string"}}}`
 	params := fmt.Sprintf(`{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":%s},{"name":"g","inputSchema":%[1]s}]}`, schema)
-	const short, long = 2000, 8000 // more than the request as it is, and less than what Gemini gets
+	const short, long = 2000, 8000 // more than the original request, less than Gemini's
 	for name, tt := range map[string]struct {
 		host   string
 		limits Limits
-		kind   Kind // of the refusal, "" for none
+		kind   Kind // kind of the refusal, "" for none
 	}{
 		"not grown":       {"openai", Limits{InputBytes: short, Tokens: short, Share: 1}, ""},
 		"grown":           {"gemini", Limits{}, ""},
@@ -130,7 +131,7 @@ func TestToolsThatGrow(t *testing.T) {
 	}
 }
 
-// Schemas are not written for a server that has gone.
+// No schema is written for a lost server.
 func TestToolsOfWhoHasGone(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	ctx, leave := context.WithCancel(t.Context())
