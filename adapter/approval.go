@@ -125,14 +125,13 @@ func newApprovals(o *Options) *approvals {
 
 // question is a call about which somebody may have to be asked.
 type question struct {
-	call      *Prepared
-	arguments json.RawMessage // as the interceptors left them
+	*Approval
 	user      string
 	anonymous bool // the user is not known, so nothing is remembered
 }
 
 func (q *question) key(scope Scope) DecisionKey {
-	return keyOf(scope, q.user, q.call.tool, q.arguments)
+	return keyOf(scope, q.user, q.Tool, q.Arguments)
 }
 
 // recall finds a decision from before. The narrowest one counts.
@@ -168,7 +167,7 @@ func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
 }
 
 func (a *approvals) warn(what string, q *question, err error) {
-	a.log.Warn(what, "server", q.call.tool.Server(), "tool", q.call.tool.name, "error", err)
+	a.log.Warn(what, "server", q.Tool.Server(), "tool", q.Tool.name, "error", err)
 }
 
 // errUnknownUser is why nothing is forgotten for a user without a name.
@@ -188,10 +187,10 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 
 // needsApproval reports whether somebody must be asked about the tool.
 func (t *Tool) needsApproval() bool {
-	if t.opts.Approve == nil || t.local != nil {
+	if t.policy.approve == nil || t.local != nil {
 		return false
 	}
-	switch t.server.recipe.Trust {
+	switch t.policy.trust {
 	case Trusted:
 		return false
 	case TrustHints:
@@ -202,20 +201,21 @@ func (t *Tool) needsApproval() bool {
 
 // approve returns the arguments to send. edited says that they are not the
 // model's.
-func (a *approvals) approve(ctx context.Context, p *Prepared, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
-	if !p.tool.needsApproval() {
-		return arguments, false, nil
+func (a *approvals) approve(ctx context.Context, about *Approval) (_ json.RawMessage, edited bool, err error) {
+	if !about.Tool.needsApproval() {
+		return about.Arguments, false, nil
 	}
-	d, err := a.decide(ctx, &question{call: p, arguments: arguments})
+	d, err := a.decide(ctx, &question{Approval: about})
 	switch {
 	case err != nil:
 		return nil, false, err
 	case !d.Allow:
-		return nil, false, &DeniedError{Tool: p.tool.name, Reason: d.Reason}
+		return nil, false, &DeniedError{Tool: about.Tool.name, Reason: d.Reason}
 	case d.Arguments == nil:
-		return arguments, false, nil
+		return about.Arguments, false, nil
 	}
-	if arguments, err = p.tool.check(d.Arguments); err != nil {
+	arguments, err := about.Tool.check(d.Arguments)
+	if err != nil {
 		return nil, false, &approvalError{fmt.Errorf("the edited arguments do not fit: %w", errors.Unwrap(err))}
 	}
 	return arguments, true, nil
@@ -245,13 +245,15 @@ func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
 
 // ask asks the host.
 func (q *question) ask(ctx context.Context) (d Decision, err error) {
-	t := q.call.tool
-	err = guarded(t.opts.Logger, "ApproveFunc", func() (err error) {
-		d, err = t.opts.Approve(ctx, &Approval{Tool: t, Call: q.call.call, Arguments: append(json.RawMessage(nil), q.arguments...)})
+	p := q.Tool.policy
+	about := *q.Approval
+	about.Arguments = append(json.RawMessage(nil), q.Arguments...)
+	err = guarded(p.log, "ApproveFunc", func() (err error) {
+		d, err = p.approve(ctx, &about)
 		return err
 	})
 	if err != nil {
-		t.opts.Logger.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
+		p.log.Warn("Options.Approve gave no decision", "server", p.label, "tool", q.Tool.name, "error", err)
 		return Decision{}, &approvalError{err}
 	}
 	return d, nil

@@ -13,9 +13,8 @@ import (
 func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
 	ts := newToolset(new(Options).withDefaults())
-	s := ts.newServer(&Server{Name: "test"})
 	def := &mcpclient.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
-	tool, err := newTool(s, def, ts.opts, &ts.schemas)
+	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.schemas)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,7 @@
 package adapter
 
 import (
-	"cmp"
-	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/tmc/langchaingo/llms"
 )
@@ -15,27 +12,16 @@ import (
 // meanwhile. Take one for each call of the model, and answer the reply with the
 // same one.
 type Catalog struct {
-	set     *Toolset
+	calls   *calls
 	tools   []*Tool
 	byName  map[string]*Tool
 	folded  map[string]*Tool // by lower-case name: names are unique without case, too
 	offered *definitions
 }
 
-// Catalog returns what the toolset has at present, for a provider. It is built
-// once for all callers: with the same tools and profile it is the same value.
-// Catalog panics when there is no such profile.
-func (t *Toolset) Catalog(p Profile) *Catalog {
-	build, ok := t.present.Load().catalogs[cmp.Or(p, Plain)]
-	if !ok {
-		panic(fmt.Sprintf("adapter: there is no profile %q", p))
-	}
-	return build()
-}
-
-func newCatalog(set *Toolset, all []*Tool, p Profile) *Catalog {
+func newCatalog(run *calls, all []*Tool, p Profile) *Catalog {
 	c := &Catalog{
-		set: set, tools: make([]*Tool, len(all)), offered: define(all, p),
+		calls: run, tools: make([]*Tool, len(all)), offered: define(all, p),
 		byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
 	}
 	for i, tool := range all {
@@ -80,31 +66,4 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	}
 	tool, ok := c.folded[strings.ToLower(strings.TrimSpace(name))]
 	return tool, ok
-}
-
-// snapshot is what a toolset has at one time. It never changes.
-type snapshot struct {
-	tools    []*Tool
-	current  map[toolID]*Tool
-	catalogs map[Profile]func() *Catalog
-}
-
-// toolID names a tool, however often its server is connected to or lists it
-// again.
-type toolID struct {
-	recipe *Server
-	name   string // the server's
-}
-
-func (t *Tool) id() toolID { return toolID{t.server.recipe, t.def.Name} }
-
-func newSnapshot(set *Toolset, all []*Tool) *snapshot {
-	s := &snapshot{tools: all, current: make(map[toolID]*Tool, len(all)), catalogs: map[Profile]func() *Catalog{}}
-	for _, tool := range all {
-		s.current[tool.id()] = tool
-	}
-	for _, p := range Profiles() {
-		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(set, all, p) })
-	}
-	return s
 }

@@ -47,7 +47,7 @@ func (k *DecisionKey) isOf(user, server string) bool {
 }
 
 func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, User: user, Server: t.server.label, Origin: originOf(t.server.recipe)}
+	k := DecisionKey{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin}
 	if scope == SameServer {
 		return k
 	}

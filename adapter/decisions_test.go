@@ -114,7 +114,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) DecisionKey {
-		tool := &Tool{server: &server{label: "s", recipe: &Server{Transport: transport}}}
+		tool := &Tool{policy: newPolicy(new(Options).withDefaults(), &Server{Name: "s", Transport: transport})}
 		return keyOf(SameServer, "", tool, nil)
 	}
 	seen := map[DecisionKey]bool{}

@@ -17,20 +17,7 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 	if !ok {
 		return c.unknown(call)
 	}
-	return tool.call(ctx, call, opts)
-}
-
-// call prepares a call that is for this tool and runs it.
-func (t *Tool) call(ctx context.Context, call llms.ToolCall, opts []mcpclient.CallOption) *Result {
-	r := &Result{Call: call, Tool: t}
-	if err := ctx.Err(); err != nil {
-		return r.fail(ctx, t.about(err))
-	}
-	p, err := t.prepare(call)
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	return p.Run(ctx, opts...)
+	return c.calls.call(ctx, tool, call, opts)
 }
 
 // Dispatch runs the calls of one answer of a model, at most
@@ -42,7 +29,7 @@ func (t *Tool) call(ctx context.Context, call llms.ToolCall, opts []mcpclient.Ca
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	parallel.Do(len(calls), c.set.opts.Parallelism, func(i int) { results[i] = c.Call(ctx, calls[i]) })
+	parallel.Do(len(calls), c.calls.parallelism, func(i int) { results[i] = c.Call(ctx, calls[i]) })
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {

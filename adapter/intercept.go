@@ -46,7 +46,9 @@ type Interceptor func(next Handler) Handler
 
 // sending is one call of a model on its way through the interceptors.
 type sending struct {
-	call     *Prepared
+	calls    *calls
+	tool     *Tool
+	call     llms.ToolCall
 	checked  []byte // the arguments that were last found to fit
 	approved []byte // the arguments that were last allowed
 	edited   bool   // approval has put others in their place
@@ -56,11 +58,11 @@ type sending struct {
 // through sends a request through the interceptors.
 func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
 	h := Handler(s.send)
-	all := s.call.tool.opts.Intercept
+	all := s.calls.intercept
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
-			err = guarded(s.call.tool.opts.Logger, "interceptor", func() (err error) {
+			err = guarded(s.tool.policy.log, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})
@@ -85,7 +87,7 @@ func (e *interceptedError) Unwrap() error { return e.err }
 // send is what comes after the interceptors: approval and the call itself.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
 	defer func() { s.err = err }()
-	if r.Tool != s.call.tool || r.Call != s.call.call {
+	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
 	if _, err := s.reachable(); err != nil { // before anyone is asked
@@ -100,7 +102,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 	}
 	res, err := t.ask(ctx, s.approved, r.Options)
 	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", t.server.label, err)
+		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 	}
 	return res, nil
 }
@@ -108,11 +110,11 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolRe
 // reachable is the tool of the call as it is at present, at a server to which
 // there is a connection.
 func (s *sending) reachable() (*Tool, error) {
-	t, err := s.call.tool.current()
+	t, err := s.calls.current(s.tool)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.server.client.Err(); err != nil {
+	if err := t.client.Err(); err != nil {
 		return nil, &unsentError{t.about(err)}
 	}
 	return t, nil
@@ -122,9 +124,9 @@ func (s *sending) reachable() (*Tool, error) {
 // they are new, and approved. A call that an interceptor repeats is approved
 // once.
 func (s *sending) settle(ctx context.Context, r *Request) (err error) {
-	t, args := s.call.tool, r.Arguments
+	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
-		if args, err = t.check(args); err != nil {
+		if args, err = s.tool.check(args); err != nil {
 			return err
 		}
 		s.checked = args
@@ -132,7 +134,7 @@ func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	if s.approved != nil && bytes.Equal(args, s.approved) {
 		return nil
 	}
-	if s.approved, s.edited, err = t.server.set.approvals.approve(ctx, s.call, args); err != nil {
+	if s.approved, s.edited, err = s.calls.approvals.approve(ctx, &Approval{Tool: s.tool, Call: s.call, Arguments: args}); err != nil {
 		return err
 	}
 	s.checked, r.Arguments = s.approved, slices.Clone(s.approved)

@@ -74,7 +74,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	t.servers = make([]*server, len(servers))
 	for i := range servers {
 		recipe := servers[i]
-		s := t.newServer(&recipe)
+		s := t.newServer(&recipe, newPolicy(t.opts, &recipe))
 		t.servers[i] = s
 		wg.Go(func() {
 			s.err = t.start(starting, s)
@@ -130,7 +130,7 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 	if err := t.reserve(added.Name); err != nil {
 		return err
 	}
-	s := t.newServer(added)
+	s := t.newServer(added, newPolicy(t.opts, added))
 	err := t.start(ctx, s)
 	t.mu.Lock()
 	delete(t.reserved, s.label)

@@ -3,8 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -16,6 +14,7 @@ import (
 // that tool with exactly them, or nothing. It never changes and may be run
 // several times.
 type Prepared struct {
+	calls     *calls
 	call      llms.ToolCall
 	tool      *Tool
 	arguments json.RawMessage
@@ -41,21 +40,13 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 	if !ok {
 		return nil, &UnknownToolError{Name: name}
 	}
-	return tool.prepare(call)
-}
-
-// prepare reads a call that is for this tool.
-func (t *Tool) prepare(call llms.ToolCall) (*Prepared, error) {
-	if _, err := t.current(); err != nil {
-		return nil, err
-	}
-	asked := function(call)
-	arguments, err := t.arguments(asked.Arguments)
+	arguments, err := c.calls.read(tool, call)
 	if err != nil {
 		return nil, err
 	}
+	asked := function(call)
 	call.FunctionCall = &asked // the caller's may change
-	return &Prepared{call: call, tool: t, arguments: arguments}, nil
+	return &Prepared{calls: c.calls, call: call, tool: tool, arguments: arguments}, nil
 }
 
 // Call is the call as the model made it.
@@ -75,7 +66,7 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: checked}, nil
+	return &Prepared{calls: p.calls, call: p.call, tool: p.tool, arguments: checked}, nil
 }
 
 // Run runs the call and returns its result, which is never nil. The options are
@@ -88,43 +79,5 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 //
 // It returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
-	t := p.tool
-	r := &Result{Call: p.call, Tool: t}
-	if err := ctx.Err(); err != nil {
-		return r.fail(ctx, t.about(err))
-	}
-	if t.local != nil {
-		return r.answer(t.local(ctx, p.arguments), nil)
-	}
-	opts = append(t.opts.limits(), opts...)
-	s := &sending{call: p, checked: p.arguments}
-	req := &Request{Tool: t, Call: p.call, Arguments: p.Arguments(), Options: opts}
-	res, err := s.through(withCall(ctx, t, &p.call), req)
-	var edited json.RawMessage
-	if s.edited {
-		edited = s.approved
-	}
-	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
-		return r.breach(err, bad, edited)
-	}
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	return r.answer(res, edited)
-}
-
-// about says which call of a tool an error is about.
-func (t *Tool) about(err error) error {
-	return fmt.Errorf("server %q: call tool %q: %w", t.server.label, t.def.Name, err)
-}
-
-// limits bound a call of a tool where the toolset has its own bounds.
-func (o *Options) limits() (opts []mcpclient.CallOption) {
-	if o.IdleTimeout != 0 {
-		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))
-	}
-	if o.CallTimeout != 0 {
-		opts = append(opts, mcpclient.WithTimeout(o.CallTimeout))
-	}
-	return opts
+	return p.calls.run(ctx, p.tool, p.call, p.arguments, opts)
 }

@@ -178,7 +178,7 @@ func (s *server) lost() bool {
 
 // reconnect puts a new connection in the place of a server that is lost.
 func (t *Toolset) reconnect(ctx context.Context, old *server) error {
-	s := t.newServer(old.recipe)
+	s := t.newServer(old.recipe, old.policy)
 	t.mu.Lock()
 	s.pins = old.pins
 	t.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 			e.Added = append(e.Added, tool.def.Name)
 		case old.fingerprint != tool.fingerprint:
 			e.Changed = append(e.Changed, tool.def.Name)
-		case old.server == tool.server && old.own == tool.own && reflect.DeepEqual(old.def, tool.def):
+		case old.client == tool.client && old.own == tool.own && reflect.DeepEqual(old.def, tool.def):
 			l.tools[i] = old
 		}
 	}

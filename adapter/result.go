@@ -104,45 +104,17 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	} else {
 		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
 	}
-	return &Result{Call: call, Text: shorten(text, c.set.opts.MaxResult), IsError: true, Err: err}
+	return &Result{Call: call, Text: shorten(text, c.calls.maxResult), IsError: true, Err: err}
 }
 
 // fail completes a result whose call did not come to a result of the server.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err)
 	var rpc *mcpclient.RPCError
-	if errors.As(err, &rpc) && r.Tool.opts.Errors == ErrorAsError {
+	if errors.As(err, &rpc) && r.Tool.policy.errors == ErrorAsError {
 		fatal = true
 	}
-	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.opts.MaxResult), true, err, fatal
-	return r
-}
-
-// breach completes a result that does not fit what its tool promised. The tool ran:
-// the model gets what it said, too.
-func (r *Result) breach(err error, bad *mcpclient.OutputError, edited []byte) *Result {
-	r.Tool.opts.Logger.Warn("a result does not fit the output schema of its tool",
-		"server", r.Tool.server.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
-	r.answer(bad.Result, edited)
-	text := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n%s", cut(bad.Err.Error(), 1<<10), r.Text)
-	r.Text, r.IsError, r.Err = shorten(text, r.Tool.opts.MaxResult), true, err
-	r.fatal = r.Tool.opts.Errors == ErrorAsError
-	return r
-}
-
-// answer completes a result with what the tool returned. edited are the
-// arguments that it got instead of the model's, nil when it got those.
-func (r *Result) answer(res *mcpclient.CallToolResult, edited []byte) *Result {
-	r.Raw, r.IsError = res, res.IsError
-	text, media := render(res, r.Tool.opts.MaxMedia)
-	if edited != nil {
-		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
-	}
-	text += advice(res.Err())
-	r.Text, r.Media = r.Tool.server.set.fitText(text, r.Tool), media
-	if res.IsError && r.Tool.opts.Errors == ErrorAsError {
-		r.Err, r.fatal = fmt.Errorf("server %q: %w", r.Tool.server.label, res.Err()), true
-	}
+	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.policy.maxResult), true, err, fatal
 	return r
 }
 

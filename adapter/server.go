@@ -94,8 +94,9 @@ func checkServer(s *Server) error {
 type server struct {
 	set     *Toolset
 	label   string
-	recipe  *Server  // shared with the servers that come in its place
-	opts    *Options // with what the recipe replaces
+	recipe  *Server // shared with the servers that come in its place
+	policy  *policy // shared with them, too
+	opts    *Options
 	client  *mcpclient.Client
 	listing chan struct{} // holds a token while the tools are being listed
 	offered chan struct{} // closed when the server is in the toolset
@@ -113,29 +114,13 @@ type server struct {
 
 // newServer makes a server of this toolset. The recipe must not change
 // after that.
-func (t *Toolset) newServer(recipe *Server) *server {
-	own := *t.opts
-	own.IdleTimeout = cmp.Or(recipe.IdleTimeout, own.IdleTimeout)
-	own.CallTimeout = cmp.Or(recipe.CallTimeout, own.CallTimeout)
-	own.MaxResult = max(positive(recipe.MaxResult, own.MaxResult), minResult)
-	own.MaxMedia = positive(recipe.MaxMedia, own.MaxMedia)
-	own.Errors = cmp.Or(recipe.Errors, own.Errors)
-	if recipe.Approve != nil {
-		own.Approve = recipe.Approve
-	}
+func (t *Toolset) newServer(recipe *Server, p *policy) *server {
 	s := &server{
-		set: t, label: recipe.Name, recipe: recipe, opts: &own, pins: recipe.Pins,
+		set: t, label: recipe.Name, recipe: recipe, policy: p, opts: t.opts, pins: recipe.Pins,
 		listing: make(chan struct{}, 1), offered: make(chan struct{}),
 	}
 	s.life, s.end = context.WithCancel(t.life)
 	return s
-}
-
-func positive[T int | time.Duration](v, otherwise T) T {
-	if v > 0 {
-		return v
-	}
-	return otherwise
 }
 
 // open connects to the server, begins to listen to it and lists its tools: in
@@ -219,7 +204,15 @@ func (s *server) offer(def *mcpclient.Tool) (*Tool, error) {
 	if err != nil || !keep {
 		return nil, err
 	}
-	return newTool(s, def, s.opts, &s.set.schemas)
+	tool, err := newTool(s.policy, s.client, def, &s.set.schemas)
+	if err != nil {
+		return nil, err
+	}
+	tool.run = s.set.calls.text
+	if rename := s.recipe.Rename; rename != nil {
+		err = guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
+	}
+	return tool, err
 }
 
 // skip notes that a tool is left out.

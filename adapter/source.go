@@ -50,7 +50,7 @@ func withSource(ctx context.Context, server string) context.Context {
 	source := &Source{Server: server}
 	// A handler may itself call a tool of another server, whose requests then
 	// carry the values of the first call as well: those are not meant.
-	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.server.label == server {
+	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.policy.label == server {
 		source.Tool = tool
 		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
 			source.Call = *call

@@ -169,7 +169,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 // A sampling handler may run tools of other servers: their requests come from
 // them and from no tool of the first.
 func TestSourceInsideAHandler(t *testing.T) {
-	outer := &Tool{name: "outer", server: &server{label: "a"}}
+	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
 	ctx := withSource(withCall(t.Context(), outer, &llms.ToolCall{ID: "1"}), "a")
 	if diff := cmp.Diff(seenIn(ctx), seen{"a", "outer", "1"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)

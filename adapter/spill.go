@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -31,8 +32,8 @@ type spill struct {
 	order []string // handles, the oldest first
 }
 
-func newSpill(t *Toolset) *spill {
-	p := &spill{limit: t.opts.Spill, texts: map[string]string{}}
+func newSpill(o *Options, schemas *schema.Cache) *spill {
+	p := &spill{limit: o.Spill, texts: map[string]string{}}
 	yes := true
 	def := &mcpclient.Tool{
 		Name:        readResult,
@@ -40,7 +41,7 @@ func newSpill(t *Toolset) *spill {
 		InputSchema: json.RawMessage(readResultSchema),
 		Annotations: &mcpclient.ToolAnnotations{ReadOnlyHint: &yes},
 	}
-	tool, err := newTool(t.newServer(&Server{}), def, t.opts, &t.schemas)
+	tool, err := newTool(newPolicy(o, &Server{}), nil, def, schemas)
 	if err != nil {
 		panic(err) // the schema is ours
 	}
@@ -93,7 +94,7 @@ func (p *spill) read(_ context.Context, args json.RawMessage) *mcpclient.CallToo
 		return toolFailure("the offset is beyond the result, which has " + strconv.Itoa(len(text)) + " bytes")
 	}
 	const notice = 128
-	end := boundary(text, min(len(text), offset+p.tool.opts.MaxResult-notice))
+	end := boundary(text, min(len(text), offset+p.tool.policy.maxResult-notice))
 	more := "the result ends here"
 	if end < len(text) {
 		more = fmt.Sprintf("go on with offset %d", end)
@@ -106,25 +107,19 @@ func toolFailure(text string) *mcpclient.CallToolResult {
 	return &mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{&mcpclient.TextContent{Text: text}}}
 }
 
-// fitText brings the text of a result within the bound of its tool. What is cut
-// is kept when the host wants it.
-func (t *Toolset) fitText(text string, tool *Tool) string {
-	limit := tool.opts.MaxResult
-	if len(text) <= limit || t.spill == nil || tool.local != nil {
+// fit brings the text of a tool's result within its bound and keeps what is cut.
+// name is the name by which models know the tool that reads it.
+func (p *spill) fit(text string, t *Tool, name func() string) string {
+	limit := t.policy.maxResult
+	if len(text) <= limit || t.local != nil {
 		return shorten(text, limit)
 	}
-	handle := t.spill.keep(text)
+	handle := p.keep(text)
 	if handle == "" {
 		return shorten(text, limit)
 	}
-	name := readResult
-	for _, candidate := range t.present.Load().tools {
-		if candidate.local != nil {
-			name = candidate.name
-		}
-	}
 	return shortenTo(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
-			missing, len(text), name, handle, from)
+			missing, len(text), name(), handle, from)
 	})
 }

@@ -33,34 +33,3 @@ func (e *StaleToolError) Error() string {
 	}
 	return fmt.Sprintf("server %q has changed the tool %s since it was offered", e.Server, e.Tool)
 }
-
-// current is the tool as the toolset has it at present: its name and its
-// connection may be others. The error is a [*StaleToolError].
-func (t *Tool) current() (*Tool, error) {
-	set := t.server.set
-	now, ok := set.present.Load().current[t.id()]
-	if ok && now.fingerprint == t.fingerprint {
-		return now, nil
-	}
-	err := &StaleToolError{Tool: t.name, Server: t.server.label}
-	switch {
-	case ok:
-	case set.follows(t.server.recipe):
-		err.Reason = ToolGone
-	default:
-		err.Reason = ServerGone
-	}
-	return nil, err
-}
-
-// follows reports whether a server is in the toolset.
-func (t *Toolset) follows(recipe *Server) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range t.servers {
-		if s.recipe == recipe {
-			return true
-		}
-	}
-	return false
-}

@@ -15,9 +15,9 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 // must be, and every tool of a server that decides that itself, as it may refuse
 // calls that cannot become tasks. Where a tool leaves it to us, a call that waits for
 // its result is answered sooner without.
-func mayBeTask(s *server, def *mcpclient.Tool) bool {
-	if s.client != nil {
-		if _, decides := s.client.Server().Capabilities.Extensions[tasksExtension]; decides {
+func mayBeTask(client *mcpclient.Client, def *mcpclient.Tool) bool {
+	if client != nil {
+		if _, decides := client.Server().Capabilities.Extensions[tasksExtension]; decides {
 			return true
 		}
 	}
@@ -35,5 +35,5 @@ func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.C
 	if t.checks {
 		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def))
 	}
-	return t.server.client.CallTool(ctx, t.def.Name, args, opts...)
+	return t.client.CallTool(ctx, t.def.Name, args, opts...)
 }

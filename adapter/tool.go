@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
@@ -16,9 +15,9 @@ import (
 
 // Tool is a server's tool as the model sees it. It is a langchaingo tool.
 type Tool struct {
-	server  *server
+	policy  *policy
+	client  *mcpclient.Client // nil for the toolset's own tools
 	def     *mcpclient.Tool
-	opts    *Options
 	name    string
 	input   *toolschema.Schema
 	wrapped bool // the model is asked for all arguments in the wrapper
@@ -30,57 +29,46 @@ type Tool struct {
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
 
-	// local runs the tool in this process. It is set for the toolset's own
-	// tools, whose server has no name and no client.
+	// run runs a call for one of langchaingo's agents.
+	run func(ctx context.Context, t *Tool, input string) (string, error)
+
+	// local runs the tool in this process. It is set for the toolset's own tools.
 	local func(context.Context, json.RawMessage) *mcpclient.CallToolResult
 }
 
 var _ tools.Tool = (*Tool)(nil)
 
-func newTool(s *server, def *mcpclient.Tool, o *Options, schemas *schema.Cache) (*Tool, error) {
+// newTool makes a tool of a definition. client is nil for the toolset's own.
+func newTool(p *policy, client *mcpclient.Client, def *mcpclient.Tool, schemas *schema.Cache) (*Tool, error) {
 	input, err := toolschema.New(def.InputSchema, schemas)
 	if err != nil {
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
-		o.Logger.Debug("patterns that are left to the server", "server", s.label, "tool", cut(def.Name, 200), "at", ignored)
+		p.log.Debug("patterns that are left to the server", "server", p.label, "tool", cut(def.Name, 200), "at", ignored)
 	}
-	tool := &Tool{
-		server:      s,
-		def:         def,
-		opts:        o,
-		input:       input,
-		task:        mayBeTask(s, def),
-		fingerprint: Fingerprint(def),
-	}
-	if err := tool.hold(); err != nil {
-		return nil, err
-	}
-	if rename := s.recipe.Rename; rename != nil {
-		err = guarded(o.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
-	}
-	return tool, err
+	tool := &Tool{policy: p, client: client, def: def, input: input, task: mayBeTask(client, def), fingerprint: Fingerprint(def)}
+	return tool, tool.hold()
 }
 
 // hold prepares what the client's options and the toolset's have checked.
 func (t *Tool) hold() error {
-	client := t.server.client
-	if client == nil {
+	if t.client == nil {
 		return nil
 	}
-	if v := client.Validator(); v != nil {
+	if v := t.client.Validator(); v != nil {
 		check, err := v.Compile(t.def.InputSchema)
 		if err != nil {
 			return fmt.Errorf("input schema: %w", err)
 		}
 		t.held = check
 	}
-	if !t.opts.CheckOutputs || len(t.def.OutputSchema) == 0 {
+	if !t.policy.checkOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
 	}
 	// A failure needs no structured content: what is wrong with it is the schema.
-	if err := client.CheckOutput(t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
-		t.opts.Logger.Warn("results of a tool are not checked", "server", t.server.label, "tool", cut(t.def.Name, 200), "error", err)
+	if err := t.client.CheckOutput(t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
+		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", cut(t.def.Name, 200), "error", err)
 		return nil
 	}
 	t.checks = true
@@ -113,10 +101,10 @@ func (t *Tool) Name() string { return t.name }
 
 // Server is the host's label of the server that has the tool. It is "" for the
 // toolset's own tool, see [Options.Spill].
-func (t *Tool) Server() string { return t.server.label }
+func (t *Tool) Server() string { return t.policy.label }
 
 // Client is the connection to that server, nil for the toolset's own tool.
-func (t *Tool) Client() *mcpclient.Client { return t.server.client }
+func (t *Tool) Client() *mcpclient.Client { return t.client }
 
 // Definition is the tool as its server describes it, under its own name. It is
 // shared and must not be changed.
@@ -154,10 +142,10 @@ func (t *Tool) Description() string {
 // A tool that fails and arguments that do not fit are text, too. An error means
 // that going on makes no sense: see [Result.Fatal].
 func (t *Tool) Call(ctx context.Context, input string) (string, error) {
-	call := llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}
-	r := t.call(ctx, call, nil)
-	if err := r.Fatal(); err != nil {
-		return "", err
-	}
-	return r.Text, nil
+	return t.run(ctx, t, input)
+}
+
+// about says which call of a tool an error is about.
+func (t *Tool) about(err error) error {
+	return fmt.Errorf("server %q: call tool %q: %w", t.policy.label, t.def.Name, err)
 }

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type Toolset struct {
 	opts      *Options
 	schemas   schema.Cache
 	approvals *approvals
+	calls     *calls
 	spill     *spill                             // nil when results are not kept
 	level     atomic.Pointer[mcpclient.LogLevel] // of SetLogLevel; nil before
 	present   atomic.Pointer[snapshot]
@@ -38,11 +40,27 @@ var errToolsetClosed = errors.New("the toolset is closed")
 func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, approvals: newApprovals(o), reserved: map[string]bool{}}
 	t.life, t.end = context.WithCancel(context.Background())
-	if o.Spill > 0 {
-		t.spill = newSpill(t)
+	t.calls = &calls{
+		approvals: t.approvals, intercept: o.Intercept, parallelism: o.Parallelism, maxResult: o.MaxResult,
+		current: func(tool *Tool) (*Tool, error) { return t.present.Load().find(tool) },
+		fit:     func(text string, tool *Tool) string { return shorten(text, tool.policy.maxResult) },
 	}
-	t.present.Store(newSnapshot(t, nil))
+	if o.Spill > 0 {
+		t.spill = newSpill(o, &t.schemas)
+		t.spill.tool.run = t.calls.text
+		t.calls.fit = func(text string, tool *Tool) string { return t.spill.fit(text, tool, t.readerName) }
+	}
+	t.present.Store(newSnapshot(t.calls, nil, nil))
 	return t
+}
+
+// readerName is the name by which models know the tool that reads kept results.
+func (t *Toolset) readerName() string {
+	now, err := t.present.Load().find(t.spill.tool)
+	if err != nil {
+		return readResult
+	}
+	return now.name
 }
 
 // buildLocked names the tools and puts a new snapshot in place. A tool that is
@@ -50,7 +68,9 @@ func newToolset(o *Options) *Toolset {
 func (t *Toolset) buildLocked() {
 	var all []*Tool
 	var ids []identity
+	var servers []*policy
 	for _, s := range t.servers {
+		servers = append(servers, s.policy)
 		for _, tool := range s.tools {
 			all = append(all, tool)
 			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
@@ -67,7 +87,18 @@ func (t *Toolset) buildLocked() {
 	for _, s := range t.servers {
 		s.tools, rest = slices.Clone(rest[:len(s.tools)]), rest[len(s.tools):]
 	}
-	t.present.Store(newSnapshot(t, all))
+	t.present.Store(newSnapshot(t.calls, servers, all))
+}
+
+// Catalog returns what the toolset has at present, for a provider. It is built
+// once for all callers: with the same tools and profile it is the same value.
+// Catalog panics when there is no such profile.
+func (t *Toolset) Catalog(p Profile) *Catalog {
+	build, ok := t.present.Load().catalogs[cmp.Or(p, Plain)]
+	if !ok {
+		panic(fmt.Sprintf("adapter: there is no profile %q", p))
+	}
+	return build()
 }
 
 // Tools returns the tools for langchaingo's agents, each a [*Tool]. These agents

@@ -1,0 +1,113 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// calls runs calls of tools. A toolset shares it with its catalogs and tools.
+type calls struct {
+	approvals   *approvals
+	intercept   []Interceptor
+	parallelism int // of one Dispatch
+	maxResult   int // bytes of a text that is about no tool
+
+	// current is the tool as the toolset has it at present: its name and its
+	// connection may differ. The error is a [*StaleToolError].
+	current func(*Tool) (*Tool, error)
+
+	// fit brings the text of a tool's result within its bound.
+	fit func(text string, t *Tool) string
+}
+
+// read makes of a model's call the arguments to send.
+func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
+	if _, err := c.current(t); err != nil {
+		return nil, err
+	}
+	return t.arguments(function(call).Arguments)
+}
+
+// call reads a call that is for this tool and runs it.
+func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mcpclient.CallOption) *Result {
+	r := &Result{Call: call, Tool: t}
+	if err := ctx.Err(); err != nil {
+		return r.fail(ctx, t.about(err))
+	}
+	arguments, err := c.read(t, call)
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	return c.run(ctx, t, call, arguments, opts)
+}
+
+// text runs a call for one of langchaingo's agents.
+func (c *calls) text(ctx context.Context, t *Tool, input string) (string, error) {
+	r := c.call(ctx, t, llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}, nil)
+	if err := r.Fatal(); err != nil {
+		return "", err
+	}
+	return r.Text, nil
+}
+
+// run runs a call with arguments that have been read.
+func (c *calls) run(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage, opts []mcpclient.CallOption) *Result {
+	r := &Result{Call: call, Tool: t}
+	if err := ctx.Err(); err != nil {
+		return r.fail(ctx, t.about(err))
+	}
+	if t.local != nil {
+		return c.answer(r, t.local(ctx, arguments), nil)
+	}
+	opts = append(t.policy.limits(), opts...)
+	s := &sending{calls: c, tool: t, call: call, checked: arguments}
+	req := &Request{Tool: t, Call: call, Arguments: append(json.RawMessage(nil), arguments...), Options: opts}
+	res, err := s.through(withCall(ctx, t, &call), req)
+	var edited json.RawMessage
+	if s.edited {
+		edited = s.approved
+	}
+	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
+		return c.breach(r, err, bad, edited)
+	}
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	return c.answer(r, res, edited)
+}
+
+// answer completes a result with what the tool returned. edited are the
+// arguments that it got instead of the model's, nil if it got the model's.
+func (c *calls) answer(r *Result, res *mcpclient.CallToolResult, edited []byte) *Result {
+	p := r.Tool.policy
+	r.Raw, r.IsError = res, res.IsError
+	text, media := render(res, p.maxMedia)
+	if edited != nil {
+		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
+	}
+	text += advice(res.Err())
+	r.Text, r.Media = c.fit(text, r.Tool), media
+	if res.IsError && p.errors == ErrorAsError {
+		r.Err, r.fatal = fmt.Errorf("server %q: %w", p.label, res.Err()), true
+	}
+	return r
+}
+
+// breach completes a result that does not fit what its tool promised. The tool ran:
+// the model gets what it said, too.
+func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
+	p := r.Tool.policy
+	p.log.Warn("a result does not fit the output schema of its tool",
+		"server", p.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
+	c.answer(r, bad.Result, edited)
+	text := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n%s", cut(bad.Err.Error(), 1<<10), r.Text)
+	r.Text, r.IsError, r.Err = shorten(text, p.maxResult), true, err
+	r.fatal = p.errors == ErrorAsError
+	return r
+}

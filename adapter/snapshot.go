@@ -1,0 +1,53 @@
+package adapter
+
+import "sync"
+
+// snapshot is what a toolset has at one time. It never changes.
+type snapshot struct {
+	tools    []*Tool
+	servers  map[*policy]bool
+	current  map[toolID]*Tool
+	catalogs map[Profile]func() *Catalog
+}
+
+// toolID names a tool on every connection to its server.
+type toolID struct {
+	server *policy
+	name   string // the server's
+}
+
+func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
+
+func newSnapshot(run *calls, servers []*policy, all []*Tool) *snapshot {
+	s := &snapshot{
+		tools: all, servers: map[*policy]bool{},
+		current: make(map[toolID]*Tool, len(all)), catalogs: map[Profile]func() *Catalog{},
+	}
+	for _, p := range servers {
+		s.servers[p] = true
+	}
+	for _, tool := range all {
+		s.current[tool.id()] = tool
+	}
+	for _, p := range Profiles() {
+		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(run, all, p) })
+	}
+	return s
+}
+
+// find returns what a tool is in this snapshot. The error is a [*StaleToolError].
+func (s *snapshot) find(t *Tool) (*Tool, error) {
+	now, ok := s.current[t.id()]
+	if ok && now.fingerprint == t.fingerprint {
+		return now, nil
+	}
+	err := &StaleToolError{Tool: t.name, Server: t.policy.label}
+	switch {
+	case ok:
+	case s.servers[t.policy]:
+		err.Reason = ToolGone
+	default:
+		err.Reason = ServerGone
+	}
+	return nil, err
+}
