@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // CompletionRef names what an argument belongs to: see [PromptRef] and
@@ -26,16 +28,19 @@ func TemplateRef(uriTemplate string) CompletionRef {
 // String is the name of the prompt, or the template.
 func (r CompletionRef) String() string { return r.name }
 
-func (r CompletionRef) wire() any {
-	type ref struct {
+// MarshalJSON implements [json.Marshaler].
+func (r CompletionRef) MarshalJSON() ([]byte, error) {
+	wire := struct {
 		Type string `json:"type"`
 		Name string `json:"name,omitempty"`
 		URI  string `json:"uri,omitempty"`
-	}
+	}{Type: r.kind}
 	if r.kind == "ref/prompt" {
-		return ref{Type: r.kind, Name: r.name}
+		wire.Name = r.name
+	} else {
+		wire.URI = r.name
 	}
-	return ref{Type: r.kind, URI: r.name}
+	return jsonrpc.Marshal(wire)
 }
 
 // CompleteParams asks how an argument can go on.
@@ -77,7 +82,7 @@ func (c *Client) Complete(ctx context.Context, p *CompleteParams, opts ...CallOp
 }
 
 func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOption) (*Completion, error) {
-	if p.Ref.kind == "" {
+	if p.Ref == (CompletionRef{}) {
 		return nil, errors.New("CompleteParams.Ref: want a PromptRef or a TemplateRef")
 	}
 	type argument struct {
@@ -88,10 +93,10 @@ func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOpt
 		Arguments map[string]string `json:"arguments"`
 	}
 	wire := struct {
-		Ref      any      `json:"ref"`
-		Argument argument `json:"argument"`
-		Context  *filled  `json:"context,omitempty"`
-	}{Ref: p.Ref.wire(), Argument: argument{p.Argument, p.Value}}
+		Ref      CompletionRef `json:"ref"`
+		Argument argument      `json:"argument"`
+		Context  *filled       `json:"context,omitempty"`
+	}{Ref: p.Ref, Argument: argument{p.Argument, p.Value}}
 	if len(p.Filled) > 0 && c.current().has(completionContext) {
 		wire.Context = &filled{maps.Clone(p.Filled)}
 	}

@@ -35,8 +35,8 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.greet(ctx, c, &request{method: "initialize", params: params})
-	if rpc, ok := errors.AsType[*RPCError](err); ok && len(rpc.supported()) > 0 {
-		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(rpc.supported(), ", ")))
+	if rpc, ok := errors.AsType[*RPCError](err); ok && len(supportedBy(rpc)) > 0 {
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}

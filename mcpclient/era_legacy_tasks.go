@@ -42,15 +42,9 @@ func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	return r
 }
 
-type legacyTask struct {
-	taskFacts
-	TTL  *float64 `json:"ttl"`
-	Poll *float64 `json:"pollInterval"`
-}
-
 func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	var result struct {
-		Task *legacyTask `json:"task"`
+		Task *TaskState `json:"task"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return TaskState{}, false, fmt.Errorf("%w: %v", ErrInvalidResult, err)
@@ -58,17 +52,15 @@ func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	if result.Task == nil {
 		return TaskState{}, false, nil
 	}
-	state, err := result.Task.state(result.Task.TTL, result.Task.Poll)
-	return state, true, err
+	return *result.Task, true, nil
 }
 
 func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
-	var task legacyTask
-	if err := json.Unmarshal(raw, &task); err != nil {
+	var task polledTask
+	if err := json.Unmarshal(raw, &task.state); err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
 	}
-	state, err := task.state(task.TTL, task.Poll)
-	return polledTask{state: state}, err
+	return task, nil
 }
 
 const relatedTask = metaPrefix + "related-task"

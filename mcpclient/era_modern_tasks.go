@@ -31,14 +31,6 @@ func (e modernEra) taskable(c *Client, _ *Tool) error {
 
 func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
 
-// modernTask is a task with what it needs or has come to.
-type modernTask struct {
-	taskFacts
-	taskOutcome
-	TTL  *float64 `json:"ttlMs"`
-	Poll *float64 `json:"pollIntervalMs"`
-}
-
 func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
@@ -51,12 +43,14 @@ func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 }
 
 func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
-	var task modernTask
-	if err := json.Unmarshal(raw, &task); err != nil {
+	var task polledTask
+	if err := json.Unmarshal(raw, &task.taskOutcome); err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
 	}
-	state, err := task.state(task.TTL, task.Poll)
-	return polledTask{state, task.taskOutcome}, err
+	if err := json.Unmarshal(raw, &task.state); err != nil {
+		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
+	}
+	return task, nil
 }
 
 // taskResult polls until the answer has the result in it.

@@ -82,11 +82,6 @@ func (e *RPCError) Error() string {
 	return fmt.Sprintf("server error %d: %s", e.Code, cut(e.Message))
 }
 
-// modern reports a code that only servers of the modern era give.
-func (e *RPCError) modern() bool {
-	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
-}
-
 // ToolError is a tool's own failure: the call went well, the tool did not.
 type ToolError struct {
 	Tool   string

@@ -15,7 +15,7 @@ import (
 func inMind() map[string]mcpclient.Handler {
 	return map[string]mcpclient.Handler{
 		"com.example/echo": func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			if origin, ok := mcpclient.OriginFrom(ctx); !ok || origin.Client != r.Client || string(r.Meta["k"]) != "1" {
+			if origin, ok := mcpclient.OriginFrom(ctx); !ok || origin.Session != r.Client || string(r.Meta["k"]) != "1" {
 				return nil, errors.New("who asks?")
 			}
 			return r.Params, nil

@@ -205,7 +205,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		}
 		return newest, false, nil
 	case errors.As(probeErr, &rpc):
-		if rpc.modern() {
+		if modernCode(rpc) {
 			return "", false, probeErr
 		}
 		return newest, false, nil
@@ -250,13 +250,18 @@ func namedRevisions(err error) ([]string, bool) {
 	if !errors.As(err, &rpc) || rpc.Code != CodeUnsupportedRevision {
 		return nil, false
 	}
-	named := rpc.supported()
+	named := supportedBy(rpc)
 	return named, len(named) > 0
 }
 
-// supported lists the revisions that the data of an error names, whatever the
+// modernCode reports a code that only servers of the modern era give.
+func modernCode(e *RPCError) bool {
+	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
+}
+
+// supportedBy lists the revisions that the data of an error names, whatever the
 // error is about: data of this shape come with several codes.
-func (e *RPCError) supported() []string {
+func supportedBy(e *RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`
 	}

@@ -178,7 +178,7 @@ func (o *Options) check() error {
 		errs = append(errs, errors.New("Options.Protocol.ExactCapabilities: set Capabilities, as to {}"))
 	}
 	for _, r := range o.Roots {
-		errs = append(errs, r.check())
+		errs = append(errs, checkRoot(r))
 	}
 	for method, h := range o.Handlers {
 		errs = append(errs, o.checkHandler(method, h))

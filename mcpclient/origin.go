@@ -10,8 +10,10 @@ import (
 
 // Origin tells a handler where a server's request comes from.
 type Origin struct {
-	Client *Client // that is asked; a handler may call it
-	Server Server
+	// Session is the session that the server asks, a [*Client] where that is one of
+	// this package: a handler may call it. Requests of one session have equal values.
+	Session any
+	Server  Server
 
 	// Call is the client's call in which the server asks, nil when that cannot
 	// be known: on a shared connection of the legacy era with several calls
@@ -45,6 +47,12 @@ func (r *request) info() CallInfo {
 func (t *Task) info() CallInfo { return CallInfo{ID: t.call, Method: "tools/call", Name: t.tool} }
 
 type originKey struct{}
+
+// WithOrigin returns a context for a handler, whose request has this origin: for hosts
+// that have sessions of their own. Origin.Session has to be comparable.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
 
 // OriginFrom returns the origin of the request that a handler is answering.
 //

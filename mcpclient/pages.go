@@ -95,7 +95,7 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 		}
 		return nil, err
 	}
-	p.warn(c, method)
+	tolerate(c, p, method)
 	return &p.Page, nil
 }
 
@@ -107,8 +107,8 @@ type paged[T any] struct {
 	nulls int  // among the items, which are left out
 }
 
-// warn warns of what the page was read in spite of.
-func (p *paged[T]) warn(c *Client, method string) {
+// tolerate warns of what a page was read in spite of.
+func tolerate[T any](c *Client, p *paged[T], method string) {
 	if !p.found {
 		c.link.Load().tolerated(c, "a list of the server has no items, not even none", "method", method, "want", p.key)
 	}

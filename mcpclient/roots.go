@@ -19,7 +19,7 @@ type Root struct {
 	Meta json.RawMessage `json:"_meta,omitempty"`
 }
 
-func (r Root) check() error {
+func checkRoot(r Root) error {
 	if _, err := url.Parse(r.URI); err != nil || !strings.HasPrefix(r.URI, "file://") {
 		return fmt.Errorf("root %q: the URI must start with file://", r.URI)
 	}
@@ -40,7 +40,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
 	}
 	for _, r := range roots {
-		if err := r.check(); err != nil {
+		if err := checkRoot(r); err != nil {
 			return fmt.Errorf("set roots: %w", err)
 		}
 	}

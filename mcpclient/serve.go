@@ -196,7 +196,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 		}
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
-	ctx = context.WithValue(ctx, originKey{}, Origin{Client: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
+	ctx = WithOrigin(ctx, Origin{Session: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	if c.answering == nil && c.opts.Handlers[method] == nil {
 		return c.answerBy(ctx, &Request{Method: method, Params: params})
 	}

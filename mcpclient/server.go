@@ -160,12 +160,12 @@ func (c *Client) offered(capability string) bool {
 	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
 		return true
 	}
-	return c.server.Load().Capabilities.offers(capability)
+	return declares(&c.server.Load().Capabilities, capability)
 }
 
-// offers reports whether the server declared a capability that [requirement]
+// declares reports whether the server declared a capability that [requirement]
 // names.
-func (s *ServerCapabilities) offers(capability string) bool {
+func declares(s *ServerCapabilities, capability string) bool {
 	switch capability {
 	case "tools":
 		return s.Tools != nil

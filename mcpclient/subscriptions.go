@@ -168,7 +168,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	if err != nil {
 		return nil, err
 	}
-	asked := c.server.Load().Capabilities.notified(filter)
+	asked := notifiedBy(&c.server.Load().Capabilities, filter)
 	if c.opts.Protocol.AllowUndeclared {
 		asked = filter.sorted()
 	}
@@ -199,8 +199,8 @@ func (f SubscriptionFilter) sorted() SubscriptionFilter {
 	return f
 }
 
-// notified is the part of a filter that the server declares to notify of.
-func (s *ServerCapabilities) notified(f SubscriptionFilter) SubscriptionFilter {
+// notifiedBy is the part of a filter that the server declares to notify of.
+func notifiedBy(s *ServerCapabilities, f SubscriptionFilter) SubscriptionFilter {
 	out := SubscriptionFilter{
 		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,
 		PromptsListChanged: f.PromptsListChanged && s.Prompts != nil && s.Prompts.ListChanged,

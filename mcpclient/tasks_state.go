@@ -1,13 +1,13 @@
 package mcpclient
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // TaskStatus is how far a task is.
@@ -59,15 +59,6 @@ func (s TaskState) String() string {
 	return text
 }
 
-// taskFacts is what the two designs of tasks have in common on the wire.
-type taskFacts struct {
-	ID        string     `json:"taskId"`
-	Status    TaskStatus `json:"status"`
-	Message   string     `json:"statusMessage"`
-	CreatedAt string     `json:"createdAt"`
-	UpdatedAt string     `json:"lastUpdatedAt"`
-}
-
 // polledTask is what a server answers that is asked for a task.
 type polledTask struct {
 	state TaskState
@@ -82,35 +73,40 @@ type taskOutcome struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// state makes a TaskState; times are in milliseconds.
-func (f *taskFacts) state(ttl, poll *float64) (TaskState, error) {
-	switch f.Status {
+// UnmarshalJSON reads a task of either design: that of revision 2025-11-25 has ttl
+// and pollInterval, that of the extension ttlMs and pollIntervalMs.
+func (s *TaskState) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		ID             string     `json:"taskId"`
+		Status         TaskStatus `json:"status"`
+		Message        string     `json:"statusMessage"`
+		CreatedAt      string     `json:"createdAt"`
+		UpdatedAt      string     `json:"lastUpdatedAt"`
+		TTL            *float64   `json:"ttl"`
+		PollInterval   *float64   `json:"pollInterval"`
+		TTLMs          *float64   `json:"ttlMs"`
+		PollIntervalMs *float64   `json:"pollIntervalMs"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	switch wire.Status {
 	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
 	default:
-		return TaskState{}, fmt.Errorf("%w: status %q of a task", ErrInvalidResult, cut(string(f.Status)))
+		return fmt.Errorf("status %q of a task", cut(string(wire.Status)))
 	}
-	if f.ID == "" {
-		return TaskState{}, fmt.Errorf("%w: a task without an id", ErrInvalidResult)
+	if wire.ID == "" {
+		return errors.New("a task without an id")
 	}
-	s := TaskState{ID: f.ID, Status: f.Status, Message: f.Message, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt}
-	if ttl != nil {
+	*s = TaskState{ID: wire.ID, Status: wire.Status, Message: wire.Message, CreatedAt: wire.CreatedAt, UpdatedAt: wire.UpdatedAt}
+	if ttl := cmp.Or(wire.TTLMs, wire.TTL); ttl != nil {
 		d := milliseconds(*ttl)
 		s.TTL = &d
 	}
-	if poll != nil {
+	if poll := cmp.Or(wire.PollIntervalMs, wire.PollInterval); poll != nil {
 		s.PollInterval = milliseconds(*poll)
 	}
-	return s, nil
-}
-
-func (s *TaskState) decode(d *jsonrpc.Decoder) {
-	var task legacyTask
-	unmarshalMember(d, "tasks", &task)
-	state, err := task.state(task.TTL, task.Poll)
-	if err != nil {
-		d.Fail(err)
-	}
-	*s = state
+	return nil
 }
 
 func milliseconds(ms float64) time.Duration {

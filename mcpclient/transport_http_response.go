@@ -68,7 +68,7 @@ func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte
 	}
 	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.opensSession && failure.older()
-	if ok && (!beyond || rpc.modern()) && deliver(failure.raw) {
+	if ok && (!beyond || modernCode(rpc)) && deliver(failure.raw) {
 		return nil
 	}
 	failure.rpc = rpc

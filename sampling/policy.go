@@ -95,8 +95,8 @@ type who struct {
 // callKey identifies a call in the accounts: the client and its unique id of
 // the call, or else the host's names.
 type callKey struct {
-	client *mcpclient.Client
-	id     int64
+	session any
+	id      int64
 
 	server, call string
 }
@@ -117,11 +117,11 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 		}
 		w.during = w.during || source.Call != ""
 		if source.Call != "" {
-			w.call, w.charge = source.Call, callKey{client: w.origin.Client, server: w.label, call: source.Call}
+			w.call, w.charge = source.Call, callKey{session: w.origin.Session, server: w.label, call: source.Call}
 		}
 	}
 	if call := w.origin.Call; call != nil && call.ID != 0 {
-		w.charge = callKey{client: w.origin.Client, id: call.ID}
+		w.charge = callKey{session: w.origin.Session, id: call.ID}
 		if w.call == "" {
 			w.call = strconv.FormatInt(call.ID, 10)
 		}

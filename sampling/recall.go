@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // recall has a memory for each server. A memory keeps data that the model's
@@ -19,8 +18,8 @@ type recall struct {
 // recallKey is the host's name for a server. A server without such a name is
 // identified by its connection, since it chooses its own name.
 type recallKey struct {
-	server string
-	client *mcpclient.Client
+	server  string
+	session any
 }
 
 // maxServers bounds the memories. The least recently used memory is dropped.
@@ -30,7 +29,7 @@ func (w *who) recallKey() recallKey {
 	if w.label != "" {
 		return recallKey{server: w.label}
 	}
-	return recallKey{client: w.origin.Client}
+	return recallKey{session: w.origin.Session}
 }
 
 // of returns the memory of a server.
