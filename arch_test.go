@@ -20,7 +20,7 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"internal/jsonrpc", nil},
+	{"internal/jsonrpc", []string{"internal/excerpt"}},
 	{"internal/sse", nil},
 	{"internal/child", []string{"golang.org/x/sys"}},
 	{"internal/backoff", nil},

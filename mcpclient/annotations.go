@@ -18,7 +18,7 @@ type Annotations struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (a *Annotations) UnmarshalJSON(data []byte) error {
 	*a = Annotations{}
-	if emptyList(data) {
+	if jsonrpc.IsEmptyList(data) {
 		return nil
 	}
 	type annotations Annotations

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -84,10 +83,6 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	return nil
 }
 
-// maxElements bounds the items of a page, the blocks of a result, the messages
-// of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
-const maxElements = 10_000
-
 // decoded is what reads itself from its text.
 type decoded interface {
 	decode(d *jsonrpc.Decoder)
@@ -104,7 +99,7 @@ func decodeResult(raw json.RawMessage, result any) error {
 	case json.Unmarshaler: // which needs no other look at what is valid
 		return result.UnmarshalJSON(raw)
 	}
-	if err := jsonrpc.LimitArrays(raw, maxElements, "structuredContent"); err != nil { // which also refuses what is no object
+	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements, "structuredContent"); err != nil { // which also refuses what is no object
 		return err
 	}
 	return json.Unmarshal(raw, result)
@@ -177,47 +172,10 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	return &o, nil
 }
 
-// encodeParams makes a JSON object of v, nil for nil.
-func encodeParams(v any) ([]byte, error) {
-	var raw json.RawMessage
-	var err error
-	switch v := v.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		if len(bytes.TrimSpace(v)) == 0 {
-			return nil, nil
-		}
-		raw, err = jsonrpc.Compact(v)
-	default:
-		raw, err = jsonrpc.Marshal(v)
-	}
-	if err != nil {
-		return nil, err
-	}
-	raw = bytes.TrimSpace(raw)
-	switch {
-	case string(raw) == "null":
-		return nil, nil
-	case raw[0] != '{':
-		return nil, notObject(v, raw)
-	}
-	return raw, nil
-}
-
-// notObject is the error of what has to be a JSON object and is encoded as another
-// value.
-func notObject(v any, encoded []byte) error {
-	if _, ok := v.([]byte); ok {
-		return errors.New("want a JSON object, got a []byte, which JSON has as base64: make it a json.RawMessage")
-	}
-	return fmt.Errorf("want a JSON object, got %s", quote(encoded))
-}
-
 // customRequest makes a request of params that may hold members which the era
 // writes too, so that each stands in the message once.
 func customRequest(method string, params any) (*request, []CallOption, error) {
-	encoded, err := encodeParams(params)
+	encoded, err := jsonrpc.EncodeParams(params)
 	r := &request{method: method, params: encoded}
 	if err != nil || encoded == nil {
 		return r, nil, err
@@ -231,12 +189,12 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 		case "_meta":
 			metaErr = json.Unmarshal(value, &meta)
 		case "inputResponses", "requestState":
-			r.round = appendMember(r.round, string(key), value)
+			r.round = jsonrpc.AppendMember(r.round, string(key), value)
 		case names:
 			_ = json.Unmarshal(value, &r.target) // what is no string is the server's to refuse
 			fallthrough
 		default:
-			rest = appendMember(rest, string(key), value)
+			rest = jsonrpc.AppendMember(rest, string(key), value)
 		}
 	})
 	switch {
@@ -245,7 +203,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 	case metaErr != nil:
 		return nil, nil, fmt.Errorf("_meta: %w", metaErr)
 	}
-	r.params = closeObject(rest)
+	r.params = jsonrpc.CloseObject(rest)
 	var opts []CallOption
 	for key, value := range meta {
 		opts = append(opts, WithMeta(key, value))
@@ -268,7 +226,7 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	start := len(b)
 	var err error
 	if isRaw {
-		raw, err = encodeParams(raw)
+		raw, err = jsonrpc.EncodeParams(raw)
 		b = append(b, raw...)
 	} else {
 		b, err = jsonrpc.AppendValue(b, args)
@@ -279,35 +237,7 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	case len(value) == 0 || string(value) == "null":
 		b = b[:end]
 	case value[0] != '{':
-		return nil, fmt.Errorf("arguments: %w", notObject(args, value))
+		return nil, fmt.Errorf("arguments: %w", jsonrpc.NotObject(args, value))
 	}
 	return append(b, '}'), nil
-}
-
-// appendMember appends one member and a comma.
-func appendMember(b []byte, key string, value []byte) []byte {
-	b = append(jsonrpc.AppendString(b, key), ':')
-	return append(append(b, value...), ',')
-}
-
-// closeObject ends an object whose members each have a comma after them.
-func closeObject(b []byte) []byte {
-	if b[len(b)-1] == ',' {
-		b[len(b)-1] = '}'
-		return b
-	}
-	return append(b, '}')
-}
-
-// appendMembers appends the members of object, without its braces, and a comma
-// where there are any.
-func appendMembers(b []byte, object []byte) []byte {
-	if len(object) < 2 {
-		return b
-	}
-	inner := bytes.TrimSpace(object[1 : len(object)-1])
-	if len(inner) == 0 {
-		return b
-	}
-	return append(append(b, inner...), ',')
 }

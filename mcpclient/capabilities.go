@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -33,7 +34,7 @@ func (o *Options) offered() (offers, error) {
 	if o.Protocol.Capabilities == nil {
 		return out, out.check()
 	}
-	given, err := encodeParams(o.Protocol.Capabilities)
+	given, err := jsonrpc.EncodeParams(o.Protocol.Capabilities)
 	if err == nil && given == nil {
 		err = errors.New("want a JSON object")
 	}
@@ -83,7 +84,7 @@ func checkExtension(name string) error {
 		err = errors.New("it needs a prefix, such as com.example/")
 	}
 	if err != nil {
-		return fmt.Errorf("Options.Protocol.Capabilities: extension %q: %w", cut(name), err)
+		return fmt.Errorf("Options.Protocol.Capabilities: extension %q: %w", excerpt.Cut(name), err)
 	}
 	return nil
 }
@@ -120,16 +121,16 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 		b = appendFlags(b, "elicitation", flag{"form", e.Form}, flag{"url", e.URL})
 	}
 	if f.roots {
-		b = appendMember(b, "roots", []byte(roots))
+		b = jsonrpc.AppendMember(b, "roots", []byte(roots))
 	}
 	if len(extensions) > 0 {
 		b = append(b, `"extensions":{`...)
 		for _, name := range extensions {
-			b = appendMember(b, name, []byte("{}"))
+			b = jsonrpc.AppendMember(b, name, []byte("{}"))
 		}
-		b = append(closeObject(b), ',')
+		b = append(jsonrpc.CloseObject(b), ',')
 	}
-	return closeObject(b)
+	return jsonrpc.CloseObject(b)
 }
 
 // merged is an object with the members of more that it does not have, at every depth.
@@ -150,14 +151,14 @@ func merged(object, more []byte) []byte {
 			value = extra
 		}
 		delete(add, name)
-		out = appendMember(out, name, value)
+		out = jsonrpc.AppendMember(out, name, value)
 	})
 	for _, name := range names {
 		if value, missing := add[name]; missing {
-			out = appendMember(out, name, value)
+			out = jsonrpc.AppendMember(out, name, value)
 		}
 	}
-	return closeObject(out)
+	return jsonrpc.CloseObject(out)
 }
 
 // flag is a part of a capability: an empty object where it is there.
@@ -170,8 +171,8 @@ func appendFlags(b []byte, capability string, flags ...flag) []byte {
 	b = append(jsonrpc.AppendString(b, capability), ":{"...)
 	for _, f := range flags {
 		if f.set {
-			b = appendMember(b, f.name, []byte("{}"))
+			b = jsonrpc.AppendMember(b, f.name, []byte("{}"))
 		}
 	}
-	return append(closeObject(b), ',')
+	return append(jsonrpc.CloseObject(b), ',')
 }

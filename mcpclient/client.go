@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -226,7 +227,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // Notify sends any notification. params is nil, a [json.RawMessage] or a value
 // that marshals to a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	encoded, err := encodeParams(params)
+	encoded, err := jsonrpc.EncodeParams(params)
 	if err == nil {
 		err = c.session.settle(ctx)
 	}

@@ -100,7 +100,7 @@ func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOpt
 	if len(p.Filled) > 0 && c.current().has(completionContext) {
 		wire.Context = &filled{maps.Clone(p.Filled)}
 	}
-	params, err := encodeParams(wire)
+	params, err := jsonrpc.EncodeParams(wire)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,10 @@ package mcpclient
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"iter"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -18,9 +17,9 @@ const maxContentDepth = 4
 // not a JSON object is an error.
 func DecodeContent(raw json.RawMessage) (Content, error) {
 	if err := jsonrpc.Check(raw); err != nil {
-		return nil, fmt.Errorf("content block: %w: %s", err, quote(raw))
+		return nil, fmt.Errorf("content block: %w: %s", err, excerpt.Quote(raw))
 	}
-	d := jsonrpc.NewDecoder(raw, maxElements)
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	c := decodeContent(&d, maxContentDepth)
 	return c, d.Err()
 }
@@ -35,7 +34,7 @@ type block struct {
 // decodeContent reads one block, which is an object.
 func decodeContent(d *jsonrpc.Decoder, depth int) Content {
 	if d.Kind() != '{' {
-		d.Fail(fmt.Errorf("content block is not a JSON object: %s", quote(d.Raw())))
+		d.Fail(fmt.Errorf("content block is not a JSON object: %s", excerpt.Quote(d.Raw())))
 		return nil
 	}
 	var b block
@@ -48,7 +47,7 @@ func decodeContent(d *jsonrpc.Decoder, depth int) Content {
 	if d.Err() != nil {
 		return nil
 	}
-	kind := plain(b.kind)
+	kind := jsonrpc.Plain(b.kind)
 	raw := d.Since(start)
 	if c := b.decode(d, kind, raw, depth); c != nil {
 		return c
@@ -107,8 +106,8 @@ func (b *block) decode(d *jsonrpc.Decoder, kind, raw []byte, depth int) Content 
 			return &TextContent{Text: text, Annotations: annotations, Meta: bytes.Clone(b.meta)}
 		}
 	case "image", "audio":
-		data, fits := decodeBase64(b.data)
-		mimeType, ok := optionalString(b.mimeType)
+		data, fits := jsonrpc.Base64(b.data)
+		mimeType, ok := jsonrpc.OptionalString(b.mimeType)
 		switch {
 		case !fits || !ok:
 		case string(kind) == "image":
@@ -140,7 +139,7 @@ func (b *block) decode(d *jsonrpc.Decoder, kind, raw []byte, depth int) Content 
 func (b *block) toolUse() Content {
 	id, ok1 := jsonrpc.String(b.id)
 	name, ok2 := jsonrpc.String(b.name)
-	if !ok1 || !ok2 || id == "" || name == "" || b.input != nil && !isObject(b.input) {
+	if !ok1 || !ok2 || id == "" || name == "" || b.input != nil && !jsonrpc.IsObject(b.input) {
 		return nil
 	}
 	return &ToolUseContent{ID: id, Name: name, Input: bytes.Clone(b.input), Meta: bytes.Clone(b.meta)}
@@ -148,7 +147,7 @@ func (b *block) toolUse() Content {
 
 func (b *block) toolResult(d *jsonrpc.Decoder, depth int) Content {
 	id, ok1 := jsonrpc.String(b.toolUseID)
-	failed, ok2 := boolean(b.isError)
+	failed, ok2 := jsonrpc.Boolean(b.isError)
 	if !ok1 || !ok2 || id == "" || depth == 0 {
 		return nil
 	}
@@ -170,7 +169,7 @@ func decodeContents(raw []byte, depth int) ([]Content, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	d := jsonrpc.NewDecoder(raw, maxElements)
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	blocks := readContents(&d, depth)
 	return blocks, d.Err()
 }
@@ -186,13 +185,13 @@ func readContents(d *jsonrpc.Decoder, depth int) []Content {
 		return nil
 	case '[':
 	default:
-		d.Fail(fmt.Errorf("content is neither a block nor a list of blocks: %s", quote(d.Raw())))
+		d.Fail(fmt.Errorf("content is neither a block nor a list of blocks: %s", excerpt.Quote(d.Raw())))
 		return nil
 	}
 	blocks := []Content{}
 	for i := range d.Elements {
 		if d.Kind() != '{' {
-			d.Fail(fmt.Errorf("content block %d is not a JSON object: %s", i, quote(d.Raw())))
+			d.Fail(fmt.Errorf("content block %d is not a JSON object: %s", i, excerpt.Quote(d.Raw())))
 			return nil
 		}
 		blocks = append(blocks, decodeContent(d, depth))
@@ -202,7 +201,7 @@ func readContents(d *jsonrpc.Decoder, depth int) []Content {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *ResourceContents) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)
 	return d.Err()
 }
@@ -224,151 +223,14 @@ func (r *ResourceContents) decode(d *jsonrpc.Decoder) {
 		}
 	}
 	*r = ResourceContents{Meta: bytes.Clone(meta)}
-	r.URI = stringMember(d, "uri", uri)
-	r.MIMEType = stringMember(d, "mimeType", mimeType)
+	r.URI = jsonrpc.StringMember(d, "uri", uri)
+	r.MIMEType = jsonrpc.StringMember(d, "mimeType", mimeType)
 	if blob == nil || string(blob) == "null" {
-		r.Text = stringMember(d, "text", text)
+		r.Text = jsonrpc.StringMember(d, "text", text)
 		return
 	}
 	var ok bool
-	if r.Blob, ok = decodeBase64(blob); !ok {
-		d.Fail(fmt.Errorf("resource %q: blob is not base64: %s", cut(r.URI), quote(blob)))
+	if r.Blob, ok = jsonrpc.Base64(blob); !ok {
+		d.Fail(fmt.Errorf("resource %q: blob is not base64: %s", excerpt.Cut(r.URI), excerpt.Quote(blob)))
 	}
-}
-
-// unmarshalMember decodes a member that is not worth decoding by hand.
-func unmarshalMember(d *jsonrpc.Decoder, name string, into any) {
-	raw := d.Raw()
-	if d.Spend(raw); d.Err() != nil {
-		return
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		d.Fail(fmt.Errorf("member %q: %v", name, err))
-	}
-}
-
-// membersOf ranges over the names of an object that may be null, or [] where it is
-// empty.
-func membersOf(d *jsonrpc.Decoder) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) { eachMember(d, yield) }
-}
-
-func eachMember(d *jsonrpc.Decoder, yield func(name []byte) bool) {
-	switch d.Kind() {
-	case 'n':
-	case '[':
-		if raw := d.Raw(); !emptyList(raw) {
-			d.Fail(fmt.Errorf("want an object, got %s", quote(raw)))
-		}
-	default:
-		d.Members(yield)
-	}
-}
-
-// emptyList reports a list without elements, which is how PHP writes an object
-// without members.
-func emptyList(raw []byte) bool {
-	return len(raw) >= 2 && raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
-}
-
-// objectMember is [unmarshalMember] for an object that may be [] where it is empty.
-func objectMember(d *jsonrpc.Decoder, name string, into any) {
-	if d.Kind() != '[' {
-		unmarshalMember(d, name, into)
-		return
-	}
-	for range membersOf(d) {
-		continue
-	}
-}
-
-// mapMember decodes a member that is an object, of a bounded number of members, or
-// null, or [] where it is empty.
-func mapMember(d *jsonrpc.Decoder, name string) map[string]json.RawMessage {
-	raw := d.Raw()
-	if d.Err() != nil || string(raw) == "null" || emptyList(raw) {
-		return nil
-	}
-	all, err := jsonrpc.Object(raw, maxElements)
-	if err != nil {
-		d.Fail(fmt.Errorf("member %q: %w", name, err))
-	}
-	return all
-}
-
-// stringsMember decodes a member that is a list of strings, or null.
-func stringsMember(d *jsonrpc.Decoder, name string) (all []string) {
-	if d.Kind() == 'n' {
-		return nil
-	}
-	for range d.Elements {
-		all = append(all, stringMember(d, name, d.Raw()))
-	}
-	return all
-}
-
-// booleanMember decodes a member that may be null.
-func booleanMember(d *jsonrpc.Decoder, name string) bool {
-	raw := d.Raw()
-	b, ok := boolean(raw)
-	if !ok {
-		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, quote(raw)))
-	}
-	return b
-}
-
-// stringMember decodes a member that may be absent or null.
-func stringMember(d *jsonrpc.Decoder, name string, raw []byte) string {
-	s, ok := optionalString(raw)
-	if !ok {
-		d.Fail(fmt.Errorf("member %q is not a string: %s", name, quote(raw)))
-	}
-	return s
-}
-
-// optionalString decodes a string that may be absent or null.
-func optionalString(raw []byte) (s string, ok bool) {
-	if raw == nil || string(raw) == "null" {
-		return "", true
-	}
-	return jsonrpc.String(raw)
-}
-
-// boolean decodes a boolean that may be absent or null.
-func boolean(raw []byte) (b, ok bool) {
-	switch string(raw) {
-	case "true":
-		return true, true
-	case "", "false", "null":
-		return false, true
-	}
-	return false, false
-}
-
-// plain returns what stands between the quotes of a string.
-func plain(raw []byte) []byte {
-	if len(raw) < 2 || raw[0] != '"' {
-		return nil
-	}
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		s, _ := jsonrpc.String(raw)
-		return []byte(s)
-	}
-	return raw[1 : len(raw)-1]
-}
-
-// decodeBase64 decodes a string that is base64; the result is not nil.
-func decodeBase64(raw []byte) (data []byte, ok bool) {
-	if len(raw) < 2 || raw[0] != '"' {
-		return nil, false
-	}
-	text := plain(raw)
-	data = make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(data, text)
-	return data[:n], err == nil
-}
-
-// isObject reports whether raw, which is valid JSON, is an object.
-func isObject(raw []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 var contents = []struct {
@@ -293,7 +295,7 @@ func FuzzDecodeContent(f *testing.F) {
 // bytes: an empty block takes three bytes of a message and hundreds of memory.
 func TestContentIsBoundedInParts(t *testing.T) {
 	many := func(part string) string {
-		return "[" + strings.Repeat(part+",", maxElements) + part + "]"
+		return "[" + strings.Repeat(part+",", jsonrpc.MaxElements) + part + "]"
 	}
 	for name, decode := range map[string]func() error{
 		"result": func() error {
@@ -328,7 +330,7 @@ func TestContentIsBoundedInParts(t *testing.T) {
 // All lists of a message together have a bound too, wherever they are.
 func TestContentIsBoundedInAll(t *testing.T) {
 	many := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
-	nested := `{"type":"tool_result","toolUseId":"a","content":` + many("{}", maxElements/2) + `}`
+	nested := `{"type":"tool_result","toolUseId":"a","content":` + many("{}", jsonrpc.MaxElements/2) + `}`
 	completion := func() any {
 		return &struct {
 			Completion struct{ Values []string }
@@ -343,11 +345,11 @@ func TestContentIsBoundedInAll(t *testing.T) {
 		"arguments":    {`{"prompts":[{"name":"a","arguments":`, "{}", `}]}`, func() any { return &paged[Prompt]{key: "prompts"} }, 1},
 		"audience":     {`{"content":[{"type":"text","text":"","annotations":{"audience":`, `""`, `}}]}`, func() any { return new(CallToolResult) }, 1},
 		"links":        {`{"content":[{"type":"resource_link","uri":"a","icons":`, `{}`, `}]}`, func() any { return new(CallToolResult) }, 1},
-		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, maxElements / 2},
+		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, jsonrpc.MaxElements / 2},
 		"completion":   {`{"completion":{"values":`, `""`, `}}`, completion, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fits := (10*maxElements - 100) / test.parts
+			fits := (10*jsonrpc.MaxElements - 100) / test.parts
 			if err := decodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()); err != nil {
 				t.Errorf("below the bound: %v", err)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -88,14 +89,14 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	}
 	params := new(ElicitParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, refuse(CodeInvalidParams, "elicitation: %s", cut(err.Error()))
+		return nil, refuse(CodeInvalidParams, "elicitation: %s", excerpt.Cut(err.Error()))
 	}
 	if params.Mode == "" {
 		params.Mode = ElicitForm // "clients MUST treat missing mode as form"
 	}
 	offered := c.offers.elicitation
 	if (params.Mode != ElicitForm || !offered.Form) && (params.Mode != ElicitURL || !offered.URL) {
-		return nil, refuse(CodeInvalidParams, "elicitation: mode %q was not declared by the client", cut(params.Mode))
+		return nil, refuse(CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
 	}
 	if params.Mode == ElicitForm {
 		if _, err := params.Fields(); err != nil {
@@ -135,7 +136,7 @@ func (c *Client) formCheck(params *ElicitParams) (func(map[string]any) error, er
 	}
 	check, err := c.opts.Schemas.Validator.Compile(params.RequestedSchema)
 	if err != nil {
-		return nil, refuse(CodeInvalidParams, "elicitation: requested schema: %s", cut(err.Error()))
+		return nil, refuse(CodeInvalidParams, "elicitation: requested schema: %s", excerpt.Cut(err.Error()))
 	}
 	return func(content map[string]any) error {
 		raw, err := jsonrpc.Marshal(content)

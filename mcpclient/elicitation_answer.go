@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Parse turns what a person typed into the field's value and checks it. The
@@ -84,7 +86,7 @@ func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
 		return &ElicitResult{Action: r.Action}, nil
 	case ElicitAccept:
 	default:
-		return nil, &misfitError{fmt.Errorf("action %q, want accept, decline or cancel", cut(r.Action))}
+		return nil, &misfitError{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
 	}
 	if p.Mode == ElicitURL {
 		return &ElicitResult{Action: r.Action}, nil
@@ -127,7 +129,7 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		if !known[name] {
-			return nil, fmt.Errorf("field %q is not in the form", cut(name))
+			return nil, fmt.Errorf("field %q is not in the form", excerpt.Cut(name))
 		}
 	}
 	return content, nil
@@ -143,7 +145,7 @@ func (f *Field) untouched() (any, error) {
 		return v, nil
 	}
 	if f.Required {
-		return nil, fmt.Errorf("field %q: an answer is required: %s", cut(f.Name), f.expected())
+		return nil, fmt.Errorf("field %q: an answer is required: %s", excerpt.Cut(f.Name), f.expected())
 	}
 	return nil, nil
 }
@@ -162,7 +164,7 @@ func (f *Field) pick(text string) (string, error) {
 		switch {
 		case i < 0:
 		case slices.ContainsFunc(f.Options[i+1:], fits):
-			return "", fmt.Errorf("field %q: several options have this name: give the value or the number of one", cut(f.Name))
+			return "", fmt.Errorf("field %q: several options have this name: give the value or the number of one", excerpt.Cut(f.Name))
 		default:
 			return f.Options[i].Value, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
@@ -100,7 +101,7 @@ func readForm(raw json.RawMessage) ([]*Field, error) {
 	}
 	for _, name := range required {
 		if !properties.has(name) {
-			return nil, fmt.Errorf("field %q: required, but not among the properties", cut(name))
+			return nil, fmt.Errorf("field %q: required, but not among the properties", excerpt.Cut(name))
 		}
 	}
 	return readFields(properties, required)
@@ -116,13 +117,13 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	for _, name := range properties.names {
 		f, err := readField(name, properties.values[name])
 		if err != nil {
-			return nil, fmt.Errorf("field %q: %w", cut(name), err)
+			return nil, fmt.Errorf("field %q: %w", excerpt.Cut(name), err)
 		}
 		if patterns += len(f.Pattern); patterns > maxPatterns {
-			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", cut(name), maxPatterns)
+			return nil, fmt.Errorf("field %q: pattern: more than %d bytes of patterns in the form", excerpt.Cut(name), maxPatterns)
 		}
 		if _, _, over := budget.Check(f.Pattern); over != nil {
-			return nil, fmt.Errorf("field %q: pattern: %w", cut(name), over)
+			return nil, fmt.Errorf("field %q: pattern: %w", excerpt.Cut(name), over)
 		}
 		f.Required = slices.Contains(required, name)
 		fields = append(fields, f)

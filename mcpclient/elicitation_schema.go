@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // formSchema is a JSON object, whose keywords are read one by one: exact, and in
@@ -39,7 +41,7 @@ func (s *formSchema) members(dec *json.Decoder) error {
 		}
 		name := key.(string)
 		if _, ok := s.values[name]; ok {
-			return fmt.Errorf("%q appears twice", cut(name))
+			return fmt.Errorf("%q appears twice", excerpt.Cut(name))
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
@@ -137,7 +139,7 @@ func (s *formSchema) options() []FieldOption {
 	seen := map[string]bool{}
 	for _, o := range options {
 		if seen[o.Value] {
-			s.fail("options", fmt.Sprintf("%q only once", cut(o.Value)))
+			s.fail("options", fmt.Sprintf("%q only once", excerpt.Cut(o.Value)))
 		}
 		seen[o.Value] = true
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // URLElicitationError says that a call needs a person to visit URLs first, and
@@ -172,7 +173,7 @@ func visitable(raw string) bool {
 
 // visit has the handler ask the person about one URL.
 func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action string, err error) {
-	params, err := encodeParams(p)
+	params, err := jsonrpc.EncodeParams(p)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
@@ -53,7 +54,7 @@ func (f *Field) value(v any) (any, error) {
 // want says what the field wants. It does not say what it got: the error may
 // reach the server, to which the person's answer was not given yet.
 func (f *Field) want() error {
-	return fmt.Errorf("field %q: want %s", cut(f.Name), f.expected())
+	return fmt.Errorf("field %q: want %s", excerpt.Cut(f.Name), f.expected())
 }
 
 func (f *Field) fitsString(s string) bool {
@@ -223,13 +224,13 @@ func (f *Field) expected() string {
 	case FieldChoices:
 		b.WriteString("any of " + listOptions(f.Options) + ", each once")
 	default:
-		fmt.Fprintf(&b, "a kind that fields have, not %q", cut(string(f.Kind)))
+		fmt.Fprintf(&b, "a kind that fields have, not %q", excerpt.Cut(string(f.Kind)))
 	}
 	writeBounds(&b, "length ", f.MinLength, f.MaxLength)
 	writeBounds(&b, "", f.Minimum, f.Maximum)
 	writeBounds(&b, "count ", f.MinItems, f.MaxItems)
 	if f.Pattern != "" {
-		fmt.Fprintf(&b, ", matching %q", cut(f.Pattern))
+		fmt.Fprintf(&b, ", matching %q", excerpt.Cut(f.Pattern))
 	}
 	return b.String()
 }
@@ -237,16 +238,16 @@ func (f *Field) expected() string {
 func listOptions(options []FieldOption) string {
 	var names []string
 	for _, o := range options[:min(len(options), maxOptionsListed)] {
-		name := strconv.Quote(cut(o.Value))
+		name := strconv.Quote(excerpt.Cut(o.Value))
 		if o.Title != o.Value {
-			name += " (" + cut(o.Title) + ")"
+			name += " (" + excerpt.Cut(o.Title) + ")"
 		}
 		names = append(names, name)
 	}
 	if more := len(options) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return cut(strings.Join(names, ", "))
+	return excerpt.Cut(strings.Join(names, ", "))
 }
 
 func writeBounds[T int | float64](b *strings.Builder, what string, least, most *T) {

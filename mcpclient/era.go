@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -169,7 +170,7 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 // tellCancelled sends notifications/cancelled.
 func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
 	const method = "notifications/cancelled"
-	params, err := cancelledParams(call.ID, cut(reason))
+	params, err := cancelledParams(call.ID, excerpt.Cut(reason))
 	if err != nil {
 		return
 	}
@@ -193,7 +194,7 @@ func appendMeta(b []byte, id int64, o *callOptions) []byte {
 		b = append(strconv.AppendInt(append(b, ':'), id, 10), ',')
 	}
 	for key, value := range o.meta {
-		b = appendMember(b, key, value)
+		b = jsonrpc.AppendMember(b, key, value)
 	}
 	return b
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -36,7 +37,7 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
 	l := c.link.Load()
 	raw, err := l.greet(ctx, c, &request{method: "initialize", params: params})
 	if rpc, ok := errors.AsType[*RPCError](err); ok && len(supportedBy(rpc)) > 0 {
-		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, cut(strings.Join(supportedBy(rpc), ", ")))
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
@@ -80,12 +81,12 @@ func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	switch {
 	case meta || len(r.round) > 0:
 		b = append(b, `,"params":{`...)
-		b = appendMembers(b, r.params)
+		b = jsonrpc.AppendMembers(b, r.params)
 		b = append(b, r.round...)
 		if meta {
-			b = closeObject(appendMeta(append(b, `"_meta":{`...), id, o))
+			b = jsonrpc.CloseObject(appendMeta(append(b, `"_meta":{`...), id, o))
 		}
-		b = closeObject(b)
+		b = jsonrpc.CloseObject(b)
 	case len(r.params) > 0:
 		b = append(append(b, `,"params":`...), r.params...)
 	}

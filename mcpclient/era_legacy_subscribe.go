@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -86,7 +87,7 @@ func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions)
 			if unwatched(err) {
 				subs.untell(uri)
 			}
-			return fmt.Errorf("resource %q: %w", cut(uri), err)
+			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
 		subs.tell(uri, true)
 	}
@@ -96,7 +97,7 @@ func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions)
 		}
 		subs.untell(uri)
 		if err := c.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
-			return fmt.Errorf("resource %q: %w", cut(uri), err)
+			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
 		}
 	}
 	return nil
@@ -112,7 +113,7 @@ func unwatched(err error) bool {
 }
 
 func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
-	params, err := encodeParams(map[string]string{"uri": uri})
+	params, err := jsonrpc.EncodeParams(map[string]string{"uri": uri})
 	if err != nil {
 		return err
 	}

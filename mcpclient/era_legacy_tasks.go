@@ -38,7 +38,7 @@ func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	if ttl > 0 {
 		task = append(strconv.AppendInt([]byte(`{"ttl":`), ttl.Milliseconds(), 10), '}')
 	}
-	r.params = closeObject(appendMember(appendMembers([]byte{'{'}, r.params), "task", task))
+	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "task", task))
 	return r
 }
 
@@ -77,18 +77,18 @@ func aboutTask(answer, question json.RawMessage) json.RawMessage {
 	}
 	var meta, out []byte
 	for key, value := range a.Meta {
-		meta = appendMember(meta, key, value)
+		meta = jsonrpc.AppendMember(meta, key, value)
 	}
-	meta = append([]byte{'{'}, appendMember(meta, relatedTask, task)...)
+	meta = append([]byte{'{'}, jsonrpc.AppendMember(meta, relatedTask, task)...)
 	out = append(out, '{')
 	if jsonrpc.Members(answer, func(key, value []byte) {
 		if string(key) != "_meta" {
-			out = appendMember(out, string(key), value)
+			out = jsonrpc.AppendMember(out, string(key), value)
 		}
 	}) != nil {
 		return answer
 	}
-	return closeObject(appendMember(out, "_meta", closeObject(meta)))
+	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, "_meta", jsonrpc.CloseObject(meta)))
 }
 
 // taskResult polls, and asks for the result when there is one or when the server

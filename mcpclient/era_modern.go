@@ -79,7 +79,7 @@ func (e modernEra) heed(context.Context, *Client) {}
 
 func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
-	b = appendMembers(b, r.params)
+	b = jsonrpc.AppendMembers(b, r.params)
 	b = append(b, r.round...)
 	b = append(b, `"_meta":{`...)
 	words := e.modernWords
@@ -92,7 +92,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	if o.logLevel != "" {
 		b = append(b, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
-	return append(closeObject(appendMeta(b, id, o)), "}}"...)
+	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }
 
 func (e modernEra) room(r *request) int {
@@ -190,10 +190,10 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 		if err != nil {
 			return nil, err
 		}
-		next.round = appendMember(next.round, "inputResponses", raw)
+		next.round = jsonrpc.AppendMember(next.round, "inputResponses", raw)
 	}
 	if state != nil {
-		next.round = appendMember(next.round, "requestState", state)
+		next.round = jsonrpc.AppendMember(next.round, "requestState", state)
 	}
 	return &next, nil
 }
@@ -205,7 +205,7 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 		return nil, nil
 	}
 	limit, n := c.opts.Limits.ServerRequests, 0
-	d := jsonrpc.NewDecoder(raw, maxElements)
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
 		if n++; n > limit+answered {
 			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", ErrInvalidResult, limit)

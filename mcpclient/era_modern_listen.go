@@ -111,7 +111,7 @@ func broken(err error) bool {
 
 // listen issues one subscriptions/listen and returns why it ended.
 func (s *Subscription) listen(c *Client, o *callOptions) error {
-	params, err := encodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
+	params, err := jsonrpc.EncodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
 		return err
 	}

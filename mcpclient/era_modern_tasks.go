@@ -115,7 +115,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		return 0, err
 	}
 	r := t.request("tasks/update")
-	r.params = closeObject(appendMember(appendMembers([]byte{'{'}, r.params), "inputResponses", raw))
+	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
 	if err := c.call(ctx, r, nil, opts); err != nil {
 		return 0, fmt.Errorf("answer: %w", err)
 	}

@@ -79,7 +79,7 @@ type RPCError struct {
 
 // Error gives the server's message, cut to 1 KiB, and the code.
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("server error %d: %s", e.Code, cut(e.Message))
+	return fmt.Sprintf("server error %d: %s", e.Code, excerpt.Cut(e.Message))
 }
 
 // ToolError is a tool's own failure: the call went well, the tool did not.
@@ -99,9 +99,9 @@ func (e *ToolError) Error() string {
 		text = "no reason given"
 	}
 	if e.Advice != "" {
-		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, cut(text), e.Advice)
+		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, excerpt.Cut(text), e.Advice)
 	}
-	return fmt.Sprintf("tool %q failed: %s", e.Tool, cut(text))
+	return fmt.Sprintf("tool %q failed: %s", e.Tool, excerpt.Cut(text))
 }
 
 // HTTPError is an answer over HTTP whose status is the failure: one that carried
@@ -136,7 +136,7 @@ func (e *HTTPError) Error() string {
 		fmt.Fprintf(&b, " (retry after %v)", e.RetryAfter)
 	}
 	if e.Body != "" {
-		fmt.Fprintf(&b, ": %s", strconv.Quote(cut(e.Body)))
+		fmt.Fprintf(&b, ": %s", strconv.Quote(excerpt.Cut(e.Body)))
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
@@ -211,14 +211,5 @@ func (e *RevisionError) Error() string {
 		server = "none that it names"
 	}
 	return fmt.Sprintf("no common protocol revision: the client speaks %s, the server %s",
-		strings.Join(e.Client, ", "), cut(server))
+		strings.Join(e.Client, ", "), excerpt.Cut(server))
 }
-
-// maxQuoted bounds what an error shows of what a peer sent, in bytes.
-const maxQuoted = excerpt.Max
-
-// cut limits text that came from a peer to 1 KiB.
-func cut(s string) string { return excerpt.Cut(s) }
-
-// quote shows bytes that came from a peer inside an error.
-func quote(b []byte) string { return excerpt.Quote(b) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -145,5 +146,5 @@ func headerText(value []byte) (text string, ok bool, err error) {
 }
 
 func unsafeInteger(value []byte) error {
-	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", cut(string(value)))
+	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", excerpt.Cut(string(value)))
 }

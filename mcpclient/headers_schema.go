@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -49,7 +50,7 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 		return nil // true, false, or no schema
 	}
 	if depth > maxSchemaDepth {
-		return fmt.Errorf("%s: schemas nested deeper than %d", cut(where), maxSchemaDepth)
+		return fmt.Errorf("%s: schemas nested deeper than %d", excerpt.Cut(where), maxSchemaDepth)
 	}
 	var kind, name []byte
 	var inner error
@@ -75,7 +76,7 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 	case inner != nil:
 		return inner
 	case err != nil:
-		return fmt.Errorf("%s: %w", cut(where), err)
+		return fmt.Errorf("%s: %w", excerpt.Cut(where), err)
 	case name == nil:
 		return nil
 	}
@@ -98,7 +99,7 @@ func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int)
 		err = w.schema(value, where+"."+string(key), deeper, depth+1)
 	})
 	if err == nil && bad != nil {
-		err = fmt.Errorf("%s: %w", cut(where), bad)
+		err = fmt.Errorf("%s: %w", excerpt.Cut(where), bad)
 	}
 	return err
 }
@@ -111,7 +112,7 @@ func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return fmt.Errorf("%s: %w", cut(where), err)
+		return fmt.Errorf("%s: %w", excerpt.Cut(where), err)
 	}
 	for i, s := range list {
 		if err := w.schema(s, fmt.Sprintf("%s[%d]", where, i), nil, depth+1); err != nil {
@@ -124,17 +125,17 @@ func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
 // add takes an annotation, if it is valid (2026-07-28 streamable-http, "Custom
 // Headers from Tool Parameters").
 func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
-	where = cut(where)
+	where = excerpt.Cut(where)
 	var name string
 	if raw[0] != '"' || json.Unmarshal(raw, &name) != nil || name == "" {
-		return fmt.Errorf("%s: %s is %s, want a string that is not empty", where, annotation, quote(raw))
+		return fmt.Errorf("%s: %s is %s, want a string that is not empty", where, annotation, excerpt.Quote(raw))
 	}
 	lower := strings.ToLower(name)
 	switch {
 	case !isToken(name):
-		return fmt.Errorf("%s: %s %q is no name for a header", where, annotation, cut(name))
+		return fmt.Errorf("%s: %s %q is no name for a header", where, annotation, excerpt.Cut(name))
 	case len(name) > maxParamName:
-		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, cut(name), maxParamName)
+		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, excerpt.Cut(name), maxParamName)
 	case len(path) == 0:
 		return fmt.Errorf("%s: %s %q stands where properties alone do not lead", where, annotation, name)
 	case w.taken[lower]:
@@ -156,7 +157,7 @@ func orNone(kind []byte) string {
 	if kind == nil {
 		return "none"
 	}
-	return quote(kind)
+	return excerpt.Quote(kind)
 }
 
 // isToken reports whether s is a token of RFC 9110.

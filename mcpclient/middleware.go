@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime/debug"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -190,7 +191,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, passage: new(passage)}
 	maps.Copy(q.Meta, o.meta)
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-		params, err := encodeParams(q.Params)
+		params, err := jsonrpc.EncodeParams(q.Params)
 		if err != nil {
 			return nil, fmt.Errorf("middleware: params: %w", err)
 		}
@@ -199,7 +200,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 			if err != nil {
 				return nil, fmt.Errorf("middleware: _meta: %w", err)
 			}
-			params = closeObject(appendMember(appendMembers([]byte{'{'}, params), "_meta", meta))
+			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
 		}
 		return nil, l.postNotification(ctx, c, method, params)
 	}
@@ -215,7 +216,7 @@ func (c *Client) asked(method string, params, meta json.RawMessage, call *CallIn
 	}
 	if len(meta) > 0 && meta[0] == '{' { // handlers get anything else raw in Origin.Meta
 		var err error
-		if q.Meta, err = jsonrpc.Object(meta, maxElements); err != nil {
+		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
 			return nil, refuse(CodeInvalidParams, "_meta: %v", err)
 		}
 	}
@@ -252,7 +253,7 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 
 // madeResult is a result that code of the host has made.
 func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
-	made, err := encodeParams(raw)
+	made, err := jsonrpc.EncodeParams(raw)
 	if err == nil && made == nil {
 		err = errors.New("want a JSON object, got nothing")
 	}
@@ -272,7 +273,7 @@ func (r *request) whole() json.RawMessage {
 	if len(r.round) == 0 {
 		return r.params
 	}
-	return closeObject(append(appendMembers([]byte{'{'}, r.params), r.round...))
+	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.round...))
 }
 
 // checkMeta checks and compacts entries of _meta. who is to blame for them.
@@ -286,7 +287,7 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
 		}
 		if _, err := checkKey(key); err != nil {
-			return nil, fmt.Errorf("%s: key %q: %w", who, cut(key), err)
+			return nil, fmt.Errorf("%s: key %q: %w", who, excerpt.Cut(key), err)
 		}
 		compact, err := jsonrpc.Compact(value)
 		if err != nil {
@@ -302,7 +303,7 @@ var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its
 // caught, deferred, turns the panic of what others installed into an error.
 func (c *Client) caught(method string, as error, err *error) {
 	if p := recover(); p != nil {
-		c.log.Error(as.Error(), "method", cut(method), "panic", p, "stack", string(debug.Stack()))
+		c.log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))
 		*err = as
 	}
 }

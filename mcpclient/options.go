@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -40,9 +41,9 @@ func (i *Implementation) encode() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("Options.Client.Icons: %w", err)
 		}
-		b = appendMember(b, "icons", icons)
+		b = jsonrpc.AppendMember(b, "icons", icons)
 	}
-	return string(closeObject(b)), nil
+	return string(jsonrpc.CloseObject(b)), nil
 }
 
 // appendText appends a member that is a string, with a comma after it.
@@ -190,7 +191,7 @@ func (o *Options) check() error {
 func (o *Options) checkHandler(method string, h Handler) error {
 	switch {
 	case h == nil:
-		return fmt.Errorf("Options.Handlers[%q] is nil", cut(method))
+		return fmt.Errorf("Options.Handlers[%q] is nil", excerpt.Cut(method))
 	case method == "ping":
 		return errors.New("Options.Handlers: the client answers ping itself")
 	case method == "sampling/createMessage":

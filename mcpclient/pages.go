@@ -119,7 +119,7 @@ func tolerate[T any](c *Client, p *paged[T], method string) {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *paged[T]) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	p.decode(&d)
 	return d.Err()
 }
@@ -132,7 +132,7 @@ func (p *paged[T]) decode(d *jsonrpc.Decoder) {
 			p.found = true
 			p.items(d)
 		case "nextCursor":
-			unmarshalMember(d, "nextCursor", &p.NextCursor)
+			jsonrpc.UnmarshalMember(d, "nextCursor", &p.NextCursor)
 			if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
 				d.Fail(fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor))
 			}
@@ -162,7 +162,7 @@ func (p *paged[T]) items(d *jsonrpc.Decoder) {
 		if own, ok := any(item).(decoded); ok {
 			own.decode(d)
 		} else {
-			unmarshalMember(d, p.key, item)
+			jsonrpc.UnmarshalMember(d, p.key, item)
 		}
 		p.Items = append(p.Items, item)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -25,7 +26,7 @@ func (p Progress) String() string {
 		s += " of " + decimal(*p.Total)
 	}
 	if p.Message != "" {
-		s += ": " + strconv.Quote(cut(p.Message))
+		s += ": " + strconv.Quote(excerpt.Cut(p.Message))
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -37,7 +38,7 @@ type PromptMessage struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *PromptMessage) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	m.decode(&d)
 	return d.Err()
 }
@@ -46,7 +47,7 @@ func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "role":
-			m.Role = stringMember(d, "role", d.Raw())
+			m.Role = jsonrpc.StringMember(d, "role", d.Raw())
 		case "content":
 			m.Content = decodeContent(d, maxContentDepth)
 		}
@@ -73,7 +74,7 @@ type GetPromptResult struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *GetPromptResult) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)
 	return d.Err()
 }
@@ -82,7 +83,7 @@ func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "description":
-			r.Description = stringMember(d, "description", d.Raw())
+			r.Description = jsonrpc.StringMember(d, "description", d.Raw())
 		case "messages":
 			r.Messages = nil // the last of equal members counts
 			if d.Kind() == 'n' {
@@ -141,7 +142,7 @@ func promptArguments(args any) (any, error) {
 		}
 		return texts, nil
 	}
-	object, err := encodeParams(args)
+	object, err := jsonrpc.EncodeParams(args)
 	if err != nil || object == nil {
 		return nil, err
 	}
@@ -151,12 +152,12 @@ func promptArguments(args any) (any, error) {
 		switch value[0] {
 		case 'n':
 		case '{', '[':
-			bad = errors.Join(bad, fmt.Errorf("%q is no string, number or boolean: %s", cut(string(key)), cut(string(value))))
+			bad = errors.Join(bad, fmt.Errorf("%q is no string, number or boolean: %s", excerpt.Cut(string(key)), excerpt.Cut(string(value))))
 		case '"':
-			texts = appendMember(texts, string(key), value)
+			texts = jsonrpc.AppendMember(texts, string(key), value)
 		default:
-			texts = appendMember(texts, string(key), jsonrpc.AppendString(nil, string(value)))
+			texts = jsonrpc.AppendMember(texts, string(key), jsonrpc.AppendString(nil, string(value)))
 		}
 	})
-	return json.RawMessage(closeObject(texts)), errors.Join(err, bad)
+	return json.RawMessage(jsonrpc.CloseObject(texts)), errors.Join(err, bad)
 }

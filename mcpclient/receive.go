@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -151,7 +152,7 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e := new(RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
+		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
 	}
 	e.Message = scrub(e.Message)
 	if e.Code != CodeURLElicitationNeeded {

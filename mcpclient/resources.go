@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/uritemplate"
 )
@@ -61,7 +62,7 @@ type ResourceTemplate struct {
 func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	uri, err := uritemplate.Expand(t.URITemplate, values)
 	if err != nil {
-		return "", fmt.Errorf("expand %q: %w", cut(t.URITemplate), err)
+		return "", fmt.Errorf("expand %q: %w", excerpt.Cut(t.URITemplate), err)
 	}
 	return uri, nil
 }
@@ -76,7 +77,7 @@ type ReadResourceResult struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *ReadResourceResult) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)
 	return d.Err()
 }
@@ -132,7 +133,7 @@ func (c *Client) ResourceTemplatesPage(ctx context.Context, cursor *string, opts
 
 // ReadResource reads the resource at uri, which need not be listed.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*ReadResourceResult, error) {
-	params, err := encodeParams(struct {
+	params, err := jsonrpc.EncodeParams(struct {
 		URI string `json:"uri"`
 	}{uri})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -125,7 +126,7 @@ func (r *InputRequired) Error() string {
 	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
 		asked = append(asked, fmt.Sprintf("%q (%s)", key, r.Requests[key].Method))
 	}
-	return cut("the server needs input: " + strings.Join(asked, ", "))
+	return excerpt.Cut("the server needs input: " + strings.Join(asked, ", "))
 }
 
 // ContinueTool goes on with a tool call that needed input. answers has one
@@ -182,7 +183,7 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 		return nil, nil, errors.New("no round (nil)")
 	}
 	if r.Method != method {
-		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", cut(r.Method), method)
+		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", excerpt.Cut(r.Method), method)
 	}
 	next, meta, err := customRequest(r.Method, r.Params)
 	if err != nil {
@@ -205,14 +206,14 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 		if err != nil {
 			return nil, nil, err
 		}
-		next.round = appendMember(next.round, "inputResponses", raw)
+		next.round = jsonrpc.AppendMember(next.round, "inputResponses", raw)
 	}
 	if r.State != nil {
 		state, err := jsonrpc.Compact(r.State)
 		if err != nil {
 			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
 		}
-		next.round = appendMember(next.round, "requestState", state)
+		next.round = jsonrpc.AppendMember(next.round, "requestState", state)
 	}
 	return next, append(meta, opts...), nil
 }
@@ -222,7 +223,7 @@ func (r *InputRequest) answer(v any) (json.RawMessage, error) {
 	if elicited, ok := v.(*ElicitResult); ok && elicited != nil {
 		params, asked := r.elicitation()
 		if !asked {
-			return nil, fmt.Errorf("%s is not answered by an ElicitResult", cut(r.Method))
+			return nil, fmt.Errorf("%s is not answered by an ElicitResult", excerpt.Cut(r.Method))
 		}
 		complete, err := params.Complete(elicited)
 		if err != nil {
@@ -230,12 +231,12 @@ func (r *InputRequest) answer(v any) (json.RawMessage, error) {
 		}
 		v = complete
 	}
-	raw, err := encodeParams(v)
+	raw, err := jsonrpc.EncodeParams(v)
 	if err != nil {
 		return nil, err
 	}
 	if raw == nil {
-		return nil, fmt.Errorf("%s has no answer", cut(r.Method))
+		return nil, fmt.Errorf("%s has no answer", excerpt.Cut(r.Method))
 	}
 	return raw, nil
 }

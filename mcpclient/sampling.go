@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -203,7 +204,7 @@ func (p *CreateMessageParams) CheckMessages() error {
 	var open map[string]bool
 	for i, m := range p.Messages {
 		if m.Role != "user" && m.Role != "assistant" {
-			return fmt.Errorf("message %d: role %q is neither user nor assistant", i, cut(m.Role))
+			return fmt.Errorf("message %d: role %q is neither user nor assistant", i, excerpt.Cut(m.Role))
 		}
 		results, others := 0, 0
 		uses := map[string]bool{}
@@ -215,7 +216,7 @@ func (p *CreateMessageParams) CheckMessages() error {
 					return fmt.Errorf("message %d: tool result in an %s message", i, m.Role)
 				}
 				if !open[c.ToolUseID] {
-					return fmt.Errorf("message %d: tool result for %q, which no tool use before it awaits", i, cut(c.ToolUseID))
+					return fmt.Errorf("message %d: tool result for %q, which no tool use before it awaits", i, excerpt.Cut(c.ToolUseID))
 				}
 				delete(open, c.ToolUseID)
 			case *ToolUseContent:
@@ -224,7 +225,7 @@ func (p *CreateMessageParams) CheckMessages() error {
 					return fmt.Errorf("message %d: tool use in a %s message", i, m.Role)
 				}
 				if uses[c.ID] {
-					return fmt.Errorf("message %d: tool use id %q twice", i, cut(c.ID))
+					return fmt.Errorf("message %d: tool use id %q twice", i, excerpt.Cut(c.ID))
 				}
 				uses[c.ID] = true
 			default:
@@ -250,12 +251,12 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if c.offers.sampling == nil {
 		return nil, uninstalled("sampling is not available", "Options.Sampling")
 	}
-	if err := jsonrpc.LimitArrays(raw, maxElements); err != nil {
+	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err != nil {
 		return nil, refuse(CodeInvalidParams, "sampling request: %v", err)
 	}
 	params := new(CreateMessageParams)
 	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, refuse(CodeInvalidParams, "sampling request: %s", cut(err.Error()))
+		return nil, refuse(CodeInvalidParams, "sampling request: %s", excerpt.Cut(err.Error()))
 	}
 	if slices.Contains(params.Tools, nil) {
 		return nil, refuse(CodeInvalidParams, "sampling request: a tool is null")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -228,7 +229,7 @@ func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, err
 	case rootsMethod:
 		return c.listRoots()
 	}
-	return nil, refuse(CodeMethodNotFound, "method %q is not available", cut(method))
+	return nil, refuse(CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
 // knownServer is what is known of the server, also before the handshake is done.
@@ -359,7 +360,7 @@ func gathering(ctx context.Context) error {
 // connection that is closed, a deadline of its own. Only a rejection can be told
 // from the error.
 func abandoned(method string, err error) error {
-	question := cmp.Or(cut(method), "a question")
+	question := cmp.Or(excerpt.Cut(method), "a question")
 	var r *refusal
 	switch {
 	case errors.As(err, &r):

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Server is what is known of the server after connecting. Info is the server's
@@ -69,7 +71,7 @@ func (s ServerCapabilities) String() string {
 	if len(all) == 0 {
 		return "nothing"
 	}
-	return cut(strings.Join(all, ", "))
+	return excerpt.Cut(strings.Join(all, ", "))
 }
 
 // detail is what something may have, and whether it does.

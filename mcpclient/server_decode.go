@@ -20,7 +20,7 @@ type greeting struct {
 // UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
 // members with the same name the last.
 func (g *greeting) UnmarshalJSON(raw []byte) error {
-	d := jsonrpc.NewDecoder(raw, maxElements)
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	g.server = new(Server)
 	g.decode(&d)
 	return d.Err()
@@ -33,9 +33,9 @@ func (g *greeting) decode(d *jsonrpc.Decoder) {
 		case name == "resultType" && g.modern:
 			g.resultType = d.Raw()
 		case name == "protocolVersion" && !g.modern:
-			g.revision = stringMember(d, "protocolVersion", d.Raw())
+			g.revision = jsonrpc.StringMember(d, "protocolVersion", d.Raw())
 		case name == "supportedVersions" && g.modern:
-			g.revisions = stringsMember(d, "supportedVersions")
+			g.revisions = jsonrpc.StringsMember(d, "supportedVersions")
 		case name == "capabilities":
 			g.server.Capabilities.decode(d)
 		case name == "serverInfo": // of initialize, and where drafts of server/discover had it
@@ -43,7 +43,7 @@ func (g *greeting) decode(d *jsonrpc.Decoder) {
 		case name == "_meta":
 			g.meta(d, &inMeta)
 		case name == "instructions":
-			g.server.Instructions = stringMember(d, "instructions", d.Raw())
+			g.server.Instructions = jsonrpc.StringMember(d, "instructions", d.Raw())
 		}
 	}
 	if inMeta.Name != "" && g.modern {
@@ -64,8 +64,8 @@ func (g *greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
 	if len(raw) > 0 && len(raw) <= maxKeptMeta && raw[0] == '{' {
 		g.server.Meta = bytes.Clone(raw)
 	}
-	in := jsonrpc.NewDecoder(raw, maxElements)
-	for key := range membersOf(&in) {
+	in := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	for key := range jsonrpc.MembersOf(&in) {
 		if string(key) == metaPrefix+"serverInfo" {
 			info.decode(&in)
 		}
@@ -77,20 +77,20 @@ func (g *greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
 
 func (i *Implementation) decode(d *jsonrpc.Decoder) {
 	*i = Implementation{}
-	for key := range membersOf(d) {
+	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "name":
-			i.Name = stringMember(d, "name", d.Raw())
+			i.Name = jsonrpc.StringMember(d, "name", d.Raw())
 		case "title":
-			i.Title = stringMember(d, "title", d.Raw())
+			i.Title = jsonrpc.StringMember(d, "title", d.Raw())
 		case "version":
-			i.Version = stringMember(d, "version", d.Raw())
+			i.Version = jsonrpc.StringMember(d, "version", d.Raw())
 		case "description":
-			i.Description = stringMember(d, "description", d.Raw())
+			i.Description = jsonrpc.StringMember(d, "description", d.Raw())
 		case "websiteUrl":
-			i.WebsiteURL = stringMember(d, "websiteUrl", d.Raw())
+			i.WebsiteURL = jsonrpc.StringMember(d, "websiteUrl", d.Raw())
 		case "icons":
-			unmarshalMember(d, "icons", &i.Icons)
+			jsonrpc.UnmarshalMember(d, "icons", &i.Icons)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (i *Implementation) decode(d *jsonrpc.Decoder) {
 func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 	*c = ServerCapabilities{}
 	size := 0 // of what is kept though it is not known
-	for key := range membersOf(d) {
+	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "tools":
 			c.Tools = listCapability(d)
@@ -113,9 +113,9 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 		case "tasks":
 			c.Tasks = taskCapability(d)
 		case "extensions":
-			c.Extensions = mapMember(d, "extensions")
+			c.Extensions = jsonrpc.MapMember(d, "extensions")
 		case "experimental":
-			c.Experimental = mapMember(d, "experimental")
+			c.Experimental = jsonrpc.MapMember(d, "experimental")
 		default:
 			size += len(key)
 			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {
@@ -141,9 +141,9 @@ func listCapability(d *jsonrpc.Decoder) *ListCapability {
 		return nil
 	}
 	c := new(ListCapability)
-	for key := range membersOf(d) {
+	for key := range jsonrpc.MembersOf(d) {
 		if string(key) == "listChanged" {
-			c.ListChanged = booleanMember(d, "listChanged")
+			c.ListChanged = jsonrpc.BooleanMember(d, "listChanged")
 		}
 	}
 	return c
@@ -154,12 +154,12 @@ func resourceCapability(d *jsonrpc.Decoder) *ResourceCapability {
 		return nil
 	}
 	c := new(ResourceCapability)
-	for key := range membersOf(d) {
+	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "listChanged":
-			c.ListChanged = booleanMember(d, "listChanged")
+			c.ListChanged = jsonrpc.BooleanMember(d, "listChanged")
 		case "subscribe":
-			c.Subscribe = booleanMember(d, "subscribe")
+			c.Subscribe = jsonrpc.BooleanMember(d, "subscribe")
 		}
 	}
 	return c
@@ -170,7 +170,7 @@ func emptyObject(d *jsonrpc.Decoder) *struct{} {
 	if d.Kind() == 'n' {
 		return nil
 	}
-	for range membersOf(d) {
+	for range jsonrpc.MembersOf(d) {
 		continue
 	}
 	return &struct{}{}
@@ -181,6 +181,6 @@ func taskCapability(d *jsonrpc.Decoder) *TaskCapability {
 		return nil
 	}
 	c := new(TaskCapability)
-	objectMember(d, "tasks", c)
+	jsonrpc.ObjectMember(d, "tasks", c)
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -134,7 +135,7 @@ func (s *Skill) Check() error {
 	case err != nil || path.Base(s.URI) != "SKILL.md":
 		return errors.New("its URI is not that of a SKILL.md")
 	case s.Name == "" || dir != s.Name:
-		return fmt.Errorf("its URI does not have its name %q before SKILL.md", cut(s.Name))
+		return fmt.Errorf("its URI does not have its name %q before SKILL.md", excerpt.Cut(s.Name))
 	case s.Dynamic:
 		return errors.New("it is dynamic, so that its files cannot be verified")
 	case len(s.Files) > maxSkillFiles:
@@ -151,11 +152,11 @@ func (s *Skill) checkFiles() error {
 		raw, err := hex.DecodeString(sum)
 		switch {
 		case f.URI == "" || seen[f.URI]:
-			return fmt.Errorf("file %q is listed twice, or has no URI", cut(f.URI))
+			return fmt.Errorf("file %q is listed twice, or has no URI", excerpt.Cut(f.URI))
 		case !isSum || err != nil || len(raw) != sha256.Size:
-			return fmt.Errorf("file %q: its digest is not a sha256", cut(f.URI))
+			return fmt.Errorf("file %q: its digest is not a sha256", excerpt.Cut(f.URI))
 		case f.Size == nil || *f.Size < 0:
-			return fmt.Errorf("file %q: it has no size", cut(f.URI))
+			return fmt.Errorf("file %q: it has no size", excerpt.Cut(f.URI))
 		case *f.Size > left:
 			return fmt.Errorf("it has more than %d bytes", maxSkillBytes)
 		}
@@ -177,7 +178,7 @@ func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*Skil
 
 // Skill asks for one skill by the URI of its SKILL.md, without reading any file.
 func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*Skill, error) {
-	params := closeObject(appendMember([]byte{'{'}, "uri", jsonrpc.AppendString(nil, uri)))
+	params := jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "uri", jsonrpc.AppendString(nil, uri)))
 	var result struct {
 		Skill *Skill `json:"skill"`
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/frontmatter"
 )
 
@@ -83,12 +84,12 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	}
 	for name, value := range fields {
 		if other, ok := got[name]; !ok || !reflect.DeepEqual(value, other) {
-			return nil, fmt.Errorf("its front matter differs from the entry in %q", cut(name))
+			return nil, fmt.Errorf("its front matter differs from the entry in %q", excerpt.Cut(name))
 		}
 		delete(got, name)
 	}
 	for name := range got {
-		return nil, fmt.Errorf("its front matter has %q, which the entry does not", cut(name))
+		return nil, fmt.Errorf("its front matter has %q, which the entry does not", excerpt.Cut(name))
 	}
 	return body, nil
 }

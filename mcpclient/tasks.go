@@ -9,6 +9,8 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
@@ -277,7 +279,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 }
 
 func (t *Task) request(method string) *request {
-	params, err := encodeParams(map[string]string{"taskId": t.id})
+	params, err := jsonrpc.EncodeParams(map[string]string{"taskId": t.id})
 	if err != nil {
 		params = nil // a map of strings always marshals
 	}

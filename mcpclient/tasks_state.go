@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // TaskStatus is how far a task is.
@@ -44,7 +46,7 @@ type TaskState struct {
 func (s TaskState) String() string {
 	text := string(s.Status)
 	if s.Message != "" {
-		text += ": " + strconv.Quote(cut(s.Message))
+		text += ": " + strconv.Quote(excerpt.Cut(s.Message))
 	}
 	var times []string
 	if s.PollInterval > 0 {
@@ -93,7 +95,7 @@ func (s *TaskState) UnmarshalJSON(data []byte) error {
 	switch wire.Status {
 	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
 	default:
-		return fmt.Errorf("status %q of a task", cut(string(wire.Status)))
+		return fmt.Errorf("status %q of a task", excerpt.Cut(string(wire.Status)))
 	}
 	if wire.ID == "" {
 		return errors.New("a task without an id")

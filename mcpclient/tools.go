@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -34,11 +35,11 @@ func (t *Tool) decode(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "name":
-			t.Name = stringMember(d, "name", d.Raw())
+			t.Name = jsonrpc.StringMember(d, "name", d.Raw())
 		case "title":
-			t.Title = stringMember(d, "title", d.Raw())
+			t.Title = jsonrpc.StringMember(d, "title", d.Raw())
 		case "description":
-			t.Description = stringMember(d, "description", d.Raw())
+			t.Description = jsonrpc.StringMember(d, "description", d.Raw())
 		case "inputSchema":
 			t.InputSchema = bytes.Clone(d.Raw())
 		case "outputSchema":
@@ -46,7 +47,7 @@ func (t *Tool) decode(d *jsonrpc.Decoder) {
 		case "annotations":
 			t.Annotations = decodeToolAnnotations(d)
 		case "icons":
-			unmarshalMember(d, "icons", &t.Icons)
+			jsonrpc.UnmarshalMember(d, "icons", &t.Icons)
 		case "execution":
 			t.Execution = bytes.Clone(d.Raw())
 		case "_meta":
@@ -62,10 +63,10 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *ToolAnnotations {
 	}
 	var hints [4]bool
 	a := new(ToolAnnotations)
-	for key := range membersOf(d) {
+	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "title":
-			a.Title = stringMember(d, "title", d.Raw())
+			a.Title = jsonrpc.StringMember(d, "title", d.Raw())
 		case "readOnlyHint":
 			a.ReadOnlyHint = hint(d, "readOnlyHint", &hints[0])
 		case "destructiveHint":
@@ -83,8 +84,8 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *ToolAnnotations {
 func hint(d *jsonrpc.Decoder, name string, b *bool) *bool {
 	raw := d.Raw()
 	var ok bool
-	if *b, ok = boolean(raw); !ok {
-		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, quote(raw)))
+	if *b, ok = jsonrpc.Boolean(raw); !ok {
+		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, excerpt.Quote(raw)))
 	}
 	if string(raw) == "null" {
 		return nil
@@ -118,7 +119,7 @@ type ToolAnnotations struct {
 func (a ToolAnnotations) String() string {
 	var all []string
 	if a.Title != "" {
-		all = append(all, "title="+strconv.Quote(cut(a.Title)))
+		all = append(all, "title="+strconv.Quote(excerpt.Cut(a.Title)))
 	}
 	for _, h := range []struct {
 		name string
@@ -219,7 +220,7 @@ type callToolResultWire struct {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (r *CallToolResult) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, maxElements)
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
 	r.decode(&d)
 	return d.Err()
 }
@@ -234,9 +235,9 @@ func (r *CallToolResult) decode(d *jsonrpc.Decoder) {
 			out.StructuredContent = bytes.Clone(d.Raw())
 		case "isError":
 			raw := d.Raw()
-			failed, ok := boolean(raw)
+			failed, ok := jsonrpc.Boolean(raw)
 			if !ok {
-				d.Fail(fmt.Errorf("isError is not a boolean: %s", quote(raw)))
+				d.Fail(fmt.Errorf("isError is not a boolean: %s", excerpt.Quote(raw)))
 			}
 			out.IsError = failed
 		case "_meta":
@@ -335,9 +336,9 @@ func (o *callOptions) fits(tool string) error {
 	isAnother := func(given *Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
 	case isAnother(o.task):
-		return fmt.Errorf("WithTask is given another tool, %q", cut(o.task.Name))
+		return fmt.Errorf("WithTask is given another tool, %q", excerpt.Cut(o.task.Name))
 	case isAnother(o.described):
-		return fmt.Errorf("WithOutputCheck is given another tool, %q", cut(o.described.Name))
+		return fmt.Errorf("WithOutputCheck is given another tool, %q", excerpt.Cut(o.described.Name))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -90,7 +91,7 @@ func (c *Client) RegisterTools(tools ...*Tool) error {
 			continue
 		}
 		if err := jsonrpc.Check(t.InputSchema); err != nil {
-			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", cut(t.Name), err))
+			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", excerpt.Cut(t.Name), err))
 			continue
 		}
 		errs = append(errs, c.learnTool(t))
@@ -107,7 +108,7 @@ func (c *Client) learnTool(t *Tool) error {
 	}
 	c.tools.get().learn(t.Name, known)
 	if err != nil {
-		return fmt.Errorf("tool %q: %w: %w", cut(t.Name), ErrInvalidResult, err)
+		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), ErrInvalidResult, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -90,9 +91,9 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 	}
 	var head []byte
 	if resp.StatusCode/100 == 2 {
-		head, _ = io.ReadAll(io.LimitReader(resp.Body, maxQuoted))
+		head, _ = io.ReadAll(io.LimitReader(resp.Body, excerpt.Max))
 	} else {
-		head = readFailed(resp.Body, maxQuoted)
+		head = readFailed(resp.Body, excerpt.Max)
 	}
 	x.Body = c.scrub(string(head))
 	resp.Body = struct {

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // accepts are the values of Accept to try, in this order, when a server answers
@@ -118,7 +120,7 @@ func (c *httpConn) unsent(method string, err error) error {
 		return ErrClosed
 	}
 	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
-		err = &scrubbedError{cut(text), err}
+		err = &scrubbedError{excerpt.Cut(text), err}
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
 	if broke(err) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -41,7 +42,7 @@ func (c *httpConn) misfit(resp *http.Response) error {
 		return c.bodiless(resp)
 	}
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, quote([]byte(beginning(c.scrub(string(body))))))
+		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.scrub(string(body))))))
 }
 
 func (c *httpConn) bodiless(resp *http.Response) error {
@@ -94,7 +95,7 @@ func mediaType(resp *http.Response) string {
 
 // shownType is what an error shows of the type of a response: as it was sent.
 func (c *httpConn) shownType(resp *http.Response) string {
-	return cut(c.scrub(strings.Join(resp.Header["Content-Type"], ", ")))
+	return excerpt.Cut(c.scrub(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
 // readBody reads a body within the bound of a message.
@@ -171,7 +172,7 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 		Method:     resp.Request.Method,
 		URL:        c.shown(),
 		Status:     resp.StatusCode,
-		Body:       cut(c.scrub(strings.TrimSpace(string(raw)))),
+		Body:       excerpt.Cut(c.scrub(strings.TrimSpace(string(raw)))),
 		RetryAfter: retryAfter(resp.Header),
 		raw:        raw,
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -129,11 +130,13 @@ func scalar(raw []byte) int {
 const maxScrubbed = 64 << 10
 
 // cut limits text of the server to 1 KiB without secrets.
-func (l *link) cut(text string) string { return cut(l.scrub(text[:min(len(text), maxScrubbed)])) }
+func (l *link) cut(text string) string {
+	return excerpt.Cut(l.scrub(text[:min(len(text), maxScrubbed)]))
+}
 
 // quote shows bytes of the server without secrets.
 func (l *link) quote(b []byte) string {
-	return quote([]byte(l.cut(string(b[:min(len(b), maxScrubbed)]))))
+	return excerpt.Quote([]byte(l.cut(string(b[:min(len(b), maxScrubbed)]))))
 }
 
 // quote is that of the connection.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 func TestIODial(t *testing.T) {
@@ -77,7 +79,7 @@ func TestIONoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, last := conn.(interface{ noise() (int, string) }).noise()
-	if n != 2 || !strings.HasPrefix(last, "twotwo") || len(last) > maxQuoted+len("…") {
+	if n != 2 || !strings.HasPrefix(last, "twotwo") || len(last) > excerpt.Max+len("…") {
 		t.Errorf("got %d lines and the last %d bytes long, want 2 and at most 1 KiB", n, len(last))
 	}
 }

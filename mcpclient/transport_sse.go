@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -120,7 +121,7 @@ func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 		case event.Data == nil:
 			continue
 		case event.Type != "endpoint":
-			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", ErrInvalidResult, shown, cut(event.Type))
+			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", ErrInvalidResult, shown, excerpt.Cut(event.Type))
 		}
 		return c.endpoint(ctx, resp.Request.URL, strings.TrimSpace(string(event.Data)))
 	}
@@ -135,7 +136,7 @@ func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error
 	}
 	u := base.ResolveReference(named)
 	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
-		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown(), cut(u.Scheme), cut(u.Host))
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())

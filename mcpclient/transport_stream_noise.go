@@ -3,11 +3,13 @@ package mcpclient
 import (
 	"context"
 	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // skip takes a line for noise.
 func (l *lineReader) skip(line []byte) {
-	text := cut(string(line[:min(len(line), maxQuoted+1)]))
+	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
 	l.mu.Lock()
 	l.noisy++
 	l.lastNoise = text

@@ -1,0 +1,148 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// UnmarshalMember decodes a member that is not worth decoding by hand.
+func UnmarshalMember(d *Decoder, name string, into any) {
+	raw := d.Raw()
+	if d.Spend(raw); d.Err() != nil {
+		return
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		d.Fail(fmt.Errorf("member %q: %v", name, err))
+	}
+}
+
+// MembersOf ranges over the names of an object that may be null, or [] where it is
+// empty.
+func MembersOf(d *Decoder) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) { eachMember(d, yield) }
+}
+
+func eachMember(d *Decoder, yield func(name []byte) bool) {
+	switch d.Kind() {
+	case 'n':
+	case '[':
+		if raw := d.Raw(); !IsEmptyList(raw) {
+			d.Fail(fmt.Errorf("want an object, got %s", excerpt.Quote(raw)))
+		}
+	default:
+		d.Members(yield)
+	}
+}
+
+// IsEmptyList reports a list without elements, which is how PHP writes an object
+// without members.
+func IsEmptyList(raw []byte) bool {
+	return len(raw) >= 2 && raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}
+
+// ObjectMember is [UnmarshalMember] for an object that may be [] where it is empty.
+func ObjectMember(d *Decoder, name string, into any) {
+	if d.Kind() != '[' {
+		UnmarshalMember(d, name, into)
+		return
+	}
+	for range MembersOf(d) {
+		continue
+	}
+}
+
+// MapMember decodes a member that is an object, of a bounded number of members, or
+// null, or [] where it is empty.
+func MapMember(d *Decoder, name string) map[string]json.RawMessage {
+	raw := d.Raw()
+	if d.Err() != nil || string(raw) == "null" || IsEmptyList(raw) {
+		return nil
+	}
+	all, err := Object(raw, MaxElements)
+	if err != nil {
+		d.Fail(fmt.Errorf("member %q: %w", name, err))
+	}
+	return all
+}
+
+// StringsMember decodes a member that is a list of strings, or null.
+func StringsMember(d *Decoder, name string) (all []string) {
+	if d.Kind() == 'n' {
+		return nil
+	}
+	for range d.Elements {
+		all = append(all, StringMember(d, name, d.Raw()))
+	}
+	return all
+}
+
+// BooleanMember decodes a member that may be null.
+func BooleanMember(d *Decoder, name string) bool {
+	raw := d.Raw()
+	b, ok := Boolean(raw)
+	if !ok {
+		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, excerpt.Quote(raw)))
+	}
+	return b
+}
+
+// StringMember decodes a member that may be absent or null.
+func StringMember(d *Decoder, name string, raw []byte) string {
+	s, ok := OptionalString(raw)
+	if !ok {
+		d.Fail(fmt.Errorf("member %q is not a string: %s", name, excerpt.Quote(raw)))
+	}
+	return s
+}
+
+// OptionalString decodes a string that may be absent or null.
+func OptionalString(raw []byte) (s string, ok bool) {
+	if raw == nil || string(raw) == "null" {
+		return "", true
+	}
+	return String(raw)
+}
+
+// Boolean decodes a boolean that may be absent or null.
+func Boolean(raw []byte) (b, ok bool) {
+	switch string(raw) {
+	case "true":
+		return true, true
+	case "", "false", "null":
+		return false, true
+	}
+	return false, false
+}
+
+// Plain returns what stands between the quotes of a string.
+func Plain(raw []byte) []byte {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
+	}
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		s, _ := String(raw)
+		return []byte(s)
+	}
+	return raw[1 : len(raw)-1]
+}
+
+// Base64 decodes a string that is base64; the result is not nil.
+func Base64(raw []byte) (data []byte, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil, false
+	}
+	text := Plain(raw)
+	data = make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
+	return data[:n], err == nil
+}
+
+// IsObject reports whether raw, which is valid JSON, is an object.
+func IsObject(raw []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
+}

@@ -1,0 +1,79 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// MaxElements bounds the items of a page, the blocks of a result, the messages
+// of a prompt: 32 MiB of "{},{},…" would be gigabytes of Go values.
+const MaxElements = 10_000
+
+// EncodeParams makes a JSON object of v, nil for nil.
+func EncodeParams(v any) ([]byte, error) {
+	var raw json.RawMessage
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		if len(bytes.TrimSpace(v)) == 0 {
+			return nil, nil
+		}
+		raw, err = Compact(v)
+	default:
+		raw, err = Marshal(v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case string(raw) == "null":
+		return nil, nil
+	case raw[0] != '{':
+		return nil, NotObject(v, raw)
+	}
+	return raw, nil
+}
+
+// NotObject is the error of what has to be a JSON object and is encoded as another
+// value.
+func NotObject(v any, encoded []byte) error {
+	if _, ok := v.([]byte); ok {
+		return errors.New("want a JSON object, got a []byte, which JSON has as base64: make it a json.RawMessage")
+	}
+	return fmt.Errorf("want a JSON object, got %s", excerpt.Quote(encoded))
+}
+
+// AppendMember appends one member and a comma.
+func AppendMember(b []byte, key string, value []byte) []byte {
+	b = append(AppendString(b, key), ':')
+	return append(append(b, value...), ',')
+}
+
+// CloseObject ends an object whose members each have a comma after them.
+func CloseObject(b []byte) []byte {
+	if b[len(b)-1] == ',' {
+		b[len(b)-1] = '}'
+		return b
+	}
+	return append(b, '}')
+}
+
+// AppendMembers appends the members of object, without its braces, and a comma
+// where there are any.
+func AppendMembers(b []byte, object []byte) []byte {
+	if len(object) < 2 {
+		return b
+	}
+	inner := bytes.TrimSpace(object[1 : len(object)-1])
+	if len(inner) == 0 {
+		return b
+	}
+	return append(append(b, inner...), ',')
+}
