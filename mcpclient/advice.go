@@ -89,5 +89,5 @@ func (c *Client) taskAdvice(r *request, given *Tool) string {
 	if why := c.current().taskable(c, tool); why != nil {
 		return why.Error()
 	}
-	return "call it WithTask or by StartTool"
+	return "call it WithTask or by StartTask"
 }

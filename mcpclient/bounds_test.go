@@ -375,7 +375,7 @@ func TestCursorIsBounded(t *testing.T) {
 				p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
 			}
 		}()
-		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 			t.Errorf("at the bound: got %v", err)
 		}
 		for _, err := range c.Tools(t.Context()) {
@@ -511,7 +511,7 @@ func TestCachedResultsAreBounded(t *testing.T) {
 			}
 		}()
 		read := func(n int) {
-			if _, err := c.ToolsPage(t.Context(), new(fmt.Sprint(n))); err != nil {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, new(fmt.Sprint(n))); err != nil {
 				t.Error(err)
 			}
 		}

@@ -151,7 +151,7 @@ func TestCacheBounds(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		first, err := c.ToolsPage(ctx, nil)
+		first, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,16 +164,16 @@ func TestPages(t *testing.T) {
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Errorf("page: got +, want -:\n%s", diff)
 		}
-		second, err := c.ToolsPage(ctx, first.NextCursor)
+		second, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, first.NextCursor)
 		if err != nil || second.NextCursor != nil || second.Items[0].Name != "b" {
 			t.Errorf("got %+v, %v", second, err)
 		}
 		time.Sleep(time.Second)
-		_, err = c.ToolsPage(ctx, first.NextCursor)
+		_, err = mcpclient.ListPage[mcpclient.Tool](ctx, c, first.NextCursor)
 		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: ") {
 			t.Errorf("got %v", err)
 		}
-		if again, err := c.ToolsPage(ctx, nil); err != nil || again.Items[0].Name != "new" {
+		if again, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil); err != nil || again.Items[0].Name != "new" {
 			t.Errorf("got %+v, %v", again, err)
 		}
 	}}})
@@ -208,10 +208,10 @@ func TestNotificationsInvalidate(t *testing.T) {
 				asked := map[string]int{}
 				go p.keeper(asked)
 				all := func() {
-					_, tools := c.ToolsPage(t.Context(), nil)
-					_, prompts := c.PromptsPage(t.Context(), nil)
-					_, resources := c.ResourcesPage(t.Context(), nil)
-					_, templates := c.ResourceTemplatesPage(t.Context(), nil)
+					_, tools := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil)
+					_, prompts := mcpclient.ListPage[mcpclient.Prompt](t.Context(), c, nil)
+					_, resources := mcpclient.ListPage[mcpclient.Resource](t.Context(), c, nil)
+					_, templates := mcpclient.ListPage[mcpclient.ResourceTemplate](t.Context(), c, nil)
 					_, skills := collect(c.Skills(t.Context()), func(s *mcpclient.Skill) string { return s.URI })
 					_, skill := c.Skill(t.Context(), "u")
 					_, read := c.ReadResource(t.Context(), "u")
@@ -288,7 +288,7 @@ func TestCacheEndsWithClient(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		_ = p.conn.Close()
 		<-c.Done()
-		if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrClosed) {
+		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 	})

@@ -24,7 +24,7 @@ type request struct {
 	task    bool  // the result may be a task, or it is about one
 	stays   bool  // no notice tells that nobody waits for it any more
 	lasting bool  // the result may be one that was kept
-	byHand  bool  // the caller answers input rounds
+	manual  bool  // the caller answers input rounds
 	lasts   bool  // the response takes as long as a task does: no default bounds it
 	visited bool  // it is made once more, after a person visited URLs
 
@@ -70,7 +70,7 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	ctx, bounds := within(ctx, limits)
 	defer bounds.Stop()
 	o.token = o.progress != nil || o.heed || r.method == "tools/call" && bounds.Bounded()
-	r.byHand = o.byHand
+	r.manual = o.manual
 	c.number(r)
 	raw, err := c.answer(ctx, r, o)
 	if err != nil {

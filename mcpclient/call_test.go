@@ -161,7 +161,7 @@ func TestNilArguments(t *testing.T) {
 				go p.echo()
 				for want, call := range map[string]func() error{
 					"no tool": func() error {
-						_, err := c.StartTool(t.Context(), nil, nil, 0)
+						_, err := c.StartTask(t.Context(), nil, nil, 0)
 						return err
 					},
 					"no params": func() error {
@@ -173,7 +173,7 @@ func TestNilArguments(t *testing.T) {
 						return err
 					},
 					"no round": func() error {
-						_, err := c.ContinueTool(t.Context(), nil, nil)
+						_, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), c, nil, nil)
 						return err
 					},
 					"tools[0]: no tool": func() error { return c.RegisterTools(nil) },

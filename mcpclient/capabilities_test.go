@@ -18,7 +18,7 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
 		_, subscribe := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
 		_, skills := collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.Name })
-		_, task := c.StartTool(ctx, &mcpclient.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
+		_, task := c.StartTask(ctx, &mcpclient.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
 			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcpclient.LogInfo), "subscribe": subscribe, "skills/list": skills} {
 			if e := wantError[*mcpclient.CapabilityError](t, err); e.Method != want {
@@ -44,7 +44,7 @@ func TestExactCapabilities(t *testing.T) {
 		if err := c.SetRoots(ctx, nil); err != nil { // which it did not promise to announce
 			t.Error(err)
 		}
-		if _, err := c.StartTool(ctx, &mcpclient.Tool{Name: "t"}, nil, 0); err == nil {
+		if _, err := c.StartTask(ctx, &mcpclient.Tool{Name: "t"}, nil, 0); err == nil {
 			t.Error("a task without the extension: got no error")
 		} else if c.Server().Revision == mcpclient.Revision20260728 && !strings.Contains(err.Error(), "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
 			t.Errorf("got %v", err)
@@ -111,7 +111,7 @@ func TestAllowUndeclared(t *testing.T) {
 				}
 				return
 			}
-			task, err := c.StartTool(ctx, &mcpclient.Tool{Name: "ask"}, nil, 0)
+			task, err := c.StartTask(ctx, &mcpclient.Tool{Name: "ask"}, nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,7 +112,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			waiting := make(chan error, 1)
 			go func() {
-				_, err := c.ResumeTask("k", "slow").Wait(t.Context())
+				_, err := c.Task("k", "slow").Wait(t.Context())
 				waiting <- err
 			}()
 			p.send(working, p.next().ID)

@@ -534,7 +534,7 @@ func TestConnectWithoutTransport(t *testing.T) {
 		if transport == nil {
 			want = "connect: no transport (nil)"
 		}
-		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "verdicts": {Protocol: mcpclient.Protocol{EraCache: &mcpclient.Verdicts{}}}} {
+		for name, opts := range map[string]*mcpclient.Options{"plain": nil, "era cache": {Protocol: mcpclient.Protocol{EraCache: &mcpclient.EraCache{}}}} {
 			if _, err := mcpclient.Connect(t.Context(), transport, opts); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%T, %s: got %v, want %q", transport, name, err, want)
 			}

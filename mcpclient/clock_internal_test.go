@@ -35,10 +35,10 @@ func TestClockJumps(t *testing.T) {
 	c.begun(new(renewal))
 	wantSteady(t, "the beginning of a session", c.session.begun)
 
-	v := new(Verdicts)
+	v := new(EraCache)
 	v.keep(&HTTP{URL: "https://example.com"}, Revision20251125)
 	for _, found := range v.known {
-		wantSteady(t, "the age of a verdict", found.Since)
+		wantSteady(t, "the age of an entry", found.Since)
 	}
 }
 

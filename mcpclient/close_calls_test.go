@@ -55,7 +55,7 @@ func TestCloseEndsPauses(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`, p.next().ID)
 			}()
 			endsAtOnce(t, c, func() error {
-				_, err := c.ResumeTask("1", "a").Wait(t.Context())
+				_, err := c.Task("1", "a").Wait(t.Context())
 				return err
 			})
 		})

@@ -64,7 +64,7 @@
 // to the server exactly when they are installed. They are called alike in both
 // eras; [OriginFrom] tells a handler which server asks, and for which call. A
 // call to a modern server can be answered by its caller instead, at once or days
-// later in another process: see [WithInputByHand].
+// later in another process: see [WithManualInput].
 //
 // # Changes
 //
@@ -78,8 +78,8 @@
 // # Tasks
 //
 // [WithTask] lets a tool call be a task, in either design of tasks, and waits for its
-// result. [Client.StartTool] begins one that goes on at the server; [Task.Wait] gets
-// its result, [Client.ResumeTask] takes it up again after a restart.
+// result. [Client.StartTask] begins one that goes on at the server; [Task.Wait] gets
+// its result, [Client.Task] takes it up again after a restart.
 //
 // # Skills
 //

@@ -126,7 +126,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 			if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
 				t.Errorf("%q: got %v, want %v", url, err, mcpclient.ErrInvalidResult)
 			}
-			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithInputByHand())
+			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]
 			if params, ok := question.Elicitation(); ok {
 				t.Errorf("%q: by hand: got %+v, want none", url, params)

@@ -173,7 +173,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 	if err != nil {
 		return nil, err
 	}
-	if r.byHand {
+	if r.manual {
 		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
 	}
 	if len(asked) == 0 {

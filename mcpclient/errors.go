@@ -48,10 +48,10 @@ var (
 	// [Limits.Rounds] times.
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
 
-	// ErrPutOff marks a call that a modern server kept putting off: it asked for
+	// ErrDeferred marks a call that a modern server kept putting off: it asked for
 	// nothing but to be called again, for 5 min or 32 times. What it was busy with
-	// is not known. A call [WithInputByHand] is not put off without its caller.
-	ErrPutOff = errors.New("mcpclient: the server keeps putting the call off")
+	// is not known. A call [WithManualInput] is not put off without its caller.
+	ErrDeferred = errors.New("mcpclient: the server keeps putting the call off")
 )
 
 // Error codes of JSON-RPC and of the protocol.

@@ -49,21 +49,21 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	errs := map[string]error{
 		"Ping":        c.Ping(ctx),
 		"SetLogLevel": c.SetLogLevel(ctx, mcpclient.LogInfo),
-		"Cancel":      c.ResumeTask("1", "t").Cancel(ctx),
+		"Cancel":      c.Task("1", "t").Cancel(ctx),
 	}
 	_, errs["Tools"] = collect(c.Tools(ctx), toolName)
-	_, errs["ToolsPage"] = c.ToolsPage(ctx, nil)
+	_, errs["ToolsPage"] = mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
 	_, errs["CallTool"] = c.CallTool(ctx, "t", nil)
-	_, errs["StartTool"] = c.StartTool(ctx, &mcpclient.Tool{Name: "t"}, nil, 0)
-	_, errs["Poll"] = c.ResumeTask("1", "t").Poll(ctx)
-	_, errs["Wait"] = c.ResumeTask("1", "t").Wait(ctx)
+	_, errs["StartTask"] = c.StartTask(ctx, &mcpclient.Tool{Name: "t"}, nil, 0)
+	_, errs["Poll"] = c.Task("1", "t").Poll(ctx)
+	_, errs["Wait"] = c.Task("1", "t").Wait(ctx)
 	_, errs["Prompts"] = collect(c.Prompts(ctx), promptName)
-	_, errs["PromptsPage"] = c.PromptsPage(ctx, nil)
+	_, errs["PromptsPage"] = mcpclient.ListPage[mcpclient.Prompt](ctx, c, nil)
 	_, errs["GetPrompt"] = c.GetPrompt(ctx, "p", nil)
 	_, errs["Resources"] = collect(c.Resources(ctx), resourceURI)
-	_, errs["ResourcesPage"] = c.ResourcesPage(ctx, nil)
+	_, errs["ResourcesPage"] = mcpclient.ListPage[mcpclient.Resource](ctx, c, nil)
 	_, errs["ResourceTemplates"] = collect(c.ResourceTemplates(ctx), templateURI)
-	_, errs["ResourceTemplatesPage"] = c.ResourceTemplatesPage(ctx, nil)
+	_, errs["ResourceTemplatesPage"] = mcpclient.ListPage[mcpclient.ResourceTemplate](ctx, c, nil)
 	_, errs["ReadResource"] = c.ReadResource(ctx, "file:///r")
 	_, errs["Complete"] = c.Complete(ctx, &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"})
 	_, errs["Subscribe"] = c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r"}})

@@ -188,7 +188,7 @@ func news() mcpclient.Transport {
 	return transport
 }
 
-func ExampleClient_ToolsPage() {
+func ExampleListPage() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
 		"tools/list":      `{"tools":[{"name":"add","inputSchema":{}}],"nextCursor":"page 2","ttlMs":60000,"cacheScope":"public"}`,
@@ -201,7 +201,7 @@ func ExampleClient_ToolsPage() {
 	}
 	defer client.Close()
 
-	page, err := client.ToolsPage(ctx, nil)
+	page, err := mcpclient.ListPage[mcpclient.Tool](ctx, client, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -210,7 +210,7 @@ func ExampleClient_ToolsPage() {
 	// Output: add page 2 1m0s public
 }
 
-func ExampleClient_ContinueTool() {
+func ExampleContinue() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
 		"tools/call":      `{"resultType":"input_required","requestState":"s","inputRequests":{"sure":{"method":"elicitation/create","params":{"message":"Delete it?","requestedSchema":{"type":"object","properties":{}}}}}}`,
@@ -223,7 +223,7 @@ func ExampleClient_ContinueTool() {
 	}
 	defer client.Close()
 
-	_, err = client.CallTool(ctx, "delete", nil, mcpclient.WithInputByHand())
+	_, err = client.CallTool(ctx, "delete", nil, mcpclient.WithManualInput())
 	var round *mcpclient.InputRequired
 	if !errors.As(err, &round) {
 		fmt.Println("done, or failed:", err)
@@ -245,9 +245,9 @@ func ExampleClient_ContinueTool() {
 		form, _ := question.Elicitation()
 		fmt.Println(key, form.Message)
 	}
-	_, err = client.ContinueTool(ctx, round, map[string]any{
+	_, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, client, round, map[string]any{
 		"sure": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline},
-	}, mcpclient.WithInputByHand())
+	}, mcpclient.WithManualInput())
 	fmt.Println(err)
 	// Output:
 	// sure Delete it?
@@ -311,7 +311,7 @@ func ExampleClient_LoadSkill() {
 	// Output: pdf: "Fill forms.\n"
 }
 
-func ExampleClient_StartTool() {
+func ExampleClient_StartTask() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
 		"tools/call":      `{"resultType":"task","taskId":"7f3","status":"working","pollIntervalMs":5000}`,
@@ -325,7 +325,7 @@ func ExampleClient_StartTool() {
 	}
 	defer client.Close()
 
-	task, err := client.StartTool(ctx, &mcpclient.Tool{Name: "build"}, nil, 0)
+	task, err := client.StartTask(ctx, &mcpclient.Tool{Name: "build"}, nil, 0)
 	if err != nil {
 		fmt.Println(err) // a CapabilityError: call the tool instead
 		return
@@ -333,7 +333,7 @@ func ExampleClient_StartTool() {
 	fmt.Println(task.State().Status, task.ID())
 
 	// After a restart, the id is enough.
-	task = client.ResumeTask(task.ID(), "build")
+	task = client.Task(task.ID(), "build")
 	result, err := task.Wait(ctx)
 	if err != nil {
 		fmt.Println(err)

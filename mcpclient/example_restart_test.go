@@ -51,22 +51,22 @@ func ExampleRestart() {
 	// Sunny, 21 degrees <nil>
 }
 
-func ExampleVerdicts() {
-	verdicts := new(mcpclient.Verdicts)
-	if data, err := os.ReadFile("verdicts.json"); err == nil {
-		if err := json.Unmarshal(data, verdicts); err != nil {
+func ExampleEraCache() {
+	eras := new(mcpclient.EraCache)
+	if data, err := os.ReadFile("eras.json"); err == nil {
+		if err := json.Unmarshal(data, eras); err != nil {
 			log.Print(err) // then every server is asked anew
 		}
 	}
-	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: verdicts}})
+	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: eras}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer client.Close()
 
-	data, err := json.Marshal(verdicts)
+	data, err := json.Marshal(eras)
 	if err == nil {
-		err = os.WriteFile("verdicts.json", data, 0o600)
+		err = os.WriteFile("eras.json", data, 0o600)
 	}
 	if err != nil {
 		log.Print(err)

@@ -217,7 +217,7 @@ func TestListsTeachHeaders(t *testing.T) {
 		"legacy": {legacy(), listTools, []string{"t", "bad"}, ""},
 		"modern": {modern(), listTools, []string{"t"}, "v"},
 		"page": {modern(), func(ctx context.Context, c *mcpclient.Client) (names []string, _ error) {
-			p, err := c.ToolsPage(ctx, nil)
+			p, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
 			for _, tool := range p.Items {
 				names = append(names, tool.Name)
 			}

@@ -58,7 +58,7 @@ func endlessStatus(status int) func(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 			t.Error(err)
 		}
 		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
@@ -81,7 +81,7 @@ func endlessPage(t *testing.T) {
 	})
 	defer s.Close()
 	c := connectTo(t, s, legacy())
-	if _, err := c.ToolsPage(t.Context(), nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
+	if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
 		t.Errorf("got %v, want an error about the content type", err)
 	}
 	if err := c.Close(); err != nil {
@@ -141,7 +141,7 @@ func sentAway(t *testing.T) {
 				return
 			}
 			defer func() { _ = c.Close() }()
-			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -163,7 +163,7 @@ func cutConnections(t *testing.T) {
 	c := connectTo(t, s, modern())
 	const lists = 10
 	for range lists {
-		if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 			t.Error(err)
 		}
 	}

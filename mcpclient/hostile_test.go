@@ -299,7 +299,7 @@ func listsWithHoles(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
 			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
-			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}
 		}

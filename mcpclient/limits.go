@@ -38,7 +38,7 @@ type Limits struct {
 
 	// Rounds bounds the rounds of one call in which the server asks for input.
 	// Default 10. A server that only puts a call off has a bound of its own: see
-	// [ErrPutOff].
+	// [ErrDeferred].
 	Rounds int
 
 	// Pages bounds the pages of one list. Default 1,000.

@@ -129,7 +129,7 @@ func TestMiddleware(t *testing.T) {
 				if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
 					t.Error(err)
 				}
-				if _, err := c.ResourcesPage(t.Context(), nil); err == nil {
+				if _, err := mcpclient.ListPage[mcpclient.Resource](t.Context(), c, nil); err == nil {
 					t.Error("resources that are not offered: got no error")
 				}
 				want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}

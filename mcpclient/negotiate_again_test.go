@@ -36,10 +36,10 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 
 // That an HTTP server has HTTP+SSE only is remembered of its URL, by whichever
 // transport it was found.
-func TestVerdictOfSSEFallback(t *testing.T) {
+func TestEraCacheOfSSEFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var probes []string
-		var verdicts mcpclient.Verdicts
+		var eras mcpclient.EraCache
 		for range 2 {
 			s := newOldServer(t)
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +50,7 @@ func TestVerdictOfSSEFallback(t *testing.T) {
 			}))
 			go s.shake()
 			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &verdicts}})
+			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 			if err != nil {
 				t.Fatal(err)
 			}

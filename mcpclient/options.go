@@ -124,7 +124,7 @@ type Protocol struct {
 	// EraCache, when set, remembers beyond this client what era its server was
 	// found to speak. A forced Revision neither needs nor changes it. Default
 	// nil: an unknown server is asked each time.
-	EraCache *Verdicts
+	EraCache *EraCache
 
 	// Capabilities is a JSON object that is declared, in either era, beside what the
 	// handlers amount to: extensions, experimental capabilities, or more than a handler
@@ -137,7 +137,7 @@ type Protocol struct {
 	// than the handlers can do, which are then asked for what it says and no more. It has
 	// to name sampling, elicitation and roots where they are installed. Without
 	// roots.listChanged in it [Client.SetRoots] tells no server, and without the extension
-	// io.modelcontextprotocol/tasks [Client.StartTool] and [WithTask] make no task in the
+	// io.modelcontextprotocol/tasks [Client.StartTask] and [WithTask] make no task in the
 	// modern era.
 	ExactCapabilities bool
 
@@ -239,7 +239,7 @@ type callOptions struct {
 	heed     bool // progress counts also if it does not come with the response
 	logLevel LogLevel
 	noCache  bool
-	byHand   bool
+	manual   bool
 
 	described *Tool    // whose output schema is checked
 	task      *Tool    // that may be a task

@@ -29,7 +29,7 @@ type Origin struct {
 type CallInfo struct {
 	// ID is the call's own, unique within the Client and never 0. Whatever
 	// belongs to the call has it: its input rounds, and all requests about the
-	// task that a call became, or that [Client.ResumeTask] took up.
+	// task that a call became, or that [Client.Task] took up.
 	ID int64
 
 	Method string // "tools/call", also where the call has become a task

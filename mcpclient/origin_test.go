@@ -110,7 +110,7 @@ func TestOriginOfTask(t *testing.T) {
 	o := watches(legacy(), seen)
 	o.Protocol.AllowUndeclared = true
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.ResumeTask("secret-id", "slow")
+		task := c.Task("secret-id", "slow")
 		waited := make(chan error)
 		go func() {
 			_, err := task.Wait(t.Context())

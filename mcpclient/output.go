@@ -78,7 +78,7 @@ func (e *OutputError) Error() string {
 // Unwrap returns Err and [ErrInvalidResult].
 func (e *OutputError) Unwrap() []error { return []error{e.Err, ErrInvalidResult} }
 
-// WithOutputCheck holds the result of [Client.CallTool], [Client.ContinueTool] or
+// WithOutputCheck holds the result of [Client.CallTool], [Continue] or
 // [Task.Wait] against the output schema of the tool, as [Client.CheckOutput] does. A schema
 // that cannot be used fails the call before it is sent. Other methods ignore the
 // option.

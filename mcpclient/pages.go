@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -65,15 +66,34 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 	}
 }
 
-// page is [onePage] with an error that says what was asked.
-func page[T any](ctx context.Context, c *Client, method, key string, cursor *string, opts []CallOption) (*Page[T], error) {
+// ListPage asks for one page of a list: the one at cursor, nil for the first. Tools are
+// left out as by [Client.Tools]. The lists of a [Client] range over all pages.
+func ListPage[T Tool | Prompt | Resource | ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*Page[T], error) {
+	method, key := listing[T]()
 	var session atomic.Pointer[place]
 	session.Store(c.link.Load().place())
 	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
+	if tools, ok := any(p).(*Page[Tool]); ok {
+		tools.Items = slices.DeleteFunc(tools.Items, func(t *Tool) bool { return !c.accepts(t) })
+	}
 	return p, nil
+}
+
+// listing is the method that lists items of type T, and the key of the items.
+func listing[T Tool | Prompt | Resource | ResourceTemplate]() (method, key string) {
+	switch any((*T)(nil)).(type) {
+	case *Tool:
+		return "tools/list", "tools"
+	case *Prompt:
+		return "prompts/list", "prompts"
+	case *Resource:
+		return "resources/list", "resources"
+	default:
+		return "resources/templates/list", "resourceTemplates"
+	}
 }
 
 // onePage asks for the page at cursor, which is of that session, nil for the first.

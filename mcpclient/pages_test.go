@@ -107,7 +107,7 @@ func TestListsWarn(t *testing.T) {
 		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
-			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}
 			if text := log.String(); (text == "") != (want == "") || !strings.Contains(text, want) {
@@ -189,7 +189,7 @@ func TestCursorsOfSessions(t *testing.T) {
 			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
 				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 			}
-			if _, err := c.ToolsPage(t.Context(), new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
 				t.Errorf("a page: got %v, want a lost session", err)
 			}
 			if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
@@ -327,7 +327,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 		var got error
 		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(ctx context.Context, x mcpclient.HTTPExchange) {
 			if x.Method == "initialize" && c != nil {
-				_, got = c.ToolsPage(ctx, new("c"))
+				_, got = mcpclient.ListPage[mcpclient.Tool](ctx, c, new("c"))
 			}
 		}}
 		o := legacy()

@@ -107,12 +107,6 @@ func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*Pro
 	return list[Prompt](ctx, c, "prompts/list", "prompts", opts)
 }
 
-// PromptsPage asks for one page of the server's prompts: the one at cursor, nil
-// for the first.
-func (c *Client) PromptsPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Prompt], error) {
-	return page[Prompt](ctx, c, "prompts/list", "prompts", cursor, opts)
-}
-
 // GetPrompt fills in the prompt called name. args is a map[string]string, or a value
 // that encoding/json makes an object of, such as a struct: its numbers and booleans
 // become strings, which is all that an argument of a prompt can be, and its nulls are

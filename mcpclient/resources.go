@@ -114,21 +114,9 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*R
 	return list[Resource](ctx, c, "resources/list", "resources", opts)
 }
 
-// ResourcesPage asks for one page of the server's resources: the one at cursor, nil
-// for the first.
-func (c *Client) ResourcesPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Resource], error) {
-	return page[Resource](ctx, c, "resources/list", "resources", cursor, opts)
-}
-
 // ResourceTemplates lists the server's resource templates over all pages.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*ResourceTemplate, error] {
 	return list[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
-}
-
-// ResourceTemplatesPage asks for one page of the server's resource templates: the one at cursor, nil
-// for the first.
-func (c *Client) ResourceTemplatesPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[ResourceTemplate], error) {
-	return page[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", cursor, opts)
 }
 
 // ReadResource reads the resource at uri, which need not be listed.

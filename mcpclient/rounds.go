@@ -14,22 +14,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// WithInputByHand has a call return with an [*InputRequired] as its error when
+// WithManualInput has a call return with an [*InputRequired] as its error when
 // a modern server needs input for it, instead of asking the handlers of
 // [Options]. The server may still ask only for what the installed handlers
 // offer. A legacy server asks while the call runs, so that there the option has
 // no effect.
-func WithInputByHand() CallOption {
-	return func(o *callOptions) { o.byHand = true }
+func WithManualInput() CallOption {
+	return func(o *callOptions) { o.manual = true }
 }
 
 // InputRequired is a call that waits for input: what the server asks, and all
 // that it takes to go on. Nothing of it is kept elsewhere, so that it may be
 // stored as JSON and continued days later, by another client and in another
-// process, with [Client.ContinueTool], [Client.ContinuePrompt] or
-// [Client.ContinueResource].
+// process, with [Continue].
 //
-// It is the error of a call made [WithInputByHand]; find it with [errors.As].
+// It is the error of a call made [WithManualInput]; find it with [errors.As].
 type InputRequired struct {
 	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"
 	Params json.RawMessage `json:"params"` // of the call, without _meta
@@ -75,7 +74,7 @@ func (r *request) putOff(ctx context.Context, c *Client) error {
 	d := r.delays
 	wait := min(againDelay<<min(d.n, 10), maxAgainDelay)
 	if d.n++; d.n > maxDelays || time.Since(d.since)+wait > maxPutOff {
-		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrPutOff, d.n, time.Since(d.since).Round(time.Millisecond))
+		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, d.n, time.Since(d.since).Round(time.Millisecond))
 	}
 	return c.sleep(ctx, wait)
 }
@@ -129,50 +128,34 @@ func (r *InputRequired) Error() string {
 	return excerpt.Cut("the server needs input: " + strings.Join(asked, ", "))
 }
 
-// ContinueTool goes on with a tool call that needed input. answers has one
-// answer for each key of round.Requests: an [*ElicitResult], a
+// Continue goes on with a call that needed input; T is what the call returns. answers
+// has one answer for each key of round.Requests: an [*ElicitResult], a
 // [*CreateMessageResult], or any value that marshals to the result of what was
 // asked. The answer to a form is completed and checked as that of an
 // [ElicitationHandler] is.
 //
 // Further questions go to the handlers, or come as another [*InputRequired]
-// when the call is continued [WithInputByHand] too. A round is continued once.
-func (c *Client) ContinueTool(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*CallToolResult, error) {
-	r, opts, err := round.next("tools/call", answers, opts)
+// when the call is continued [WithManualInput] too. A round is continued once.
+func Continue[T CallToolResult | GetPromptResult | ReadResourceResult](ctx context.Context, c *Client, round *InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
+	result := new(T)
+	method, what := "resources/read", "resource"
+	switch any(result).(type) {
+	case *CallToolResult:
+		method, what = "tools/call", "tool"
+	case *GetPromptResult:
+		method, what = "prompts/get", "prompt"
+	}
+	r, opts, err := round.next(method, answers, opts)
 	if err != nil {
-		return nil, fmt.Errorf("continue tool call: %w", err)
+		return nil, fmt.Errorf("continue %s: %w", what, err)
 	}
-	result, err := c.callTool(ctx, r, opts)
+	if called, ok := any(&result).(**CallToolResult); ok {
+		*called, err = c.callTool(ctx, r, opts)
+	} else {
+		err = c.call(ctx, r, result, opts)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("continue tool %q: %w", r.target, err)
-	}
-	return result, nil
-}
-
-// ContinuePrompt goes on with a prompt that needed input, as
-// [Client.ContinueTool] does.
-func (c *Client) ContinuePrompt(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*GetPromptResult, error) {
-	r, opts, err := round.next("prompts/get", answers, opts)
-	if err != nil {
-		return nil, fmt.Errorf("continue prompt: %w", err)
-	}
-	result := new(GetPromptResult)
-	if err := c.call(ctx, r, result, opts); err != nil {
-		return nil, fmt.Errorf("continue prompt %q: %w", r.target, err)
-	}
-	return result, nil
-}
-
-// ContinueResource goes on with a resource that needed input, as
-// [Client.ContinueTool] does.
-func (c *Client) ContinueResource(ctx context.Context, round *InputRequired, answers map[string]any, opts ...CallOption) (*ReadResourceResult, error) {
-	r, opts, err := round.next("resources/read", answers, opts)
-	if err != nil {
-		return nil, fmt.Errorf("continue resource: %w", err)
-	}
-	result := new(ReadResourceResult)
-	if err := c.call(ctx, r, result, opts); err != nil {
-		return nil, fmt.Errorf("continue resource %q: %w", r.target, err)
+		return nil, fmt.Errorf("continue %s %q: %w", what, r.target, err)
 	}
 	return result, nil
 }

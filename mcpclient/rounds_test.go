@@ -35,17 +35,17 @@ func round(t *testing.T, err error) *mcpclient.InputRequired {
 }
 
 // A round goes through JSON to another client, and loses nothing on the way.
-func TestInputByHand(t *testing.T) {
-	byHand := mcpclient.WithInputByHand()
+func TestManualInput(t *testing.T) {
+	manual := mcpclient.WithManualInput()
 	synctest.Test(t, func(t *testing.T) {
-		transport := scripted{mcptest.Read(t, "testdata/byhand_modern.txtar")}
+		transport := scripted{mcptest.Read(t, "testdata/manual_modern.txtar")}
 		opts := unasked(t)
 		opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
 		first, err := mcpclient.Connect(t.Context(), transport, &opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, byHand)
+		_, err = first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
 		r := round(t, err)
 		if !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`) {
 			t.Errorf("got %v", err)
@@ -62,11 +62,11 @@ func TestInputByHand(t *testing.T) {
 			t.Error("a sampling request was read as an elicitation")
 		}
 		answers := map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
-		if _, err := first.ContinueTool(t.Context(), r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
+		if _, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), first, r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
 			t.Errorf("one answer short: got %v", err)
 		}
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
-		_, err = first.ContinueTool(t.Context(), r, answers, byHand)
+		_, err = mcpclient.Continue[mcpclient.CallToolResult](t.Context(), first, r, answers, manual)
 		stored, err := json.Marshal(round(t, err))
 		if err != nil {
 			t.Fatal(err)
@@ -84,21 +84,21 @@ func TestInputByHand(t *testing.T) {
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
 		}
-		res, err := second.ContinueTool(t.Context(), restored, nil)
+		res, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), second, restored, nil)
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v", res, err)
 		}
 	})
 }
 
-func TestInputByHandOfOthers(t *testing.T) {
-	byHand := mcpclient.WithInputByHand()
+func TestManualInputOfOthers(t *testing.T) {
+	manual := mcpclient.WithManualInput()
 	opts := unasked(t)
 	opts.Limits.Rounds = 2
-	playAll(t, []conversation{{name: "byhand_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, byHand)
+	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)
 		r := round(t, err)
-		if _, err := c.ContinueTool(ctx, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
+		if _, err := mcpclient.Continue[mcpclient.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
 			t.Errorf("the round of a prompt as that of a tool: got %v", err)
 		}
 		bad := &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": 7}}
@@ -109,20 +109,20 @@ func TestInputByHandOfOthers(t *testing.T) {
 			"no answer":   nil,
 			"nil pointer": {"who": (*mcpclient.ElicitResult)(nil)},
 		} {
-			if _, err := c.ContinuePrompt(ctx, r, answers); err == nil {
+			if _, err := mcpclient.Continue[mcpclient.GetPromptResult](ctx, c, r, answers); err == nil {
 				t.Errorf("%s: got no error", name)
 			}
 		}
-		prompt, err := c.ContinuePrompt(ctx, r, map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}})
+		prompt, err := mcpclient.Continue[mcpclient.GetPromptResult](ctx, c, r, map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}})
 		if err != nil || prompt.Description != "d" {
 			t.Errorf("prompt: got %+v, %v", prompt, err)
 		}
 
-		_, err = c.ReadResource(ctx, "file:///r", byHand)
+		_, err = c.ReadResource(ctx, "file:///r", manual)
 		if r = round(t, err); r.Requests != nil {
 			t.Errorf("got %+v, want no requests", r)
 		}
-		if _, err := c.ContinueResource(ctx, r, nil); err != nil {
+		if _, err := mcpclient.Continue[mcpclient.ReadResourceResult](ctx, c, r, nil); err != nil {
 			t.Error(err)
 		}
 		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // which was not kept
@@ -130,9 +130,9 @@ func TestInputByHandOfOthers(t *testing.T) {
 		}
 
 		roots := map[string]any{"ws": json.RawMessage(`{"roots":[]}`)}
-		_, err = c.CallTool(ctx, "t", nil, byHand)
-		_, err = c.ContinueTool(ctx, round(t, err), roots, byHand)
-		if _, err = c.ContinueTool(ctx, round(t, err), roots, byHand); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+		_, err = c.CallTool(ctx, "t", nil, manual)
+		_, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, c, round(t, err), roots, manual)
+		if _, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, c, round(t, err), roots, manual); !errors.Is(err, mcpclient.ErrTooManyRounds) {
 			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
 		}
 	}}})
@@ -208,8 +208,8 @@ func TestPutOffForEver(t *testing.T) {
 				}()
 				start := time.Now()
 				_, err := c.CallTool(t.Context(), "t", nil)
-				if !errors.Is(err, mcpclient.ErrPutOff) || errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), test.text) {
-					t.Errorf("got %v, want ErrPutOff and %q", err, test.text)
+				if !errors.Is(err, mcpclient.ErrDeferred) || errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), test.text) {
+					t.Errorf("got %v, want ErrDeferred and %q", err, test.text)
 				}
 				if took := time.Since(start); took != test.want {
 					t.Errorf("it took %v, want %v", took, test.want)
@@ -298,7 +298,7 @@ func TestTaskAfterRound(t *testing.T) {
 			}
 			p.send(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, p.next().ID)
 		}()
-		task, err := c.StartTool(t.Context(), slow, nil, 0)
+		task, err := c.StartTask(t.Context(), slow, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ const (
 	longestPoll  = time.Hour
 )
 
-// StartTool calls a tool, which is as the server lists it, as a task, which the
+// StartTask calls a tool, which is as the server lists it, as a task, which the
 // server keeps for ttl, or as long as it likes when ttl is zero. It returns when the
 // server has taken the task on, or has answered at once, which [Task.Wait] then
 // returns.
@@ -53,9 +53,9 @@ const (
 // we ask for it; in the modern era we only say that we could wait (extension
 // io.modelcontextprotocol/tasks), the server decides, and ttl is its own.
 //
-// The options are about what StartTool does: [WithProgress] hears nothing once it has
+// The options are about what StartTask does: [WithProgress] hears nothing once it has
 // returned. Who just wants the result calls the tool [WithTask].
-func (c *Client) StartTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
+func (c *Client) StartTask(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	if tool == nil {
 		return nil, errors.New("start tool: no tool (nil)")
 	}
@@ -102,22 +102,22 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	return t, nil
 }
 
-// ResumeTask takes up a task by its id, which may come from another process.
+// Task takes up a task by its id, which may come from another process.
 // tool is for errors and [CallInfo] only. Nothing is sent. Without an id there is no task: its
 // methods fail.
-func (c *Client) ResumeTask(id, tool string) *Task {
+func (c *Client) Task(id, tool string) *Task {
 	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
 }
 
 // Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client,
-// over all pages, as [Client.Tools] lists tools; [Client.ResumeTask] takes one up. The
+// over all pages, as [Client.Tools] lists tools; [Client.Task] takes one up. The
 // error is a [*CapabilityError] where the server has no such list: in other revisions
 // none has.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*TaskState, error] {
 	return list[TaskState](ctx, c, "tasks/list", "tasks", opts)
 }
 
-// ID is what [Client.ResumeTask] takes. It may be all that protects the task:
+// ID is what [Client.Task] takes. It may be all that protects the task:
 // treat it as a secret. It is empty when the server answered at once.
 func (t *Task) ID() string { return t.id }
 

@@ -9,18 +9,18 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// WithTask has [Client.CallTool], [CallToolAs] or [Client.ContinueTool] call the tool
+// WithTask has [Client.CallTool], [CallToolAs] or [Continue] call the tool
 // as a task where the server and the tool allow that, and return the result that the
 // task comes to. Elsewhere the call is like any other, and other methods ignore the
 // option. In revision 2025-11-25 tool, as the server lists it, says whether it may be
 // a task or has to be one; in the modern era the server decides at each call, whatever
-// tool says. [Client.StartTool] begins a task that goes on while nobody waits for it.
+// tool says. [Client.StartTask] begins a task that goes on while nobody waits for it.
 //
 // It is one call. A limit of its time bounds the whole, [WithProgress] hears of the
 // task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
 // every answer about the task is one. The server is asked how far the task is as often
 // as [Task.Wait] does, and a task without a result is the error that Wait gives. What
-// the task asks is answered by the handlers of [Options], also [WithInputByHand].
+// the task asks is answered by the handlers of [Options], also [WithManualInput].
 //
 // A call that ends before its task has the server told to cancel the task. One that
 // [Client.Close] ends does not, and neither does one to a server of revision

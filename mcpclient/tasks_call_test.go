@@ -183,7 +183,7 @@ func TestWithTaskLimits(t *testing.T) {
 		working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
 			w.polls = -2
 			start := time.Now()
-			_, err := c.ResumeTask("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
+			_, err := c.Task("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
 			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != limit {
 				t.Errorf("got %v after %v, want the deadline after %v", err, took, limit)
 			}
@@ -231,7 +231,7 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 		}
 
 		start = time.Now()
-		_, err = c.ResumeTask("k", "slow").Wait(t.Context(), limit)
+		_, err = c.Task("k", "slow").Wait(t.Context(), limit)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
 			t.Errorf("Wait: got %v after %v, want the deadline after 300ms", err, took)
 		}
@@ -271,7 +271,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 			_, called = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(tool), check)
 			synctest.Wait()
 			w.polls = 0
-			_, waited = c.ResumeTask("k", "slow").Wait(t.Context(), check)
+			_, waited = c.Task("k", "slow").Wait(t.Context(), check)
 			return called, waited
 		}
 		if called, waited := call(); called != nil || waited != nil {
@@ -288,7 +288,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 		synctest.Wait()
 		w.seen = nil
 		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)})
-		if _, err := c.ResumeTask("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
+		if _, err := c.Task("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
 			t.Errorf("a schema that cannot be used: got %v after the requests %q, want an error before them", err, w.methods())
 		}
 	})
@@ -367,9 +367,9 @@ func TestContinueWithTask(t *testing.T) {
 			w := &worker{peer: p, output: `null`, end: "completed"}
 			w.work()
 		}()
-		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithInputByHand())
+		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		round := wantError[*mcpclient.InputRequired](t, err)
-		res, err := c.ContinueTool(t.Context(), round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithInputByHand())
+		res, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v, want the task's result", res, err)
 		}
@@ -555,7 +555,7 @@ func TestTaskDemanded(t *testing.T) {
 		code       int
 		data, want string
 	}{
-		"option":      {declared, mcpclient.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTool)"},
+		"option":      {declared, mcpclient.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTask)"},
 		"declaration": {undeclared, mcpclient.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
 		"server":      {modern(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
 		"legacy":      {legacy(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
@@ -586,7 +586,7 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 		call []mcpclient.CallOption
 		want string
 	}{
-		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTool)"},
+		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTask)"},
 		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcpclient.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
 		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},

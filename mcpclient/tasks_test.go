@@ -31,7 +31,7 @@ func rooted(o mcpclient.Options) mcpclient.Options {
 // tasks is what both designs have in common, up to the answer without a task.
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
-	task, err := c.StartTool(ctx, slow, map[string]int{"a": 1}, time.Minute)
+	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("polled for %v, want a multiple of 5 s", took)
 	}
 
-	old := c.ResumeTask("old", "slow") // as after a restart
+	old := c.Task("old", "slow") // as after a restart
 	_, err = old.Wait(ctx)
 	if e := wantError[*mcpclient.RPCError](t, err); e.Message != "broken" {
 		t.Errorf("failed: got %v", err)
@@ -69,7 +69,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
 		t.Errorf("unknown: got %v", err)
 	}
-	now, err := c.StartTool(ctx, slow, nil, 0)
+	now, err := c.StartTask(ctx, slow, nil, 0)
 	if err != nil || now.ID() != "" {
 		t.Fatalf("at once: got %+v, %v", now, err)
 	}
@@ -84,13 +84,13 @@ func TestTasks(t *testing.T) {
 		{name: "tasks_legacy", opts: rooted(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
 			// Giving up a request for a task is not told by a notice.
-			if _, err := c.StartTool(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, want the deadline", err)
 			}
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
-				_, err := c.StartTool(ctx, &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
+				_, err := c.StartTask(ctx, &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
 				wantError[*mcpclient.CapabilityError](t, err)
 			}
 		}},
@@ -99,7 +99,7 @@ func TestTasks(t *testing.T) {
 			if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
 				t.Errorf("a task that nobody asked for: got %v", err)
 			}
-			old := c.ResumeTask("old", "slow")
+			old := c.Task("old", "slow")
 			for _, what := range []string{"another task", "unknown status", "no result", "no error"} {
 				if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) {
 					t.Errorf("%s: got %v, want ErrInvalidResult", what, err)
@@ -108,7 +108,7 @@ func TestTasks(t *testing.T) {
 		}},
 	})
 	playAll(t, bothEras(conversation{name: "tasks_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.StartTool(ctx, slow, nil, 0)
+		_, err := c.StartTask(ctx, slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
 	}}))
 }
@@ -162,7 +162,7 @@ func TestTaskBounds(t *testing.T) {
 	opts := rooted(modern())
 	opts.Limits.Rounds, opts.Limits.ServerRequests = 2, 3
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.ResumeTask("k", "slow")
+		task := c.Task("k", "slow")
 		poll := "0"
 		questions := `{}`
 		gets := 0
@@ -228,7 +228,7 @@ func TestTaskIsReadOnce(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, m.ID, result)
 			}
 		}()
-		task := c.ResumeTask("k", "slow")
+		task := c.Task("k", "slow")
 		polled := allocated(func() {
 			if _, err := task.Poll(t.Context()); err != nil {
 				t.Error(err)
@@ -258,7 +258,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		_, err = c.StartTool(t.Context(), slow, nil, 0)
+		_, err = c.StartTask(t.Context(), slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
 		(<-transport.peers).quiet()
 	})
@@ -284,7 +284,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
 			}
 		}()
-		task := c.ResumeTask("k", "slow")
+		task := c.Task("k", "slow")
 		if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "no model") {
 			t.Errorf("a question without an answer: got %v", err)
 		}
@@ -322,7 +322,7 @@ func TestTaskResultElsewhere(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 			}
 		}()
-		task := c.ResumeTask("k", "slow")
+		task := c.Task("k", "slow")
 		if err := task.Cancel(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
 			t.Errorf("tasks/cancel: got %v, want ErrInvalidResult", err)
 		}
@@ -365,7 +365,7 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	opts.Protocol.AllowUndeclared = true
 	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.ResumeTask("secret-id", "slow")
+		task := c.Task("secret-id", "slow")
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`, p.next().ID)
 		}()
@@ -388,7 +388,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				task := c.ResumeTask("k", "slow")
+				task := c.Task("k", "slow")
 				polled := make(chan mcpclient.TaskStatus, 1)
 				ask := func() message {
 					go func() {
@@ -426,7 +426,7 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	opts := legacy()
 	opts.Protocol.AllowUndeclared = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.ResumeTask("k", "slow")
+		task := c.Task("k", "slow")
 		waited := make(chan error)
 		go func() {
 			_, err := task.Wait(t.Context())
@@ -450,7 +450,7 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 // one by.
 func TestResumeNoTask(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.ResumeTask("", "a")
+		task := c.Task("", "a")
 		result, err := task.Wait(t.Context())
 		_, pollErr := task.Poll(t.Context())
 		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
@@ -481,7 +481,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
 				}
 			}()
-			task := c.ResumeTask("k", "slow")
+			task := c.Task("k", "slow")
 			if _, err := task.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -517,7 +517,7 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.ID)
 				}()
 				start := time.Now()
-				_, err := c.ResumeTask("k", "slow").Wait(t.Context(), tt.opts...)
+				_, err := c.Task("k", "slow").Wait(t.Context(), tt.opts...)
 				if took := time.Since(start); took != tt.want || (err == nil) != (tt.want == late) {
 					t.Errorf("got %v after %v, want the end after %v", err, took, tt.want)
 				}

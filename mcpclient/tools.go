@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -268,16 +267,6 @@ func (r *CallToolResult) MarshalJSON() ([]byte, error) {
 // is invalid is left out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*Tool, error] {
 	return c.acceptable(list[Tool](ctx, c, "tools/list", "tools", opts))
-}
-
-// ToolsPage asks for one page of the server's tools: the one at cursor, nil
-// for the first. Tools are left out as by [Client.Tools].
-func (c *Client) ToolsPage(ctx context.Context, cursor *string, opts ...CallOption) (*Page[Tool], error) {
-	p, err := page[Tool](ctx, c, "tools/list", "tools", cursor, opts)
-	if err == nil {
-		p.Items = slices.DeleteFunc(p.Items, func(t *Tool) bool { return !c.accepts(t) })
-	}
-	return p, err
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a

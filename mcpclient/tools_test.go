@@ -51,7 +51,7 @@ func TestUnusableSchemas(t *testing.T) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s,{"name":"plain","inputSchema":{}}]}}`, m.ID, test)
 			}
 			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-				p, err := c.ToolsPage(t.Context(), nil)
+				p, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil)
 				if err != nil || len(p.Items) != 2 {
 					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
 				}

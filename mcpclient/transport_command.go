@@ -129,20 +129,20 @@ func (e *startError) Error() string { return e.cause.Error() }
 
 func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
 
-// Sibling returns the path of a program that lies next to the one that runs,
+// BundledPath returns the path of a program that lies next to the one that runs,
 // for [Command.Path]: servers that ship with their host. The name has no
 // directory; ".exe" is added when only that file exists. When the running
 // program is a symbolic link, the directory of the link comes first, then that
 // of the file.
-func Sibling(name string) (string, error) {
+func BundledPath(name string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find %q next to the running program: %w", name, err)
 	}
-	return siblingOf(executable, name)
+	return bundledPath(executable, name)
 }
 
-func siblingOf(executable, name string) (string, error) {
+func bundledPath(executable, name string) (string, error) {
 	if name == "" || name != filepath.Base(name) {
 		return "", fmt.Errorf("find %q next to the running program: want the name of a file, without a directory", name)
 	}

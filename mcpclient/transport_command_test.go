@@ -480,7 +480,7 @@ func TestCommandDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestSiblingOf(t *testing.T) {
+func TestBundledPathOf(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"host", "server", "tool.exe", "both", "both.exe", "folder/server"} {
 		writeProgram(t, filepath.Join(dir, filepath.FromSlash(file)))
@@ -498,7 +498,7 @@ func TestSiblingOf(t *testing.T) {
 		{filepath.Join("folder", "server"), ""},
 		{filepath.Join(dir, "server"), ""},
 	} {
-		got, err := siblingOf(filepath.Join(dir, "host"), test.name)
+		got, err := bundledPath(filepath.Join(dir, "host"), test.name)
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%q: got %q and error %v, want %q", test.name, got, err, test.want)
 		}
@@ -525,7 +525,7 @@ func TestSiblingOfLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"server": at("real/server"), "both": at("links/both")} {
-		if got, err := siblingOf(at("links/host"), name); got != want || err != nil {
+		if got, err := bundledPath(at("links/host"), name); got != want || err != nil {
 			t.Errorf("%s: got %q and error %v, want %q", name, got, err, want)
 		}
 	}
@@ -538,12 +538,12 @@ func writeProgram(t *testing.T, path string) {
 	}
 }
 
-func TestSibling(t *testing.T) {
+func TestBundledPath(t *testing.T) {
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Sibling(filepath.Base(executable))
+	got, err := BundledPath(filepath.Base(executable))
 	if err != nil || got != executable {
 		t.Errorf("got %q and error %v, want %q", got, err, executable)
 	}

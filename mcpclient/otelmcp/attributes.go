@@ -173,7 +173,7 @@ var kinds = []struct {
 	{transport.ErrMessageTooLarge, "message_too_large"},
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
 	{mcpclient.ErrTooManyPages, "too_many_pages"},
-	{mcpclient.ErrPutOff, "put_off"},
+	{mcpclient.ErrDeferred, "deferred"},
 	{mcpclient.ErrInvalidResult, "invalid_result"},
 }
 

@@ -424,7 +424,7 @@ func TestHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.ToolsPage(t.Context(), nil); err != nil {
+			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
 				t.Error(err)
 			}
 			if _, err := c.CallTool(t.Context(), "a", nil); err == nil {

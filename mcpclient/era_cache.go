@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Verdicts remembers for [Protocol.EraCache] which revisions servers were found to
+// EraCache remembers for [Protocol.EraCache] which revisions servers were found to
 // speak, so that the next client begins with the right era: a legacy server is
 // not asked server/discover first, which some take long to refuse, and others die
 // of. A server that turns out to be another one is asked anew.
@@ -26,42 +26,42 @@ import (
 // URL, or of its command line and directory. A [Transport] of another kind takes
 // part when it has a method Identity() string that tells its servers apart.
 //
-// A verdict holds for 24 h, then its server is asked again: it may have learned
+// An entry holds for 24 h, then its server is asked again: it may have learned
 // the modern era. Of more than 1,024 the oldest are forgotten.
-type Verdicts struct {
+type EraCache struct {
 	mu    sync.Mutex
-	known map[string]verdict
+	known map[string]knownEra
 }
 
-type verdict struct {
+type knownEra struct {
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since"`
 }
 
 const (
-	verdictLife = 24 * time.Hour
-	maxVerdicts = 1024
+	eraLife = 24 * time.Hour
+	maxEras = 1024
 )
 
-// holds reports whether a verdict is not too old. One from the future is of a
+// holds reports whether an entry is young enough. One from the future is of a
 // clock that was wrong.
-func (v verdict) holds(now time.Time) bool {
-	age := now.Sub(v.Since)
-	return age >= 0 && age < verdictLife && (isLegacy(v.Revision) || isModern(v.Revision))
+func (e knownEra) holds(now time.Time) bool {
+	age := now.Sub(e.Since)
+	return age >= 0 && age < eraLife && (isLegacy(e.Revision) || isModern(e.Revision))
 }
 
 // find returns the revision of a server, "" when none is known.
-func (v *Verdicts) find(t Transport) string {
-	if v == nil {
+func (c *EraCache) find(t Transport) string {
+	if c == nil {
 		return ""
 	}
 	key := identity(t)
 	if key == "" {
 		return ""
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if found := v.known[key]; found.holds(time.Now()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.known[key]; found.holds(time.Now()) {
 		return found.Revision
 	}
 	return ""
@@ -69,8 +69,8 @@ func (v *Verdicts) find(t Transport) string {
 
 // keep remembers the revision of a server. What is known already is not made
 // younger by finding it true.
-func (v *Verdicts) keep(t Transport, revision string) {
-	if v == nil {
+func (c *EraCache) keep(t Transport, revision string) {
+	if c == nil {
 		return
 	}
 	key := identity(t)
@@ -78,59 +78,59 @@ func (v *Verdicts) keep(t Transport, revision string) {
 		return
 	}
 	now := time.Now()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if found := v.known[key]; found.Revision == revision && found.holds(now) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.known[key]; found.Revision == revision && found.holds(now) {
 		return
 	}
-	if v.known == nil {
-		v.known = map[string]verdict{}
+	if c.known == nil {
+		c.known = map[string]knownEra{}
 	}
-	v.known[key] = verdict{revision, now}
-	v.trimLocked()
+	c.known[key] = knownEra{revision, now}
+	c.trimLocked()
 }
 
-func (v *Verdicts) trimLocked() {
-	if len(v.known) <= maxVerdicts {
+func (c *EraCache) trimLocked() {
+	if len(c.known) <= maxEras {
 		return
 	}
-	oldest := slices.SortedFunc(maps.Keys(v.known), func(a, b string) int {
-		return v.known[a].Since.Compare(v.known[b].Since)
+	oldest := slices.SortedFunc(maps.Keys(c.known), func(a, b string) int {
+		return c.known[a].Since.Compare(c.known[b].Since)
 	})
-	for _, key := range oldest[:len(oldest)-maxVerdicts] {
-		delete(v.known, key)
+	for _, key := range oldest[:len(oldest)-maxEras] {
+		delete(c.known, key)
 	}
 }
 
-// Clear forgets all verdicts.
-func (v *Verdicts) Clear() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.known = nil
+// Clear forgets all servers.
+func (c *EraCache) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = nil
 }
 
-// MarshalJSON writes what is known, for [Verdicts.UnmarshalJSON].
-func (v *Verdicts) MarshalJSON() ([]byte, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.known == nil {
+// MarshalJSON writes what is known, for [EraCache.UnmarshalJSON].
+func (c *EraCache) MarshalJSON() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
 		return []byte("{}"), nil
 	}
-	return jsonrpc.Marshal(v.known)
+	return jsonrpc.Marshal(c.known)
 }
 
-// UnmarshalJSON replaces what is known by what [Verdicts.MarshalJSON] wrote.
-func (v *Verdicts) UnmarshalJSON(data []byte) error {
-	var read map[string]verdict
+// UnmarshalJSON replaces what is known by what [EraCache.MarshalJSON] wrote.
+func (c *EraCache) UnmarshalJSON(data []byte) error {
+	var read map[string]knownEra
 	if err := json.Unmarshal(data, &read); err != nil {
-		return fmt.Errorf("verdicts: %w", err)
+		return fmt.Errorf("era cache: %w", err)
 	}
 	now := time.Now()
-	maps.DeleteFunc(read, func(key string, found verdict) bool { return len(key) != identitySize || !found.holds(now) })
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.known = read
-	v.trimLocked()
+	maps.DeleteFunc(read, func(key string, found knownEra) bool { return len(key) != identitySize || !found.holds(now) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = read
+	c.trimLocked()
 	return nil
 }
 

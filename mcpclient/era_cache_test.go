@@ -56,7 +56,7 @@ func (s *changeable) answer(p *peer) {
 }
 
 // connects makes a client and checks by which requests it found the era.
-func (s *changeable) connects(t *testing.T, v *mcpclient.Verdicts, want ...string) {
+func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...string) {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 	if err != nil {
@@ -75,13 +75,13 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.Verdicts, want ...strin
 }
 
 // stored is what another run of the program reads.
-func stored(t *testing.T, v *mcpclient.Verdicts) *mcpclient.Verdicts {
+func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := new(mcpclient.Verdicts)
+	out := new(mcpclient.EraCache)
 	if err := json.Unmarshal(data, out); err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,9 @@ const discover, initialize = "server/discover", "initialize"
 
 // What a server was found to speak is kept beyond a client and beyond the
 // program, until that turns out to be wrong or is old.
-func TestVerdicts(t *testing.T) {
+func TestEraCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		s := newChangeable(t, "a", "legacy")
 		s.connects(t, v, discover, initialize)
 		s.connects(t, v, initialize)
@@ -120,10 +120,10 @@ func TestVerdicts(t *testing.T) {
 }
 
 // A server that cannot be reached, or lets nobody in, says nothing of its era.
-func TestVerdictOutlivesTrouble(t *testing.T) {
+func TestEraCacheOutlivesTrouble(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
-			v := new(mcpclient.Verdicts)
+			v := new(mcpclient.EraCache)
 			s := &forgetful{streams: make(chan struct{})}
 			var asked []string
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,9 +161,9 @@ func TestVerdictOutlivesTrouble(t *testing.T) {
 }
 
 // Only a server's answer counts: one that is dead is not started over and over.
-func TestVerdictOfTheDead(t *testing.T) {
+func TestEraCacheOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		s := newChangeable(t, "a", "legacy")
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
@@ -177,9 +177,9 @@ func TestVerdictOfTheDead(t *testing.T) {
 	})
 }
 
-func TestVerdictsAreBounded(t *testing.T) {
+func TestEraCacheAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		for i := range 1030 {
 			time.Sleep(time.Second)
 			newChangeable(t, fmt.Sprint(i), "legacy").connects(t, v, discover, initialize)
@@ -188,13 +188,13 @@ func TestVerdictsAreBounded(t *testing.T) {
 		newChangeable(t, "5", "legacy").connects(t, v, discover, initialize)
 		var kept map[string]json.RawMessage
 		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
-			t.Errorf("got %d verdicts, %v, want 1,024", len(kept), err)
+			t.Errorf("got %d entries, %v, want 1,024", len(kept), err)
 		}
 	})
 }
 
 // What is stored may be of another version, of another clock, or anything.
-func TestVerdictsRead(t *testing.T) {
+func TestEraCacheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := strings.Repeat("0", 32)
 		now := time.Now()
@@ -210,24 +210,24 @@ func TestVerdictsRead(t *testing.T) {
 			"nothing":          {`{}`, 0},
 			"null":             {`null`, 0},
 		} {
-			v := new(mcpclient.Verdicts)
+			v := new(mcpclient.EraCache)
 			var kept map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(test.data), v); err != nil {
 				t.Errorf("%s: %v", name, err)
 			} else if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != test.want {
-				t.Errorf("%s: got %d verdicts, %v, want %d", name, len(kept), err, test.want)
+				t.Errorf("%s: got %d entries, %v, want %d", name, len(kept), err, test.want)
 			}
 		}
-		if err := json.Unmarshal([]byte(`[1]`), new(mcpclient.Verdicts)); err == nil {
+		if err := json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)); err == nil {
 			t.Error("got no error for what is no object")
 		}
 	})
 }
 
-// Nothing in a stored verdict tells what a command line or a URL holds.
-func TestVerdictsTellNoSecret(t *testing.T) {
+// Nothing in a stored entry tells what a command line or a URL holds.
+func TestEraCacheTellNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		server := memhttp.New(&forgetful{streams: make(chan struct{})})
 		defer server.Close()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
@@ -243,7 +243,7 @@ func TestVerdictsTellNoSecret(t *testing.T) {
 }
 
 // Two paths of one origin may be two products.
-func TestVerdictsAreOfURLs(t *testing.T) {
+func TestEraCacheAreOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -258,7 +258,7 @@ func TestVerdictsAreOfURLs(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		for _, path := range []string{"/a", "/b", "/a", "/b"} {
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			if err != nil {
@@ -274,7 +274,7 @@ func TestVerdictsAreOfURLs(t *testing.T) {
 
 // A legacy server that was upgraded refuses initialize as one without Streamable
 // HTTP does, and is neither.
-func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {
+func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var modern bool
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -292,7 +292,7 @@ func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		v := new(mcpclient.Verdicts)
+		v := new(mcpclient.EraCache)
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
 		for _, want := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728, mcpclient.Revision20260728} {
 			modern = want == mcpclient.Revision20260728
@@ -312,29 +312,29 @@ func TestVerdictOfAnUpgradedHTTPServer(t *testing.T) {
 }
 
 // What is read is trimmed in one go, however much it is.
-func TestVerdictsReadMany(t *testing.T) {
+func TestEraCacheReadMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stored = 100_000
 		now := time.Now()
-		type verdict struct {
+		type entry struct {
 			Revision string    `json:"revision"`
 			Since    time.Time `json:"since"`
 		}
-		all := map[string]verdict{}
+		all := map[string]entry{}
 		for i := range stored {
-			all[fmt.Sprintf("%032d", i)] = verdict{mcpclient.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
+			all[fmt.Sprintf("%032d", i)] = entry{mcpclient.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
 		}
 		data, err := json.Marshal(all)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := new(mcpclient.Verdicts)
-		var kept map[string]verdict
+		v := new(mcpclient.EraCache)
+		var kept map[string]entry
 		if err := json.Unmarshal(data, v); err != nil {
 			t.Fatal(err)
 		}
 		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
-			t.Fatalf("got %d verdicts, %v, want 1,024", len(kept), err)
+			t.Fatalf("got %d entries, %v, want 1,024", len(kept), err)
 		}
 		for key := range kept {
 			if key < fmt.Sprintf("%032d", stored-1024) {
