@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -107,7 +108,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	defer cancel()
 	if err := c.open(ctx); err != nil {
 		if ctx.Err() != nil {
-			err = c.link.Load().instead(err)
+			err = c.link.Load().explain(err)
 		}
 		err = c.scrubbed(err)
 		c.discard(ctx)
@@ -148,8 +149,8 @@ func newClient(t Transport, opts Options) (*Client, error) {
 // connecting bounds the context of a Connect that has no bound.
 func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
-	if _, ok := c.transport.(*Command); ok {
-		limit = time.Minute
+	if t, ok := c.transport.(transport.Bounded); ok {
+		limit = t.ConnectTimeout()
 	}
 	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
 	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
@@ -174,10 +175,7 @@ func (c *Client) open(ctx context.Context) error {
 func (c *Client) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
 	if err := c.dial(ctx); err != nil {
-		if _, ok := c.transport.(*SSE); ok { // whose dial is a request
-			err = doubtful(err)
-		}
-		return err
+		return doubtful(err) // the dial of some transports is a request
 	}
 	if err := c.negotiate(ctx); err != nil {
 		return err

@@ -30,7 +30,8 @@
 // server of another module in the same process, [HTTP] speaks Streamable HTTP, or
 // with an old server HTTP+SSE as [SSE] does, and [Pipe] connects to a server that is
 // written against [Conn]. A Transport is a recipe: it is dialed once for each
-// connection. One Client has one connection to one server.
+// connection. One Client has one connection to one server. Package transport lists the
+// methods that a host's own Transport or Conn may have beside the required ones.
 //
 // # Eras and revisions
 //

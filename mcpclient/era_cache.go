@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // EraCache remembers for [Protocol.EraCache] which revisions servers were found to
@@ -23,8 +22,8 @@ import (
 // The zero value is ready, and may be shared by any number of clients. As JSON it
 // may be kept for the next run of a program; what of that cannot be used is left
 // out when it is read. It names no server: a server is known by a digest of its
-// URL, or of its command line and directory. A [Transport] of another kind takes
-// part when it has a method Identity() string that tells its servers apart.
+// URL, or of its command line and directory. Any [Transport] takes part that is a
+// [transport.Identifier].
 //
 // An entry holds for 24 h, then its server is asked again: it may have learned
 // the modern era. Of more than 1,024 the oldest are forgotten.
@@ -139,22 +138,14 @@ const identitySize = 32 // digits of the key of a server
 // identity is the key of the server that a transport reaches, "" when that
 // cannot be told. It gives nothing away of what may be secret.
 func identity(t Transport) string {
-	var parts []string
-	switch t := t.(type) {
-	case *Command:
-		parts = append([]string{"command", t.Dir, t.Path}, t.Args...)
-	case *HTTP:
-		parts = []string{"http", t.URL}
-	case interface{ Identity() string }:
-		if parts = []string{"other", t.Identity()}; parts[1] == "" {
-			return ""
-		}
-	default:
+	server, ok := t.(transport.Identifier)
+	if !ok {
 		return ""
 	}
-	h := sha256.New()
-	for _, part := range parts {
-		_, _ = io.WriteString(h, strings.ReplaceAll(part, "\x00", "\x00\x00")+"\x00")
+	text := server.Identity()
+	if text == "" {
+		return ""
 	}
-	return hex.EncodeToString(h.Sum(nil))[:identitySize]
+	digest := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(digest[:])[:identitySize]
 }

@@ -63,7 +63,7 @@ type exchanger interface {
 	// lose takes the session for one that has ended, and returns it.
 	lose() *httpSession
 
-	scrubber
+	transport.Redactor
 }
 
 // outgoing is a message on its way to an exchanger.
@@ -114,6 +114,11 @@ func (c *Client) dial(ctx context.Context) error {
 	}
 	c.adoptBearer(conn)
 	l.conn = conn
+	if skipper, ok := transport.As[transport.Skipper](conn); ok {
+		skipper.OnSkip(func(line string) {
+			l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", l.scrub(line))
+		})
+	}
 	l.exchange, _ = conn.(exchanger)
 	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
@@ -155,27 +160,21 @@ func doubtful(err error) error {
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
 }
 
-// kill has the end of the connection take no more time.
+// kill makes the end of the connection take no more time.
 func (l *link) kill() {
-	if s, ok := l.conn.(*stream); ok {
-		s.kill()
+	if conn, ok := transport.As[transport.Killer](l.conn); ok {
+		conn.Kill()
 	}
 }
 
-// instead adds to the error of a server that gave no answer who that is, and what it
-// said instead.
-func (l *link) instead(err error) error {
+// explain adds to the error of a server that gave no answer what the connection
+// knows of it.
+func (l *link) explain(err error) error {
 	if l == nil {
 		return err
 	}
-	switch conn := l.conn.(type) {
-	case *stream:
-		if t, ok := l.transport.(*Command); ok && conn.ended() == nil {
-			err = fmt.Errorf("%w (the command %q gave no answer)", err, t.Path)
-		}
-		return conn.instead(err)
-	case *httpConn:
-		return fmt.Errorf("%w (%s gave no answer)", err, conn.shown())
+	if conn, ok := transport.As[transport.Explainer](l.conn); ok {
+		return conn.Explain(err)
 	}
 	return err
 }
@@ -228,11 +227,17 @@ func (l *link) read(c *Client) {
 // errHungUp is why a connection ended that its server closed.
 var errHungUp = errors.New("the server closed the connection")
 
+// hungUp is why a connection ended, in words for the regular end that its server made.
+func hungUp(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errHungUp
+	}
+	return err
+}
+
 // died records that the connection ended by itself, and fails its calls.
 func (l *link) died(c *Client, err error) {
-	if errors.Is(err, io.EOF) {
-		err = errHungUp
-	}
+	err = hungUp(err)
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // roundTrip sends a request once and returns the result of its response.
@@ -125,8 +126,8 @@ func (l *link) send(ctx context.Context, c *Client, e era, call *jsonrpc.Call, r
 		if ok {
 			return true, response, callErr
 		}
-		_, posted := l.conn.(*sseConn) // whose server may act on a message before it says that it has it
-		return posted, jsonrpc.Response{}, err
+		conn, ok := transport.As[transport.Acknowledger](l.conn)
+		return ok && conn.Acknowledged(), jsonrpc.Response{}, err
 	}
 	response, err := call.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
 	return true, response, err

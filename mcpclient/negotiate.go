@@ -69,9 +69,7 @@ func (c *Client) recall(ctx context.Context) error {
 	}
 	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
 	c.era.Store(&eraBox{c.modernEra(modernRevisions[0])})
-	_, older := recipe.(*SSE)
-	_, fell := c.transport.(*SSE)
-	if fell != older || c.link.Load().dead() != nil { // HTTP+SSE was tried in vain, or it died of initialize
+	if _, tried := errors.AsType[*olderError](err); tried || c.link.Load().dead() != nil { // or it died of initialize
 		c.transport = recipe
 		if err := c.redial(ctx); err != nil {
 			return err
@@ -178,6 +176,44 @@ func (c *Client) adopt(ctx context.Context, e era) error {
 	c.server.Store(server)
 	return nil
 }
+
+// adoptLegacy does the legacy handshake, over another transport if the server has
+// none but an older one. The error has what went wrong with either.
+func (c *Client) adoptLegacy(ctx context.Context, e era) error {
+	err := c.adopt(ctx, e)
+	t, ok := c.transport.(transport.Fallback)
+	if err == nil || !ok || c.current() != e { // the server has answered initialize
+		return err
+	}
+	older, name := t.Fallback(err)
+	if older == nil {
+		return err
+	}
+	c.log.Debug("the server refused initialize, falling back to another transport", "to", name, "because", err)
+	_ = c.link.Load().end()
+	c.transport = older
+	olderErr := c.dial(ctx)
+	if olderErr == nil {
+		olderErr = c.adopt(ctx, e)
+	}
+	if olderErr != nil {
+		return &olderError{err, name, olderErr}
+	}
+	return nil
+}
+
+// olderError says that a server answers over neither form of a transport.
+type olderError struct {
+	newer error
+	name  string // of the older one
+	older error
+}
+
+func (e *olderError) Error() string {
+	return fmt.Sprintf("%v; and over %s: %v", e.newer, e.name, e.older)
+}
+
+func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 
 // fallback decides what the failure of the probe means: the legacy revision to
 // go on with, and whether that takes a new connection; or that the failure

@@ -110,11 +110,11 @@ func (c *Client) lost(l *link, err error) error {
 // refused is the error of a message that the connection did not take because it is
 // ending, nil while it is not. It may bring answers for a while.
 func (c *Client) refused(l *link) error {
-	conn, ok := l.conn.(interface{ ended() error })
+	conn, ok := transport.As[transport.Ender](l.conn)
 	if !ok {
 		return nil
 	}
-	reason := conn.ended()
+	reason := hungUp(conn.Err())
 	if reason == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 		if err != nil {
 			l := c.link.Load()
 			if ctx.Err() != nil {
-				err = l.instead(err)
+				err = l.explain(err)
 			}
 			_ = l.end()
 		}

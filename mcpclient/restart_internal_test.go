@@ -70,14 +70,14 @@ func (e *ending) Send(ctx context.Context, message []byte) error {
 		return e.Conn.Send(ctx, message)
 	}
 	e.dies()
-	return e.ended()
+	return e.Err()
 }
 
-func (e *ending) ended() error {
+func (e *ending) Err() error {
 	if e.dies == nil {
 		return nil
 	}
-	return errHungUp
+	return io.EOF
 }
 
 // What an ending connection refuses was not sent, also if the end of the connection has

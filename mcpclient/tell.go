@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -113,8 +115,7 @@ func (c *Client) finishTelling(d time.Duration) {
 	if u == nil {
 		return
 	}
-	switch c.link.Load().conn.(type) {
-	case *stream, *pipeEnd:
+	if conn, ok := transport.As[transport.Acknowledger](c.link.Load().conn); ok && !conn.Acknowledged() {
 		d = min(d, unreadTime)
 	}
 	waitFor(u.teller.finish(), d)

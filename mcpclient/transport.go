@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -17,23 +18,12 @@ type Conn = transport.Conn
 // connection has ended.
 var ErrClosed = transport.ErrClosed
 
-// missing is the error of a transport that is nil, or one of ours that is a nil
-// pointer; nil for any other.
+// missing is the error of a transport that is nil or a nil pointer; nil for any other.
 func missing(t Transport) error {
-	absent := false
-	switch t := t.(type) {
-	case nil:
+	if t == nil {
 		return errors.New("no transport (nil): a server that is disabled in a config has none")
-	case *Command:
-		absent = t == nil
-	case *HTTP:
-		absent = t == nil
-	case *SSE:
-		absent = t == nil
-	case *IO:
-		absent = t == nil
 	}
-	if absent {
+	if v := reflect.ValueOf(t); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("no transport (a nil %T)", t)
 	}
 	return nil

@@ -83,7 +83,15 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 		return nil, &startError{&ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
 
-	return newStream(ctx, started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
+	return newStream(started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
+}
+
+// ConnectTimeout implements [transport.Bounded]: a minute.
+func (t *Command) ConnectTimeout() time.Duration { return time.Minute }
+
+// Identity implements [transport.Identifier].
+func (t *Command) Identity() string {
+	return fmt.Sprintf("command %q", append([]string{t.Dir, t.Path}, t.Args...))
 }
 
 // nameless reports an entry that is no KEY=value. A name may begin with "=", as those
@@ -115,9 +123,11 @@ func (s started) halt() { s.process.End() }
 
 func (s started) hangUp() error { return s.process.Stop() }
 
-func (s started) kill() { s.process.Kill() }
+func (s started) Kill() { s.process.Kill() }
 
 func (s started) stderr() string { return s.process.StderrExcerpt() }
+
+func (s started) name() string { return fmt.Sprintf("the command %q", s.path) }
 
 // startError is a ProcessError with what the operating system said.
 type startError struct {

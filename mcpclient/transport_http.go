@@ -114,6 +114,14 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 	return c, nil
 }
 
+// Identity implements [transport.Identifier].
+func (t *HTTP) Identity() string { return "http " + t.URL }
+
+// Explain implements [transport.Explainer].
+func (c *httpConn) Explain(err error) error {
+	return fmt.Errorf("%w (%s gave no answer)", err, c.shown())
+}
+
 // following is the client that follows redirects.
 func (c *httpConn) following() *http.Client {
 	if c.client == nil {

@@ -95,7 +95,7 @@ func (c *httpConn) seen(x HTTPExchange, resp *http.Response) HTTPExchange {
 	} else {
 		head = readFailed(resp.Body, excerpt.Max)
 	}
-	x.Body = c.scrub(string(head))
+	x.Body = c.Redact(string(head))
 	resp.Body = struct {
 		io.Reader
 		io.Closer

@@ -119,7 +119,7 @@ func (c *httpConn) unsent(method string, err error) error {
 	if c.exchanges.over() {
 		return ErrClosed
 	}
-	if text := c.scrub(err.Error()); text != err.Error() { // it quotes a redirect
+	if text := c.Redact(err.Error()); text != err.Error() { // it quotes a redirect
 		err = &scrubbedError{excerpt.Cut(text), err}
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)

@@ -42,7 +42,7 @@ func (c *httpConn) misfit(resp *http.Response) error {
 		return c.bodiless(resp)
 	}
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.scrub(string(body))))))
+		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
 }
 
 func (c *httpConn) bodiless(resp *http.Response) error {
@@ -60,7 +60,7 @@ func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte
 	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, ok := errors.AsType[*RPCError](rpcError(answer.Error, c.scrub))
+	rpc, ok := errors.AsType[*RPCError](rpcError(answer.Error, c.Redact))
 	switch {
 	case ok && rpc.Code == CodeMethodNotFound:
 		failure.session = "" // the method is what was not found
@@ -95,7 +95,7 @@ func mediaType(resp *http.Response) string {
 
 // shownType is what an error shows of the type of a response: as it was sent.
 func (c *httpConn) shownType(resp *http.Response) string {
-	return excerpt.Cut(c.scrub(strings.Join(resp.Header["Content-Type"], ", ")))
+	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
 // readBody reads a body within the bound of a message.
@@ -172,7 +172,7 @@ func (c *httpConn) statusError(resp *http.Response) *HTTPError {
 		Method:     resp.Request.Method,
 		URL:        c.shown(),
 		Status:     resp.StatusCode,
-		Body:       excerpt.Cut(c.scrub(strings.TrimSpace(string(raw)))),
+		Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
 		RetryAfter: retryAfter(resp.Header),
 		raw:        raw,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // redactURL is a URL without what may be secret: user info, query, fragment.
@@ -68,13 +69,10 @@ func secretsOf(u *url.URL, header http.Header) []string {
 	return slices.Compact(secrets)
 }
 
-// scrubber is a Conn that knows what no error and no log may show.
-type scrubber interface{ scrub(text string) string }
-
 // scrub takes what is secret on this connection out of text that the server sent.
 func (l *link) scrub(text string) string {
-	if s, ok := l.conn.(scrubber); ok {
-		return s.scrub(text)
+	if conn, ok := transport.As[transport.Redactor](l.conn); ok {
+		return conn.Redact(text)
 	}
 	return text
 }
@@ -170,17 +168,17 @@ type scrubbedError struct {
 func (e *scrubbedError) Error() string { return e.text }
 func (e *scrubbedError) Unwrap() error { return e.err }
 
-// scrub is that of both halves of the connection.
-func (c *sseConn) scrub(text string) string {
-	text = c.stream.scrub(text)
+// Redact implements [transport.Redactor] for both halves of the connection.
+func (c *sseConn) Redact(text string) string {
+	text = c.stream.Redact(text)
 	if c.posts != nil {
-		text = c.posts.scrub(text)
+		text = c.posts.Redact(text)
 	}
 	return text
 }
 
-// scrub takes what is secret out of text that the server sent.
-func (c *httpConn) scrub(text string) string {
+// Redact implements [transport.Redactor].
+func (c *httpConn) Redact(text string) string {
 	if id := c.sessionID(); len(id) >= minSecret {
 		text = strings.ReplaceAll(text, id, "[session]")
 	}

@@ -55,7 +55,7 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 	if !closeEndsRead(t.Reader) {
 		over.reader = newPump(t.Reader)
 	}
-	return newStream(ctx, over, over.reader, over.writer, t.MaxMessage), nil
+	return newStream(over, over.reader, over.writer, t.MaxMessage), nil
 }
 
 // supplied is what a stream of an [IO] runs over. A Read that blocks returns when
@@ -78,9 +78,11 @@ func (s supplied) hangUp() error {
 	return errors.Join(closeIfCloser(s.writer), closeIfCloser(s.reader))
 }
 
-func (s supplied) kill() {}
+func (s supplied) Kill() {}
 
 func (s supplied) stderr() string { return "" }
+
+func (s supplied) name() string { return "" }
 
 // closeEndsRead reports whether a Read that blocks returns when r is closed.
 func closeEndsRead(r io.Reader) bool {

@@ -76,17 +76,20 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// ended is why nothing can be sent, nil while it can.
-func (e *pipeEnd) ended() error {
+// Err implements [transport.Ender].
+func (e *pipeEnd) Err() error {
 	select {
 	case <-e.closed:
 		return ErrClosed
 	case <-e.peerClosed:
-		return errHungUp
+		return io.EOF
 	default:
 		return nil
 	}
 }
+
+// Acknowledged implements [transport.Acknowledger].
+func (e *pipeEnd) Acknowledged() bool { return false }
 
 func (e *pipeEnd) Recv() ([]byte, error) {
 	select {

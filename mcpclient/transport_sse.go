@@ -186,17 +186,17 @@ func (c *sseConn) Close() error {
 	return c.stream.Close()
 }
 
-// older is the transport to try when a server refuses initialize in a way that
-// a server of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
+// Fallback implements [transport.Fallback]. It is for a server that refuses initialize
+// as one of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
 // Found or 405 Method Not Allowed: Issue a GET request to the server URL". Only an
 // error of the modern era in the body says that it is none.
-func (t *HTTP) older(err error) (*SSE, bool) {
+func (t *HTTP) Fallback(err error) (_ transport.Transport, name string) {
 	status, ok := errors.AsType[*HTTPError](err)
 	if !ok || !status.older() {
-		return nil, false
+		return nil, ""
 	}
 	older := SSE(*t)
-	return &older, true
+	return &older, "HTTP+SSE"
 }
 
 // older reports a status that a server of 2024-11-05 answers initialize with.
@@ -204,26 +204,6 @@ func (e *HTTPError) older() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// adoptLegacy does the legacy handshake, over the older transport where the
-// server has no newer one. The error has what went wrong with either.
-func (c *Client) adoptLegacy(ctx context.Context, e era) error {
-	err := c.adopt(ctx, e)
-	t, ok := c.transport.(*HTTP)
-	if err == nil || !ok || c.current() != e { // the server has answered initialize
-		return err
-	}
-	older, ok := t.older(err)
-	if !ok {
-		return err
-	}
-	c.log.Debug("no Streamable HTTP, falling back to HTTP+SSE", "because", err)
-	_ = c.link.Load().end()
-	c.transport = older
-	if olderErr := c.dial(ctx); olderErr != nil {
-		return fmt.Errorf("%w; and over HTTP+SSE: %w", err, olderErr)
-	}
-	if olderErr := c.adopt(ctx, e); olderErr != nil {
-		return fmt.Errorf("%w; and over HTTP+SSE: %w", err, olderErr)
-	}
-	return nil
-}
+// Acknowledged implements [transport.Acknowledger]: the server may act on a message
+// before it confirms it.
+func (c *sseConn) Acknowledged() bool { return true }

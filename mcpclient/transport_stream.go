@@ -46,15 +46,15 @@ type carrier interface {
 	cause(op string, err error) error // what an error of reading or writing means
 	halt()                            // makes a Read that blocks return
 	hangUp() error                    // ends it, and makes a Write return
-	kill()                            // has hangUp take no time
+	Kill()                            // implements transport.Killer: hangUp takes no time
 	stderr() string                   // some of what the server wrote there
+	name() string                     // of the server, for errors; "" if it has none
 }
 
 // newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
-// The one who hears of lines that are skipped is named by the context of the dial.
-func newStream(ctx context.Context, over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
+func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
-	s.lines.src, s.lines.max, s.lines.skipped = r, cmp.Or(max(maxMessage, 0), transport.DefaultMaxMessage), heardBy(ctx)
+	s.lines.src, s.lines.max = r, cmp.Or(max(maxMessage, 0), transport.DefaultMaxMessage)
 	s.out.offers, _ = over.(offerer)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
@@ -72,7 +72,7 @@ func (s *stream) Send(ctx context.Context, message []byte) error {
 
 func (s *stream) Recv() ([]byte, error) {
 	message, err := s.lines.next()
-	if ended := s.ended(); ended != nil && errors.Is(ended, ErrClosed) {
+	if ended := s.Err(); ended != nil && errors.Is(ended, ErrClosed) {
 		return nil, ended
 	}
 	if _, ok := errors.AsType[*transport.MessageError](err); ok || err == nil {
@@ -94,7 +94,7 @@ func (s *stream) Close() error {
 
 // end records and returns why the connection ended.
 func (s *stream) end(op string, err error) error {
-	if ended := s.ended(); ended != nil {
+	if ended := s.Err(); ended != nil {
 		return ended
 	}
 	err = s.cause(op, err)
@@ -104,7 +104,8 @@ func (s *stream) end(op string, err error) error {
 	return s.fail(err)
 }
 
-func (s *stream) ended() error {
+// Err implements [transport.Ender].
+func (s *stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
@@ -122,9 +123,19 @@ func (s *stream) fail(err error) error {
 	return err
 }
 
-// instead adds to err what the server said that is no message.
-func (s *stream) instead(err error) error {
-	if _, told := errors.AsType[*ProcessError](err); told || s.ended() != nil {
+// Acknowledged implements [transport.Acknowledger].
+func (s *stream) Acknowledged() bool { return false }
+
+// Explain implements [transport.Explainer] by the text of the server that is no
+// message.
+func (s *stream) Explain(err error) error {
+	if s.Err() != nil {
+		return err
+	}
+	if name := s.name(); name != "" {
+		err = fmt.Errorf("%w (%s gave no answer)", err, name)
+	}
+	if _, told := errors.AsType[*ProcessError](err); told {
 		return err
 	}
 	if n, last := s.noise(); n > 0 {
@@ -151,9 +162,8 @@ type lineReader struct {
 	spread  spread
 	held    []byte // the line that interrupted a spread message
 
-	skipped func(line string) // is told of noise; nil for nobody
-
 	mu        sync.Mutex
+	skipped   func(line string) // is told of noise, if it is set
 	noisy     int
 	lastNoise string
 }

@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -13,9 +12,10 @@ func (l *lineReader) skip(line []byte) {
 	l.mu.Lock()
 	l.noisy++
 	l.lastNoise = text
+	skipped := l.skipped
 	l.mu.Unlock()
-	if l.skipped != nil {
-		l.skipped(text)
+	if skipped != nil {
+		skipped(text)
 	}
 }
 
@@ -46,15 +46,14 @@ func (e *noiseError) Error() string {
 
 func (e *noiseError) Unwrap() error { return e.error }
 
-// heardBy is who is told of the lines which a connection skips that is dialed with
-// this context, so that the client warns of them: nil for nobody.
-func heardBy(ctx context.Context) (skipped func(line string)) {
-	if d := dialingOf(ctx); d != nil {
-		return d.skipped
+// OnSkip implements [transport.Skipper].
+func (s *stream) OnSkip(skipped func(line string)) {
+	l := &s.lines
+	l.mu.Lock()
+	l.skipped = skipped
+	n, last := l.noisy, l.lastNoise
+	l.mu.Unlock()
+	if n > 0 {
+		skipped(last)
 	}
-	return nil
-}
-
-func (d *dialing) skipped(line string) {
-	d.link.tolerated(d.client, "skipped a line that is no JSON-RPC message", "text", d.link.scrub(line))
 }

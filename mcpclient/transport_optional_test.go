@@ -1,0 +1,311 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// foreign is a transport of a host with one connection.
+type foreign struct{ conn transport.Conn }
+
+func (f *foreign) Dial(context.Context) (transport.Conn, error) { return f.conn, nil }
+
+// plain has no optional methods, whatever it wraps.
+type plain struct{ transport.Conn }
+
+// wrapping shows the optional methods of what it wraps.
+type wrapping struct{ plain }
+
+func (w wrapping) Unwrap() transport.Conn { return w.Conn }
+
+type killable struct {
+	plain
+	killed chan struct{}
+	once   sync.Once
+}
+
+func (c *killable) Kill() { c.once.Do(func() { close(c.killed) }) }
+
+func (c *killable) Close() error {
+	select {
+	case <-c.killed:
+	case <-time.After(time.Hour):
+	}
+	return c.plain.Close()
+}
+
+type explaining struct{ plain }
+
+func (explaining) Explain(err error) error { return fmt.Errorf("%w (the queue is empty)", err) }
+
+type ended struct {
+	plain
+	over atomic.Bool
+}
+
+func (c *ended) Send(ctx context.Context, message []byte) error {
+	if c.over.Load() {
+		return errors.New("no more messages")
+	}
+	return c.plain.Send(ctx, message)
+}
+
+func (c *ended) Err() error {
+	if c.over.Load() {
+		return io.EOF
+	}
+	return nil
+}
+
+// deafConn sends no message that has a certain text.
+type deafConn struct {
+	plain
+	text         string
+	acknowledged bool
+}
+
+func (c *deafConn) Send(ctx context.Context, message []byte) error {
+	if bytes.Contains(message, []byte(c.text)) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return c.plain.Send(ctx, message)
+}
+
+func (c *deafConn) Acknowledged() bool { return c.acknowledged }
+
+type redacting struct{ plain }
+
+func (redacting) Redact(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret]") }
+
+type skipping struct{ plain }
+
+func (skipping) OnSkip(skipped func(string)) { skipped("hello") }
+
+// A client uses the optional methods of any connection, and those of one that it wraps.
+func TestOptionalMethodsOfConnections(t *testing.T) {
+	type attempt struct {
+		*testing.T
+		peer *peer
+		log  logged
+	}
+	connect := func(a *attempt, conn transport.Conn) *mcpclient.Client {
+		go a.peer.handshake()
+		o := legacy()
+		o.Logger = slog.New(slog.NewTextHandler(&a.log, nil))
+		c, err := mcpclient.Connect(a.Context(), &foreign{conn}, &o)
+		if err != nil {
+			a.Fatal(err)
+		}
+		return c
+	}
+	call := func(a *attempt, c *mcpclient.Client) error {
+		ctx, cancel := context.WithTimeout(a.Context(), time.Second)
+		defer cancel()
+		_, err := c.CallTool(ctx, "a", nil)
+		return err
+	}
+	silence := func(a *attempt, conn transport.Conn) error {
+		ctx, cancel := context.WithTimeout(a.Context(), time.Second)
+		defer cancel()
+		_, err := mcpclient.Connect(ctx, &foreign{conn}, nil)
+		return err
+	}
+	for name, test := range map[string]struct {
+		conn func(plain) transport.Conn
+		used func(a *attempt, conn, inner transport.Conn) bool
+	}{
+		"Kill": {
+			func(p plain) transport.Conn { return &killable{plain: p, killed: make(chan struct{})} },
+			func(a *attempt, conn, inner transport.Conn) bool {
+				_ = silence(a, conn)
+				defer time.Sleep(time.Hour) // for the Close that waits
+				select {
+				case <-inner.(*killable).killed:
+					return true
+				default:
+					return false
+				}
+			},
+		},
+		"Explain": {
+			func(p plain) transport.Conn { return explaining{p} },
+			func(a *attempt, conn, _ transport.Conn) bool {
+				return strings.HasSuffix(silence(a, conn).Error(), "(the queue is empty)")
+			},
+		},
+		"Err": {
+			func(p plain) transport.Conn { return &ended{plain: p} },
+			func(a *attempt, conn, inner transport.Conn) bool {
+				c := connect(a, conn)
+				defer func() { _ = c.Close() }()
+				inner.(*ended).over.Store(true)
+				return errors.Is(call(a, c), mcpclient.ErrClosed)
+			},
+		},
+		"Acknowledged: what was not confirmed is cancelled": {
+			func(p plain) transport.Conn { return &deafConn{p, "tools/call", true} },
+			func(a *attempt, conn, _ transport.Conn) bool {
+				c := connect(a, conn)
+				defer func() { _ = c.Close() }()
+				_ = call(a, c)
+				synctest.Wait()
+				select {
+				case m := <-a.peer.inbox:
+					return m.Method == "notifications/cancelled"
+				default:
+					return false
+				}
+			},
+		},
+		"not Acknowledged: Close waits for no server that does not read": {
+			func(p plain) transport.Conn { return &deafConn{p, "notifications/cancelled", false} },
+			func(a *attempt, conn, _ transport.Conn) bool {
+				c := connect(a, conn)
+				_ = call(a, c)
+				start := time.Now()
+				_ = c.Close()
+				return time.Since(start) < time.Second
+			},
+		},
+		"Redact": {
+			func(p plain) transport.Conn { return redacting{p} },
+			func(a *attempt, conn, _ transport.Conn) bool {
+				c := connect(a, conn)
+				defer func() { _ = c.Close() }()
+				go func() {
+					a.peer.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"wrong: hunter2"}}`, a.peer.next().ID)
+				}()
+				return strings.HasSuffix(call(a, c).Error(), "wrong: [secret]")
+			},
+		},
+		"OnSkip": {
+			func(p plain) transport.Conn { return skipping{p} },
+			func(a *attempt, conn, _ transport.Conn) bool {
+				c := connect(a, conn)
+				defer func() { _ = c.Close() }()
+				return strings.Contains(a.log.String(), "text=hello")
+			},
+		},
+	} {
+		for form, wrap := range map[string]func(transport.Conn) transport.Conn{
+			"own":     func(c transport.Conn) transport.Conn { return c },
+			"wrapped": func(c transport.Conn) transport.Conn { return wrapping{plain{wrapping{plain{c}}}} },
+			"none":    func(c transport.Conn) transport.Conn { return plain{c} },
+		} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					pipe, server := mcpclient.Pipe()
+					defer func() { _ = server.Close() }()
+					a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
+					go a.peer.read()
+					client, err := pipe.Dial(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					inner := test.conn(plain{client})
+					if got, want := test.used(a, wrap(inner), inner), form != "none"; got != want {
+						t.Errorf("used: got %t, want %t", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+type hasty struct{ foreign }
+
+func (*hasty) ConnectTimeout() time.Duration { return 3 * time.Second }
+
+// A transport of a host may bound its connecting.
+func TestTransportBoundsConnecting(t *testing.T) {
+	for want, form := range map[string]func(transport.Conn) transport.Transport{
+		"no connection within 3s (":    func(c transport.Conn) transport.Transport { return &hasty{foreign{c}} },
+		"no connection within 10m0s (": func(c transport.Conn) transport.Transport { return &foreign{c} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			pipe, server := mcpclient.Pipe()
+			defer func() { _ = server.Close() }()
+			conn, err := pipe.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := legacy()
+			o.Protocol.Revision = mcpclient.Revision20251125
+			if _, err := mcpclient.Connect(t.Context(), form(conn), &o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q in it", err, want)
+			}
+		})
+	}
+}
+
+// aging is a transport with an older form.
+type aging struct {
+	transport.Transport
+	older transport.Transport
+}
+
+func (a *aging) Fallback(err error) (transport.Transport, string) {
+	if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == 7 {
+		return a.older, "the old queue"
+	}
+	return nil, ""
+}
+
+// A transport of a host may have an older form, which is tried if the server refuses
+// initialize.
+func TestTransportFallsBack(t *testing.T) {
+	serve := func(t *testing.T, answer string) transport.Transport {
+		pipe, conn := mcpclient.Pipe()
+		t.Cleanup(func() { _ = conn.Close() })
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+		go p.read()
+		go func() {
+			switch m := p.next(); {
+			case m.Method == "": // it was not needed
+			case answer == "":
+				p.send(handshakeAnswer(m))
+			default:
+				p.send(answer, m.ID)
+			}
+		}()
+		return pipe
+	}
+	refusal := func(code int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%%s,"error":{"code":%d,"message":"no"}}`, code)
+	}
+	for name, test := range map[string]struct{ newer, older, want string }{
+		"older":   {refusal(7), "", ""},
+		"final":   {refusal(8), "", "connect: initialize: server error 8: no"},
+		"neither": {refusal(7), refusal(9), "connect: initialize: server error 7: no; and over the old queue: initialize: server error 9: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := legacy()
+			o.Protocol.Revision = mcpclient.Revision20251125
+			older := serve(t, test.older)
+			c, err := mcpclient.Connect(t.Context(), &aging{serve(t, test.newer), older}, &o)
+			if got := fmt.Sprint(err); err != nil && got != test.want || err == nil && test.want != "" {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if err == nil {
+				defer func() { _ = c.Close() }()
+				if c.Transport() != older {
+					t.Errorf("got the transport %T, want the older one", c.Transport())
+				}
+			}
+		})
+	}
+}
