@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// amendment is what go-openai cannot express in a request, set in its JSON: a
+// amendment holds changes of a request's JSON that go-openai cannot express: a
 // temperature of 0, audio, empty content, fields of one host.
 type amendment struct {
 	fields   map[string]any

@@ -16,7 +16,7 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// host is a server that keeps the requests it gets.
+// host is a server that records its requests.
 type host struct {
 	*memhttp.Server
 	mu       sync.Mutex

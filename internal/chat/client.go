@@ -22,12 +22,12 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Retries bounds the repetitions after failures that may pass: an unreachable
-	// host and the statuses 408, 429 and 5xx. Default 2, negative for none.
+	// Retries bounds the retries after temporary failures: an unreachable host and
+	// the statuses 408, 429 and 5xx. Default 2, negative for none.
 	Retries int
 
-	// MaxRetryWait is the longest wait between two attempts. When the host asks
-	// for a longer one the call fails at once. Default 30 s.
+	// MaxRetryWait is the longest wait between two attempts. If the host asks for
+	// a longer wait, the call fails at once. Default 30 s.
 	MaxRetryWait time.Duration
 
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
@@ -39,17 +39,17 @@ type Options struct {
 	// MaxReply bounds an answer, in bytes. Default 32 MiB, at most 1 GiB.
 	MaxReply int64
 
-	// Extra are fields to add to every request, for what only one host knows.
+	// Extra are fields to add to every request, for features of a single host.
 	Extra map[string]json.RawMessage
 }
 
 // Client asks one host. It may be used concurrently.
 type Client struct {
 	config  openai.ClientConfig
-	query   string // of the base URL
+	query   string // query of the base URL
 	http    openai.HTTPDoer
 	profile Profile
-	memory  *Memory // of requests that bring none
+	memory  *Memory // for requests without a memory
 	extra   map[string]json.RawMessage
 
 	retries     int
@@ -59,7 +59,7 @@ type Client struct {
 	maxReply    int64
 }
 
-// New makes a client. It does not reach for the host.
+// New makes a client. It does no I/O.
 func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	var o Options
 	if opts != nil {
@@ -106,8 +106,8 @@ func defaulted[T int | int64 | time.Duration](v, def T) T {
 	return v
 }
 
-// checkVersion refuses the versions of Azure's API, among them go-openai's
-// default, that do not know max_completion_tokens.
+// checkVersion refuses versions of Azure's API without max_completion_tokens;
+// go-openai's default is one of them.
 func checkVersion(cfg *openai.ClientConfig) error {
 	const first = "2024-09-01"
 	dated := len(cfg.APIVersion) >= len(first) && cfg.APIVersion[0] == '2'
@@ -132,21 +132,22 @@ func checkExtra(extra map[string]json.RawMessage) error {
 	return nil
 }
 
-// Complete asks for a completion. A failure of the host is an [*Error], and so is
-// a request that the host does not take, which is not sent.
+// Complete asks for a completion. A failure of the host is an [*Error]. If the
+// host does not take the request, Complete returns an [*Error] and sends
+// nothing.
 func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	return c.ask(ctx, r, nil)
 }
 
-// Stream asks for a completion and calls deltas while it comes. Nothing is
-// repeated once the host has begun to answer. A stream that breaks off is an
-// error, whatever has arrived by then.
+// Stream asks for a completion and calls deltas as it arrives. It never retries
+// after the host has begun to answer. If the stream breaks off, Stream returns
+// an error, even after a part of the reply.
 func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply, error) {
 	return c.ask(ctx, r, &deltas)
 }
 
-// ask gets a reply with a tool call in it, where one is required. Some hosts
-// cannot force the model; without streaming it gets a second chance.
+// ask gets a reply, with a tool call if one is required. Some hosts cannot
+// force the model; without streaming it gets a second chance.
 func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r)
 	if err != nil {
@@ -167,7 +168,7 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 	}
 }
 
-// retry repeats an attempt that failed in a way that may pass.
+// retry repeats an attempt after a temporary failure.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
 	for n := 0; ; n++ {
 		reply, begun, err := c.attempt(ctx, d, deltas)
@@ -193,7 +194,7 @@ var (
 	errIdle    = errors.New("the stream fell silent")
 )
 
-// attempt asks once. begun says that the caller has seen a part of the reply.
+// attempt asks once. begun is true if the caller has seen a part of the reply.
 func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
 	bounded, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 	defer stop()
@@ -230,7 +231,7 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	if err != nil {
 		return nil, err
 	}
-	if x.stream == nil { // also from hosts that do not stream
+	if x.stream == nil { // some hosts do not stream
 		return x.whole(d, deltas)
 	}
 	defer x.stream.Close()
@@ -239,8 +240,8 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	return x.assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
 }
 
-// explain says why an attempt failed: the caller's context, a bound of ours,
-// go-openai, or what the exchange has found out itself.
+// explain returns the error of a failed attempt. The cause is the caller's
+// context, a bound of ours, go-openai, or the exchange itself.
 func (c *Client) explain(ctx context.Context, cause error, x *exchange, err error) error {
 	if own, ok := errors.AsType[errCallback](err); ok {
 		return own.error

@@ -28,7 +28,7 @@ func TestComplete(t *testing.T) {
 	equalJSON(t, h.last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
-// Addresses and credentials are go-openai's.
+// go-openai makes the addresses and credentials.
 func TestAddressAndCredentials(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -67,7 +67,7 @@ func TestRetry(t *testing.T) {
 		fault   http.HandlerFunc
 		opts    Options
 		asked   int
-		ok      bool // when the fault happens twice and then no more
+		ok      bool // the call succeeds if the fault happens only twice
 		waitMin time.Duration
 		waitMax time.Duration
 	}{
@@ -192,7 +192,8 @@ func TestRequiredCall(t *testing.T) {
 	}
 }
 
-// Some hosts stream unasked, others answer in one piece although asked to stream.
+// Some hosts stream without a request to stream; others answer in one piece
+// despite it.
 func TestTheOtherFormOfAnswer(t *testing.T) {
 	h := newHost(t, streaming(`data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}`))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
@@ -260,7 +261,7 @@ func TestReplyVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range got.ToolCalls { // made up here, and different every time
+			for i := range got.ToolCalls { // random ids of ours
 				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
 					got.ToolCalls[i].ID = "ID"
 				}

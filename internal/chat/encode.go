@@ -8,8 +8,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// draft is a request in go-openai's terms, what is to be changed in its JSON,
-// and what is needed to read the reply.
+// draft is a request in go-openai's types, with the changes of its JSON and the
+// state to read the reply.
 type draft struct {
 	request openai.ChatCompletionRequest
 	amend   amendment
@@ -19,11 +19,11 @@ type draft struct {
 	must    bool // the reply is to call a tool
 	toEnd   bool // a stream is read to its end
 
-	memory       *Memory // nil for a host that wants nothing back
+	memory       *Memory // nil if the host wants no data back
 	conversation conversationHash
 }
 
-// encode words a request for the host.
+// encode writes a request for the host.
 func (c *Client) encode(r *Request) (*draft, error) {
 	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd}
 	if c.profile.EchoReasoning || c.profile.EchoExtra {
@@ -56,8 +56,8 @@ func (c *Client) encode(r *Request) (*draft, error) {
 }
 
 // encodeSampling sets the parameters of the generation. The numbers are
-// amendments, since go-openai drops zeros and holds every gpt-5 to gpt-5's
-// restrictions.
+// amendments, since go-openai drops zeros and applies gpt-5's restrictions to
+// every gpt-5 model.
 func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
 	q := &d.request
 	if r.MaxTokens > 0 {
@@ -87,7 +87,7 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule) {
 			d.stops = append(d.stops, s)
 		}
 	}
-	if !rule.reasons { // reasoning models refuse the field; the stops are kept here
+	if !rule.reasons { // reasoning models refuse the field; the reply is cut here
 		q.Stop = c.profile.stops(d.stops)
 	}
 	if r.JSON {
@@ -107,7 +107,7 @@ func (c *Client) encodeTools(d *draft, r *Request) error {
 		if !ok {
 			return fmt.Errorf("tool choice names %q, which is not among the tools", cut(choice.Name))
 		}
-		if !c.profile.NamedChoice { // offering no other tool says the same
+		if !c.profile.NamedChoice { // offer only that tool
 			tools, choice = []Tool{named}, ToolChoice{Choice: Required}
 		}
 	}

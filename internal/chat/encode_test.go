@@ -10,8 +10,8 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// sent asks a host under a base URL and returns what it was sent, without the
-// fields that every request has.
+// sent asks a host under a base URL and returns the request to it, without the
+// fields of every request.
 func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
 	t.Helper()
 	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
@@ -46,7 +46,7 @@ func TestEncodeParameters(t *testing.T) {
 	tests := []struct {
 		name, url, model string
 		request          Request
-		want             string // without model, messages and stream
+		want             string // JSON without model, messages and stream
 	}{
 		{"temperature 0", openAI, "gpt-4.1", Request{Temperature: ptr(0.0)}, `{"temperature":0}`},
 		{"temperature as written", openAI, "gpt-4.1", Request{Temperature: ptr(0.7)}, `{"temperature":0.7}`},
@@ -213,7 +213,8 @@ func TestModelWithoutChatTools(t *testing.T) {
 	}
 }
 
-// What a host is known not to take is an error of ours, before the request.
+// Content that a host is known to refuse is an error of ours, before the
+// request.
 func TestHostsThatDoNotTakeIt(t *testing.T) {
 	user := func(p Part) Request {
 		return Request{Messages: []Message{Text(User, "Hi"), {Role: User, Parts: []Part{p}}}}
@@ -229,7 +230,7 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		host    string
 		extra   map[string]json.RawMessage
 		request Request
-		want    string // in the error; empty for none
+		want    string // part of the error; empty for no error
 	}{
 		{"audio", "openai", nil, audio, ""},
 		{"audio", "compatible", nil, audio, ""},
@@ -282,7 +283,7 @@ func TestExtra(t *testing.T) {
 	equalJSON(t, string(got["options"]), `{"a":1}`)
 }
 
-// Names that a host refuses go out under others and come back as themselves.
+// If a host refuses a name, it gets another one, and the original comes back.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	tools := []Tool{{Name: "files.read"}, {Name: "files_read"}, {Name: "files/read"}, {Name: long}, {Name: long[:127] + "y"}, {Name: "größe"}, {Name: "21st"}, {Name: "_21st"}, {Name: "1" + long[1:]}}
@@ -355,8 +356,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A caller that keeps what the host said beside a call does not depend on the
-// client's memory.
+// A caller that keeps a call's Extra does not need the client's memory.
 func TestExtraOfTheCaller(t *testing.T) {
 	carried := func(url, extra string) string {
 		got := sent(t, url, nil, &Request{Model: "m", Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{

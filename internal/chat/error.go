@@ -9,33 +9,32 @@ import (
 	"time"
 )
 
-// Codes of failures that are not the host's own word for one.
+// Codes of failures. Other codes are the host's own.
 const (
-	CodeRequest       = "request"        // it could not be worded, and was not sent
-	CodeUnreachable   = "unreachable"    // no answer: connecting or sending did not work
+	CodeRequest       = "request"        // the request is invalid for the host, and was not sent
+	CodeUnreachable   = "unreachable"    // connecting or sending failed
 	CodeTimeout       = "timeout"        // no answer within Options.Timeout
 	CodeIdle          = "idle"           // a stream fell silent for Options.IdleTimeout
 	CodeTruncated     = "truncated"      // the answer broke off
 	CodeTooLarge      = "too_large"      // the answer is over Options.MaxReply
-	CodeMalformed     = "malformed"      // the answer is not what the API promises
+	CodeMalformed     = "malformed"      // the answer breaks the API's format
 	CodeEmpty         = "empty"          // the answer has no choice
 	CodeContentFilter = "content_filter" // the host withheld the answer
 	CodeNoToolCall    = "no_tool_call"   // a call was required, the model made none
 )
 
-// Error is a completion that the host did not give. Its texts hold no
-// credentials and no query of a URL.
+// Error is a failed completion. Its texts hold no credentials and no query of a
+// URL.
 type Error struct {
-	Host    string // of the API, with its port when it names one
-	Status  int    // of the HTTP answer, or the one that its body names; 0 for no answer
-	Code    string // the host's, or one of ours; empty when there is none
+	Host    string // host name of the API, with its port if it has one
+	Status  int    // HTTP status, or the status in the body; 0 for no answer
+	Code    string // the host's code, or one of ours; may be empty
 	Message string // at most 1 KiB
 
-	// RetryAfter is the wait that the host asked for, zero when it named none.
+	// RetryAfter is the wait that the host asked for, zero for none.
 	RetryAfter time.Duration
 
-	// Usage is what the host counted for an answer that is of no use, nil when it
-	// did not tell.
+	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
 	cause error
@@ -65,10 +64,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause, nil when the host itself reported the failure.
+// Unwrap returns the cause, nil if the host reported the failure.
 func (e *Error) Unwrap() error { return e.cause }
 
-// hint says what to do about it.
+// hint is advice for a person.
 func (e *Error) hint() string {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
@@ -81,7 +80,7 @@ func (e *Error) hint() string {
 	return ""
 }
 
-// Retryable says whether the same request may succeed later.
+// Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Code {
 	case "insufficient_quota", "billing_hard_limit_reached", "content_filter":

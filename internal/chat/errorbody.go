@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// errorBody is what can be told from the body of a failed request. Hosts send
+// errorBody is the information in the body of a failed request. Hosts send
 // these shapes:
 //
 //	{"error": {"message": …, "code": …, "type": …}}   OpenAI; code may be a number
@@ -20,7 +20,7 @@ import (
 type errorBody struct {
 	message string
 	code    string
-	status  int // an HTTP status that the body names, or 0
+	status  int // HTTP status in the body, or 0
 }
 
 type errorWire struct {
@@ -54,7 +54,7 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 	return errorBody{message: plainText(contentType, body)}
 }
 
-// read digests the body's object. depth bounds errors within errors.
+// read reads the body's object. depth bounds errors within errors.
 func (w *errorWire) read(depth int) errorBody {
 	if len(w.Error) > 0 && string(w.Error) != "null" && depth > 0 {
 		var text string
@@ -84,7 +84,7 @@ func (w *errorWire) read(depth int) errorBody {
 	return out
 }
 
-// detailText reads FastAPI's account of what is wrong.
+// detailText reads FastAPI's list of mistakes.
 func detailText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -112,7 +112,7 @@ func detailText(raw json.RawMessage) string {
 
 var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// plainText is a body that is not JSON, on one line; of HTML only the title.
+// plainText is a body without JSON, on one line; for HTML only the title.
 func plainText(contentType string, body []byte) string {
 	body = bytes.TrimSpace(body)
 	if strings.HasPrefix(contentType, "text/html") || bytes.HasPrefix(body, []byte("<")) {
@@ -125,7 +125,7 @@ func plainText(contentType string, body []byte) string {
 	return strings.Join(strings.Fields(string(body[:min(len(body), 4*maxQuoted)])), " ")
 }
 
-// hasError says whether an answer under status 200 is an error after all.
+// hasError reports whether an answer with status 200 contains an error.
 func hasError(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", "false", `""`, "{}":

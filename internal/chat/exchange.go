@@ -15,22 +15,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// maxErrorBody bounds what is read of an answer that reports an error.
+// maxErrorBody bounds the bytes read from an error's body.
 const maxErrorBody = 64 << 10
 
-// exchange is the HTTPDoer of one request. It amends the request's JSON on the
-// way out and keeps the reply; go-openai gets an empty object in its place,
-// since it would lose fields that we need and fail on those of some hosts.
+// exchange is the HTTPDoer of one request. It amends the request's JSON and
+// keeps the reply. go-openai gets an empty object instead of the reply, since
+// it would lose fields that we need, and fail on fields of some hosts.
 type exchange struct {
 	next     openai.HTTPDoer
-	query    string // to add to the URL
+	query    string // added to the URL
 	amend    *amendment
 	maxReply int64
 
 	// Of the reply:
 	request *http.Request // as it was sent
 	header  http.Header
-	body    []byte        // all of it, when stream is nil
+	body    []byte        // the whole body if stream is nil
 	stream  io.ReadCloser // its events
 }
 
@@ -49,7 +49,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.header = res.Header
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		defer res.Body.Close()
-		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what there is of it
+		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // a partial body is enough
 		return nil, x.reported(res.StatusCode, body)
 	}
 	body := bufio.NewReader(res.Body)
@@ -97,7 +97,7 @@ func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// broken makes the error of an exchange that did not come to its end.
+// broken makes the error of an interrupted exchange.
 func (x *exchange) broken(code string, cause error) *Error {
 	cause = withoutURL(cause)
 	e := x.wrong(code, cause.Error())
@@ -105,9 +105,9 @@ func (x *exchange) broken(code string, cause error) *Error {
 	return e
 }
 
-// wrong makes the error of an answer that is of no use.
+// wrong makes the error of an unusable answer.
 func (x *exchange) wrong(code, message string) *Error {
-	if x.request == nil { // go-openai has not got that far
+	if x.request == nil { // go-openai failed before
 		return &Error{Code: code, Message: cut(message)}
 	}
 	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
@@ -117,7 +117,7 @@ func (x *exchange) tooLarge() *Error {
 	return x.wrong(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
 }
 
-// reported makes the error that the host reports in its answer.
+// reported makes the error of a failure in the host's answer.
 func (x *exchange) reported(status int, body []byte) *Error {
 	b := parseErrorBody(x.header.Get("Content-Type"), body)
 	if b.status != 0 && status < 400 {
@@ -132,8 +132,8 @@ func (x *exchange) reported(status int, body []byte) *Error {
 	return e
 }
 
-// isEventStream goes by the content type, and by the first bytes where that is
-// another one: some hosts stream as text/plain, or as nothing.
+// isEventStream looks at the content type, then at the first bytes: some hosts
+// stream as text/plain, or without a content type.
 func isEventStream(h http.Header, body *bufio.Reader) bool {
 	switch typ := bareType(h.Get("Content-Type")); typ {
 	case "text/event-stream":
@@ -149,7 +149,7 @@ func isEventStream(h http.Header, body *bufio.Reader) bool {
 	return false
 }
 
-// streamBody reads what was buffered and closes what it came from.
+// streamBody reads from a buffer over the body and closes the body.
 type streamBody struct {
 	io.Reader
 	io.Closer
@@ -157,7 +157,7 @@ type streamBody struct {
 
 var errTooLarge = errors.New("answer over its bound")
 
-// boundedReader fails with errTooLarge once there is more than its bound.
+// boundedReader fails with errTooLarge after more bytes than its bound.
 type boundedReader struct {
 	r    io.Reader
 	left int64

@@ -96,8 +96,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// noSecrets looks for the key and the URL's query in an error and in what it
-// wraps.
+// noSecrets looks for the key and the URL's query in an error and its causes.
 func noSecrets(t testing.TB, err error) {
 	t.Helper()
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -157,7 +156,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 	}
 }
 
-// The query of a base URL goes to the host, whose errors may quote it.
+// The query of a base URL goes to the host, and the host's errors may quote it.
 func TestQueryOfTheBaseURL(t *testing.T) {
 	azure := openai.DefaultAzureConfig(testKey, "https://memhttp.test?sig=hunter2-password%2B&x=1#top")
 	azure.APIVersion = "2024-10-21"
@@ -199,7 +198,7 @@ func TestLongMessagesAreCut(t *testing.T) {
 	}
 }
 
-// endless writes until the client has had enough.
+// endless writes until the client stops reading.
 func endless(contentType, start, piece string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -279,7 +278,7 @@ func TestTimeouts(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	silent := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for range 3 { // each within the bound
+		for range 3 { // each event is within the bound
 			time.Sleep(50 * time.Second)
 			io.WriteString(w, ": working\n\n")
 			w.(http.Flusher).Flush()

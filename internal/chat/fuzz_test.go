@@ -15,8 +15,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// Whatever a host says: no panic, and either an *Error or a reply that keeps
-// its promises.
+// Any answer of a host causes no panic, and gives either an *Error or a valid
+// Reply.
 func fuzzReply(f *testing.F, contentType string) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		cfg := openai.DefaultConfig(testKey)
@@ -85,7 +85,7 @@ func FuzzStream(f *testing.F) {
 	fuzzReply(f, "text/event-stream")
 }
 
-// A text that comes in two pieces is whole in the end, wherever it is cut.
+// A text in two pieces is whole in the end, wherever it is cut.
 func FuzzPieces(f *testing.F) {
 	for _, s := range []string{"plain", "a😀b", "\n\"\\\b\f\r\t\u2028<&>", "\xff\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f"} {
 		f.Add(s, 1)
@@ -143,8 +143,7 @@ func FuzzErrorBody(f *testing.F) {
 	})
 }
 
-// Amending gives valid UTF-8, and of a body that is valid UTF-8 it changes the
-// fields it names and nothing else.
+// Amending gives valid UTF-8. In a valid body it changes only the named fields.
 func FuzzAmend(f *testing.F) {
 	f.Add(`{"model":"m","messages":[{"role":"user"},{"role":"tool","content":"<a>"}],"n":1.50}`)
 	f.Add("{\"\":[{\"\":\"\xf5\"}]}")

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// names translates tool names between the caller, whose names may be up to 128
-// long and hold dots, and the host, which takes 64 of [A-Za-z0-9_-]. Gemini and
-// Moonshot want a letter or _ first. It is a bijection over the names of one request.
+// names translates tool names. The caller's names may be up to 128 long and
+// hold dots; a host takes 64 of [A-Za-z0-9_-], Gemini and Moonshot with a
+// letter or _ first. The translation is a bijection over the names of one
+// request.
 type names struct {
 	out map[string]string
 	in  map[string]string
 }
 
-// namesOf collects the names of a request. Names that a host takes keep
-// themselves, so the others must not become one of them.
+// namesOf collects the names of a request. A name that the host takes stays the
+// same; a translated name must differ from all of them.
 func namesOf(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
 	var odd []string
@@ -42,7 +43,7 @@ func namesOf(r *Request) *names {
 	return n
 }
 
-// rename gives a name that stays readable and ends in a hash of the original.
+// rename makes a readable name with a hash of the original at its end.
 func (n *names) rename(name string) {
 	if n.out[name] != "" {
 		return
@@ -65,13 +66,13 @@ func (n *names) rename(name string) {
 	}
 }
 
-// leads says whether a name may begin with a character.
+// leads reports whether a name may begin with a character.
 func leads(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 func (n *names) outgoing(name string) string { return n.out[name] }
 
-// incoming is the caller's name for what the host called. A model may call a
-// tool that it was not given; its name stays as it is.
+// incoming translates the host's name of a tool into the caller's. A model may
+// call an unknown tool; its name stays unchanged.
 func (n *names) incoming(name string) string {
 	if original, ok := n.in[name]; ok {
 		return original
@@ -80,7 +81,7 @@ func (n *names) incoming(name string) string {
 }
 
 // ids translates tool call ids that the host would refuse. The translation
-// depends on the id alone, so a conversation looks the same in every request.
+// depends only on the id, so a conversation is the same in every request.
 type ids struct {
 	rule idRule
 	out  map[string]string
@@ -113,10 +114,10 @@ func (r idRule) accepts(id string) bool {
 	return len(id) <= 256
 }
 
-// newCallID makes an id for a call that came without one.
+// newCallID makes an id for a call without an id.
 func newCallID() string { return "call_" + rand.Text()[:20] }
 
-// plain says whether s is 1 to limit of [A-Za-z0-9_-].
+// plain reports whether s is 1 to limit of [A-Za-z0-9_-].
 func plain(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false
@@ -133,7 +134,7 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// digest is n characters of [0-9a-z] that depend on s.
+// digest is a hash of s in n characters of [0-9a-z].
 func digest(s string, n int) string {
 	sum := sha256.Sum256([]byte(s))
 	return new(big.Int).SetBytes(sum[:]).Text(36)[:n]

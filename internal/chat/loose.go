@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// The types of this file read fields that hosts fill with more kinds of JSON
-// than the API has. None of them fails: one odd field does not cost the reply.
+// Hosts fill some fields with other kinds of JSON than the API defines. The
+// types of this file read these fields and never fail: one odd field does not
+// lose the reply.
 
-// looseString is a string, or the text of a number. Anything else is empty.
+// looseString is a string, or the text of a number. Any other value is empty.
 type looseString string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -32,9 +33,9 @@ func stringOf(data []byte) (string, bool) {
 	return unquote(data), true
 }
 
-// looseText is a string, or a list of strings and parts of which the text
-// counts. Thinking and other parts are left out. It may begin or end within a
-// character: see [wellFormed].
+// looseText is a string, or the text in a list of strings and parts. Thinking
+// and other parts are left out. It may begin or end within a character: see
+// [wellFormed].
 type looseText string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -64,8 +65,8 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseJSON is JSON inside a string, as the API has arguments, or the same
-// without the string around it. It may begin or end within a character.
+// looseJSON is JSON inside a string, as the API defines arguments, or bare
+// JSON. It may begin or end within a character.
 type looseJSON string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -85,7 +86,7 @@ func (j *looseJSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseCount is a count, of which a negative or absurd one is 0.
+// looseCount is a count. A negative or absurd count becomes 0.
 type looseCount int
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -98,7 +99,7 @@ func (n *looseCount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// looseIndex is an index, nil when there is none.
+// looseIndex is an index, nil for none.
 type looseIndex struct{ n *int }
 
 // UnmarshalJSON implements [json.Unmarshaler].

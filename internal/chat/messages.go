@@ -11,8 +11,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// encodeMessages sets the conversation, with exactly one system message, which
-// comes first, unless others stand later in the conversation.
+// encodeMessages sets the conversation. System messages at its start become
+// one; later ones stay in their places.
 func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	system, rest := leadingSystem(r.Messages)
 	if d.must && c.profile.Required == requiredBySystem {
@@ -111,7 +111,7 @@ func (e *messageEncoder) user(m *Message) error {
 		}
 		media = media || p.Image != nil || p.Audio != nil
 		audio = audio || p.Audio != nil
-		if p != (Part{}) { // hosts refuse parts of empty text
+		if p != (Part{}) { // hosts refuse parts with empty text
 			parts = append(parts, p)
 		}
 	}
@@ -131,11 +131,11 @@ func (e *messageEncoder) user(m *Message) error {
 	return nil
 }
 
-// webURL is one that the host would have to fetch. Others hold the data, or name a
-// file that the host has.
+// webURL reports whether the host would have to fetch a URL. Other URLs hold
+// the data, or name a file at the host.
 var webURL = regexp.MustCompile(`(?i)^https?:`)
 
-// takes says why a part of a user cannot be sent.
+// takes returns the reason against sending a part of a user's message.
 func (p *Profile) takes(part *Part) error {
 	image := part.Image
 	switch {
@@ -153,7 +153,7 @@ func (p *Profile) takes(part *Part) error {
 	return nil
 }
 
-// wireParts are parts of any kind as they stand in the JSON.
+// wireParts are the parts in the form of the request's JSON.
 func wireParts(parts []Part) []any {
 	out := make([]any, len(parts))
 	for i, p := range parts {
@@ -215,8 +215,8 @@ func (e *messageEncoder) assistant(m *Message) error {
 	return nil
 }
 
-// calls adds tool calls to a message, with what the host wants back beside
-// them, and returns the reasoning that led to them.
+// calls adds tool calls to a message, with the data that the host wants back,
+// and returns their reasoning.
 func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (reasoning string, err error) {
 	type withExtra struct {
 		openai.ToolCall
@@ -250,8 +250,8 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 	return reasoning, nil
 }
 
-// objectText is the arguments of a replayed call. Hosts parse them, so what is
-// no JSON object goes inside one.
+// objectText is the arguments of a replayed call. Hosts parse them, so any
+// other value is put inside a JSON object.
 func objectText(arguments string) string {
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {

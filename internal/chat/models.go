@@ -2,16 +2,16 @@ package chat
 
 import "strings"
 
-// A model of OpenAI restricts what a request may say. The rows are tried in
-// order, the first whose prefix fits applies; ids that fit none are free.
+// OpenAI's models restrict the fields of a request. The first row with a
+// fitting prefix applies; other ids have no restrictions.
 type modelRule struct {
 	prefix   string
-	reasons  bool // unless told otherwise
+	reasons  bool // it reasons unless an effort says otherwise
 	none     bool // takes reasoning_effort "none"
 	sampling sampling
 }
 
-// sampling is when a model takes temperature, top_p and the penalties.
+// sampling tells when a model takes temperature, top_p and the penalties.
 type sampling int
 
 const (
@@ -46,7 +46,7 @@ func modelRules() []modelRule {
 	}
 }
 
-// ruleOf finds the rule for a model id, which may name its vendor first.
+// ruleOf finds the rule for a model id. The id may begin with a vendor.
 func ruleOf(model string) modelRule {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	for _, r := range modelRules() {
@@ -57,7 +57,7 @@ func ruleOf(model string) modelRule {
 	return modelRule{sampling: always}
 }
 
-// reasonsWith says whether the model reasons when asked with an effort.
+// reasonsWith reports whether the model reasons with an effort.
 func (r modelRule) reasonsWith(effort string) bool {
 	switch effort {
 	case "":
@@ -68,7 +68,7 @@ func (r modelRule) reasonsWith(effort string) bool {
 	return true
 }
 
-// samplingWith says whether temperature and its kin may be sent.
+// samplingWith reports whether temperature and its kin may be sent.
 func (r modelRule) samplingWith(effort string) bool {
 	switch r.sampling {
 	case always:
@@ -79,7 +79,7 @@ func (r modelRule) samplingWith(effort string) bool {
 	return !r.reasonsWith(effort)
 }
 
-// systemRole is the role in which a model takes its instructions.
+// systemRole is the role of instructions for a model.
 func systemRole(p *Profile, model string, r modelRule) string {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	switch {

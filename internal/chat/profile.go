@@ -14,13 +14,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Profile is how a host departs from OpenAI's API. The zero value, except for
-// Name, is the most cautious: what the least of the imitations understands.
+// Profile describes a host's differences from OpenAI's API. The zero value,
+// except for Name, is the most cautious: every imitation understands it.
 type Profile struct {
 	Name string
 
-	TokenField   string // of Request.MaxTokens; max_tokens when empty
-	SeedField    string // seed when empty
+	TokenField   string // field for Request.MaxTokens; max_tokens if empty
+	SeedField    string // field for the seed; seed if empty
 	OpenAIModels bool   // model ids mean OpenAI's models, and models.go applies
 	Developer    bool   // reasoning models take instructions in the role developer
 
@@ -30,32 +30,32 @@ type Profile struct {
 	Parallel      bool // parallel_tool_calls must be true to get several
 	Strict        bool // strict function schemas
 	IDs           idRule
-	EmptyContent  emptyContent // of an assistant that only calls tools
+	EmptyContent  emptyContent // content of an assistant's message with only tool calls
 	BridgeTools   bool         // a user may not speak right after a tool
 	JoinText      bool         // text in several parts is refused
 	EchoReasoning bool         // replayed tool calls need their reasoning_content
 	EchoExtra     bool         // replayed tool calls need their extra_content
 
-	Schemas   rewrite.Target // dialect of the parameters of tools; that of OpenAI when empty
-	AnyVendor bool           // the model decides on that dialect
-	Images    imageRule      // of a user
-	Audio     bool           // sounds of a user, in the form of OpenAI
+	Schemas   rewrite.Target // dialect of the parameters of tools; OpenAI's if empty
+	AnyVendor bool           // the model's vendor decides on that dialect
+	Images    imageRule      // images of a user
+	Audio     bool           // sounds of a user, in OpenAI's form
 	Metadata  metadataRule
 
-	MaxStop     int  // stop sequences that the host takes; 4 when 0, none when negative
+	MaxStop     int  // number of stop sequences; 4 if 0, none if negative
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
-// requiredWord is how a host is told that a tool call is required.
+// requiredWord is the host's tool_choice for a required call.
 type requiredWord string
 
 const (
-	requiredBySystem requiredWord = "" // it is not; an instruction asks for it
+	requiredBySystem requiredWord = "" // no such word; an instruction asks for the call
 	requiredNative   requiredWord = "required"
 	requiredAny      requiredWord = "any"
 )
 
-// idRule is which tool call ids a host accepts.
+// idRule tells the tool call ids that a host accepts.
 type idRule int
 
 const (
@@ -64,7 +64,7 @@ const (
 	shortID               // 9 of [A-Za-z0-9]
 )
 
-// emptyContent is what stands for an assistant's missing text.
+// emptyContent is the JSON for an assistant's missing text.
 type emptyContent int
 
 const (
@@ -73,27 +73,27 @@ const (
 	nullContent
 )
 
-// imageRule is which images a host takes.
+// imageRule tells the images that a host takes.
 type imageRule int
 
 const (
 	noImages  imageRule = iota
-	imageData           // by their bytes
-	anyImages           // also by a URL, which the host fetches
+	imageData           // images by their bytes
+	anyImages           // also by a URL; the host fetches it
 )
 
-// metadataRule is when a host takes metadata.
+// metadataRule tells when a host takes metadata.
 type metadataRule int
 
 const (
 	noMetadata     metadataRule = iota
-	storedMetadata              // beside "store": true
+	storedMetadata              // only with "store": true
 	anyMetadata
 )
 
 const completionTokens = "max_completion_tokens"
 
-// profiles are the known hosts. The first is the one of unknown hosts.
+// profiles are the known hosts. The first profile is for unknown hosts.
 func profiles() []Profile {
 	return []Profile{
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, StreamUsage: true,
@@ -119,8 +119,8 @@ func profiles() []Profile {
 			Images: anyImages, Audio: true},
 		{Name: "gemini", Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		// Mistral: with "none" the text is garbled; usage comes unasked; sounds have
-		// another form.
+		// Mistral: with "none" the text is garbled; usage needs no request; sounds
+		// have another form.
 		{Name: "mistral", Required: requiredAny, NamedChoice: true, NoneDrops: true,
 			IDs: shortID, BridgeTools: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
@@ -130,13 +130,14 @@ func profiles() []Profile {
 	}
 }
 
-// TakesImages says whether the host takes images, by their bytes at least.
+// TakesImages reports whether the host takes images, by their bytes at least.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 
-// TakesAudio says whether the host takes sounds.
+// TakesAudio reports whether the host takes sounds.
 func (c *Client) TakesAudio() bool { return c.profile.Audio }
 
-// CheckMetadata says why requests may not have metadata, nil if they may.
+// CheckMetadata returns the reason against metadata in requests, nil if it is
+// allowed.
 func (c *Client) CheckMetadata() error {
 	switch c.profile.Metadata {
 	case noMetadata:
@@ -168,7 +169,7 @@ func profileNamed(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("host %q is not known; one of %s", cut(name), strings.Join(Hosts(), ", "))
 }
 
-// detect names the host that a configuration leads to.
+// detect names the host of a configuration.
 func detect(cfg *openai.ClientConfig) (string, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
@@ -235,8 +236,8 @@ func (p *Profile) stops(all []string) []string {
 	return all[:max(0, min(limit, len(all)))]
 }
 
-// Schemas is the dialect of JSON Schema that the parameters of tools are to be in
-// for a model of this host.
+// Schemas is the dialect of JSON Schema for the parameters of tools of a model
+// at this host.
 func (c *Client) Schemas(model string) rewrite.Target { return c.profile.schemas(model) }
 
 func (p *Profile) schemas(model string) rewrite.Target {

@@ -48,8 +48,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// The tools of other vendors' models are described as these vendors want it, where
-// a host has such models.
+// If a host has models of other vendors, tools are written in the dialect of
+// the model's vendor.
 func TestSchemas(t *testing.T) {
 	for _, tt := range []struct {
 		host, model string

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// recalled is what a host says beside a tool call and wants back with it: Gemini
-// its thought signature, DeepSeek its reasoning. Neither MCP nor langchaingo has
-// a place for these.
+// recalled is data that a host sends with a tool call and wants back with it:
+// Gemini's thought signature, DeepSeek's reasoning. Neither MCP nor langchaingo
+// has a field for it.
 type recalled struct {
 	extra     json.RawMessage
 	reasoning string
@@ -21,26 +21,26 @@ func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) }
 
 const (
 	maxRecalled     = 512      // calls of a memory; the oldest are forgotten
-	maxRecalledSize = 64 << 10 // bytes for one call; larger ones are not kept
+	maxRecalledSize = 64 << 10 // bytes of one call's data; larger data is not kept
 	maxMemorySize   = 4 << 20  // bytes of a memory
 )
 
-// isExtra says whether JSON can be what a host says beside a call: an object of
-// a size that is kept.
+// isExtra reports whether JSON can be the extra data of a call: an object
+// within maxRecalledSize.
 func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
 }
 
-// Memory keeps what a host said beside the latest tool calls, to give it back
-// when a request replays them. It is found by the whole conversation up to the
-// call, the id and the tool: ids alone repeat, as some hosts count them from 0 in
-// each conversation, and a peer may invent them.
+// Memory keeps a host's extra data of the latest tool calls, and adds it to
+// requests that replay them. The key is the whole conversation up to the call,
+// the id and the tool. An id alone is not enough: some hosts count ids from 0
+// in each conversation, and a peer may invent them.
 //
 // A memory holds up to 512 calls and 4 MiB. It may be used concurrently.
 type Memory struct {
 	mu     sync.Mutex
 	byCall map[callDigest]recalled
-	order  []callDigest // the oldest first
+	order  []callDigest // oldest first
 	size   int          // bytes
 }
 
@@ -53,8 +53,8 @@ func (m *Memory) get(d callDigest) recalled {
 	return m.byCall[d]
 }
 
-// put takes what was said last in the place of what is known of a call, also if that
-// was nothing: another conversation may have begun with the same words.
+// put replaces the data of a call by the latest, even by none: another
+// conversation may have begun with the same words.
 func (m *Memory) put(d callDigest, v recalled) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,13 +82,13 @@ func (m *Memory) forgetLocked(i int) {
 // caller may have put the arguments into another form.
 type callDigest [sha256.Size]byte
 
-// conversationHash digests a conversation, message after message. What the
-// memory gives back is not a part of it: a caller may carry that or not.
+// conversationHash digests a conversation, message after message. It leaves out
+// the remembered data, since only some callers carry it.
 type conversationHash struct{ sum hash.Hash }
 
 func newConversationHash() conversationHash { return conversationHash{sha256.New()} }
 
-// field adds bytes that cannot run into the next ones.
+// field adds bytes with their length, so that fields stay apart.
 func (h conversationHash) field(data []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(data)))
@@ -119,20 +119,20 @@ func (h conversationHash) message(m *Message) {
 	}
 }
 
-// call adds a call. Peers write the same arguments in other ways: with other
-// spaces, with the fields in another order, and as {} if they are no object.
+// call adds a call. Peers write the same arguments differently: with other
+// spaces, with the fields in another order, or as {} instead of another value.
 func (h conversationHash) call(c *ToolCall) {
 	h.text(c.ID)
 	h.text(c.Name)
 	var arguments map[string]any
 	canonical := []byte("{}")
 	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil && arguments != nil {
-		canonical, _ = json.Marshal(arguments) // what was decoded always marshals
+		canonical, _ = json.Marshal(arguments) // a decoded value always marshals
 	}
 	h.field(canonical)
 }
 
-// callDigest is the digest of a call that follows the messages so far.
+// callDigest is the digest of a call after the messages so far.
 func (h conversationHash) callDigest(c *ToolCall) callDigest {
 	one := sha256.New()
 	one.Write(h.sum.Sum(nil))
@@ -152,8 +152,7 @@ func (d *draft) follow(messages []Message) {
 	}
 }
 
-// recall returns what the host said beside a call that follows the conversation
-// so far.
+// recall returns the host's extra data of a call after the conversation so far.
 func (d *draft) recall(c *ToolCall) recalled {
 	if d.memory == nil {
 		return recalled{}
@@ -161,7 +160,7 @@ func (d *draft) recall(c *ToolCall) recalled {
 	return d.memory.get(d.conversation.callDigest(c))
 }
 
-// keep remembers what the host said beside a call of its reply.
+// keep remembers the host's extra data of a call in its reply.
 func (d *draft) keep(c *ToolCall, v recalled) {
 	if d.memory != nil {
 		d.memory.put(d.conversation.callDigest(c), v)

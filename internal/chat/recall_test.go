@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// thoughtful answers with two calls and all that hosts say beside them.
+// thoughtful answers with two calls and the extra data of all hosts.
 const thoughtful = `{"choices":[{"message":{"reasoning_content":"Hm.","tool_calls":[` +
 	`{"id":"functions.f:0","function":{"name":"f","arguments":"{\"x\":1,\"y\":[2]}"},"extra_content":{"google":{"thought_signature":"sig"}}},` +
 	`{"id":"functions.f:1","function":{"name":"f","arguments":"{}"}}]}}]}`
 
-// replayed has a host answer hello, and returns the last message of a second
-// request as the host gets it.
+// replayed makes a host answer hello, and returns the last message of a second
+// request to the host.
 func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) string {
 	t.Helper()
 	h := newHost(t, answering(thoughtful))
@@ -25,7 +25,7 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 		t.Fatal(err)
 	}
 	for i := range reply.ToolCalls {
-		reply.ToolCalls[i].Extra = nil // as langchaingo drops it
+		reply.ToolCalls[i].Extra = nil // langchaingo drops it
 	}
 	if _, err := c.Complete(t.Context(), second(reply.ToolCalls)); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func continued(calls []ToolCall) *Request {
 	return r
 }
 
-// What Gemini and DeepSeek say beside a call goes back to them with it.
+// Gemini and DeepSeek get their extra data back with the call.
 func TestRecall(t *testing.T) {
 	const (
 		sig   = `,"extra_content":{"google":{"thought_signature":"sig"}}`
@@ -58,8 +58,8 @@ func TestRecall(t *testing.T) {
 	equalJSON(t, replayed(t, local, continued), `{"role":"assistant","tool_calls":[`+start+other)
 }
 
-// Hosts count ids from 0 in each conversation, and a peer can invent them: what
-// was said in one conversation goes into no other.
+// Hosts count ids from 0 in each conversation, and a peer can invent them. The
+// data of one conversation never goes into another.
 func TestRecallStaysInItsConversation(t *testing.T) {
 	edited := func(edit func(r *Request)) func([]ToolCall) *Request {
 		return func(calls []ToolCall) *Request {
@@ -100,7 +100,7 @@ func TestRecallStaysInItsConversation(t *testing.T) {
 	}
 }
 
-// Peers write the arguments of earlier calls in other ways, and they count.
+// Peers rewrite the arguments of earlier calls, and a call is still recognised.
 func TestRecallAfterOtherCalls(t *testing.T) {
 	h := newHost(t, answering(thoughtful))
 	c := h.client(t, moonshot, nil)
@@ -128,7 +128,7 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 	}
 }
 
-// Conversations are told apart by all that the model sees of them.
+// Everything that the model sees tells conversations apart.
 func TestRecallAfterOtherParts(t *testing.T) {
 	part := func(p Part) []Message { return []Message{{Role: User, Parts: []Part{p}}} }
 	calls := []ToolCall{{ID: "functions.g:0", Name: "g"}, {ID: "functions.g:1", Name: "g"}}
@@ -172,8 +172,8 @@ func TestRecallAfterOtherParts(t *testing.T) {
 	}
 }
 
-// Two conversations that begin with the same words are told apart by nothing: the
-// later reply counts, with or without a thought.
+// Two conversations with the same words cannot be told apart: the later reply
+// counts, with or without a thought.
 func TestRecallOfTheLatestReply(t *testing.T) {
 	const plain = `{"choices":[{"message":{"tool_calls":[{"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}}]}`
 	for latest, found := range map[string]bool{plain: false, thoughtful: true} {
@@ -199,7 +199,7 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 	}
 }
 
-// Conversations that differ in anything that a model sees differ in their digest.
+// Conversations with any difference for the model have different digests.
 func TestConversationsDiffer(t *testing.T) {
 	user := func(p ...Part) []Message { return []Message{{Role: User, Parts: p}} }
 	conversations := [][]Message{
@@ -250,7 +250,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	m.put(numbered(-1), recalled{extra: make([]byte, maxRecalledSize+1)})
 	if m.get(numbered(-1)).extra != nil {
-		t.Error("what is too large was kept")
+		t.Error("too large data was kept")
 	}
 	for i := range maxRecalled {
 		m.put(numbered(i), recalled{reasoning: strings.Repeat("z", maxRecalledSize)})

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxQuoted bounds text of a host inside an error.
+// maxQuoted bounds a host's text inside an error.
 const maxQuoted = 1 << 10
 
 var (
 	urlText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
 
-	// keyText is an API key in the form of one of the known hosts, also when the
-	// host has masked a part of it.
+	// keyText matches an API key in the form of a known host, even if the host has
+	// masked a part of it.
 	keyText = regexp.MustCompile(`(?i)\bbearer\s+[^\s"'<>]+` +
 		`|\b(?:sk|pk|rk|gsk|xai)[-_][A-Za-z0-9_*.-]{6,}` +
 		`|\bAIza[A-Za-z0-9_*-]{10,}`)
@@ -51,8 +51,8 @@ func newRedactor(req *http.Request) *redactor {
 	return r
 }
 
-// add marks a text as secret. What is shorter than 6 bytes protects nothing and
-// would be found in ordinary words.
+// add marks a text as secret. A text under 6 bytes is no secret and would be
+// found in ordinary words.
 func (r *redactor) add(secret string) {
 	if len(secret) >= 6 {
 		r.secrets = append(r.secrets, secret)
@@ -75,8 +75,8 @@ func (r *redactor) clean(text string) string {
 	return cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))
 }
 
-// withoutURL is what is inside the *url.Error of an HTTP client, whose text
-// quotes the whole URL.
+// withoutURL is the cause of an HTTP client's *url.Error, as the text of that
+// error quotes the whole URL.
 func withoutURL(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)

@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// Reply is what the model answered.
+// Reply is the model's answer.
 type Reply struct {
 	ID    string
-	Model string // that answered, by its host's name for it; the requested one when the host is silent
+	Model string // the host's name for it, or the requested name if the host gives none
 
 	Text      string
-	Refusal   string // the model's reason not to answer, when the host gives it apart from the text
-	Reasoning string // what the host shows of it
+	Refusal   string // the model's reason not to answer, if the host separates it from the text
+	Reasoning string // the part that the host shows
 	ToolCalls []ToolCall
 
-	// Finish is why the model stopped: one of the constants, whatever word the
-	// host has for it, or else the host's own word. It may be empty.
+	// Finish is the reason for the end of the reply: one of the constants, or the
+	// host's own word for another reason. It may be empty.
 	Finish string
 
-	// Stopped says that one of Request.Stop ended the text, as far as that can be
-	// known: hosts that cut the text themselves mostly do not tell.
+	// Stopped is set if one of Request.Stop is known to have ended the text. Hosts
+	// that cut the text themselves mostly do not tell.
 	Stopped bool
 
-	Usage *Usage // nil when the host did not tell
+	Usage *Usage // nil if unknown
 
-	// Size is how many bytes the model wrote: text, reasoning and calls, also what
-	// a stop sequence or the end of the tokens has cut off.
+	// Size counts the bytes that the model wrote: text, reasoning and calls, with
+	// the parts that a stop sequence or the end of the tokens cut off.
 	Size int
 }
 
 // Reasons to stop.
 const (
 	FinishStop          = "stop"
-	FinishLength        = "length" // Request.MaxTokens, or the model's own bound
+	FinishLength        = "length" // Request.MaxTokens, or the model's own limit
 	FinishToolCalls     = "tool_calls"
 	FinishContentFilter = "content_filter"
 )
 
-// answer is a reply as the host gave it, in one piece or assembled from events.
+// answer is the host's reply, in one piece or assembled from events.
 type answer struct {
 	id, model string
 	text      string
@@ -48,9 +48,9 @@ type answer struct {
 	reasoning string
 	calls     []answerCall
 	finish    string
-	stopWord  string // that ended the text, from hosts that tell
+	stopWord  string // stop sequence that ended the text, if the host tells
 	cut       bool   // the text was cut at a stop sequence already
-	cutOff    int    // bytes after it
+	cutOff    int    // bytes after the stop sequence
 	usage     *Usage
 }
 
@@ -64,7 +64,7 @@ func (a *answer) cutAt(stops []string) {
 	a.cutOff += before - len(a.text)
 }
 
-// size is how many bytes the model wrote.
+// size counts the bytes that the model wrote.
 func (a *answer) size() int {
 	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
 	for _, call := range a.calls {
@@ -101,7 +101,7 @@ type messageWire struct {
 	Reasoning        looseText      `json:"reasoning"`         // vLLM, Ollama, OpenRouter
 	ReasoningContent looseText      `json:"reasoning_content"` // DeepSeek, older vLLM
 	ToolCalls        []toolCallWire `json:"tool_calls"`
-	FunctionCall     *functionWire  `json:"function_call"` // what came before tool_calls
+	FunctionCall     *functionWire  `json:"function_call"` // the older form of tool_calls
 }
 
 type toolCallWire struct {
@@ -116,7 +116,7 @@ type functionWire struct {
 	Arguments looseJSON   `json:"arguments"`
 }
 
-// whole reads an answer that came in one piece, and passes it on as one.
+// whole reads an answer in one piece, and passes it to the callbacks.
 func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 	a, err := x.decodeReply()
 	if err != nil || deltas == nil {
@@ -126,7 +126,7 @@ func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 	return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
 }
 
-// decodeReply reads an answer that came in one piece.
+// decodeReply reads an answer in one piece.
 func (x *exchange) decodeReply() (*answer, error) {
 	var w replyWire
 	if err := json.Unmarshal(x.body, &w); err != nil {
@@ -176,10 +176,10 @@ func (m *messageWire) reasoning() string {
 	return string(m.Reasoning)
 }
 
-// empty says whether there is nothing in it.
+// empty reports whether the message has no content.
 func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls()) == 0 }
 
-// size is how many bytes of it the model wrote.
+// size counts the message's bytes.
 func (m *messageWire) size() int {
 	n := len(m.Content) + len(m.Refusal) + len(m.reasoning())
 	for _, call := range m.calls() {
@@ -207,7 +207,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 		r.Model = d.request.Model
 	}
 	switch {
-	case a.cut: // the model would have said no more
+	case a.cut: // the model would have stopped here, before any call
 		r.Finish, r.Stopped, a.calls = FinishStop, true, nil
 	case r.Finish == FinishStop && a.stopWord != "":
 		for _, s := range d.stops {
@@ -232,8 +232,8 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	return r, nil
 }
 
-// settleCalls gives every call a name of the caller and an id of its own, drops
-// what was no call, and remembers what the host wants back.
+// settleCalls gives every call the caller's name and a unique id, drops phantom
+// calls, and remembers the data that the host wants back.
 func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	if len(a.calls) > maxCalls {
 		return x.wrong(CodeMalformed, fmt.Sprintf("the answer has more than %d tool calls", maxCalls))
@@ -243,13 +243,13 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
-			continue // a phantom: some hosts announce calls that they do not make
+			continue // a phantom: some hosts announce calls and do not make them
 		case call.Name == "":
 			return x.wrong(CodeMalformed, "a tool call without a name")
 		case arguments == "":
 			arguments = "{}"
 		case r.Finish == FinishLength && !json.Valid([]byte(arguments)):
-			continue // cut off within the call
+			continue // the reply was cut off within the call
 		}
 		id := call.ID
 		if id == "" || taken[id] || d.ids[id] {
@@ -266,7 +266,7 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	return nil
 }
 
-// finishWord is OpenAI's word for a host's.
+// finishWord translates a host's word into OpenAI's.
 func finishWord(s string) string {
 	switch strings.ToLower(s) {
 	case "stop", "eos", "end_turn":

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Request is a conversation and what is wanted of the model.
+// Request is a conversation and the parameters of its completion.
 type Request struct {
 	Model    string
 	Messages []Message
@@ -13,15 +13,15 @@ type Request struct {
 	Tools      []Tool
 	ToolChoice ToolChoice
 
-	// OneChance makes it an error at once when the model does not call a tool
-	// that it must call. Otherwise it is asked a second time, except in a stream.
+	// OneChance makes a missing required tool call an error at once. Otherwise the
+	// model is asked a second time, except in a stream.
 	OneChance bool
 
-	// ParallelToolCalls allows or forbids several calls in one reply. Default
-	// nil: what the host does by itself, or true where it must be asked.
+	// ParallelToolCalls allows or forbids several calls in one reply. Default nil:
+	// the host's default, or true if the host has to be asked for several calls.
 	ParallelToolCalls *bool
 
-	MaxTokens        int // of the reply, reasoning included; 0 for the host's own bound
+	MaxTokens        int // tokens of the reply with its reasoning; 0 for the host's own limit
 	Temperature      *float64
 	TopP             *float64
 	PresencePenalty  *float64
@@ -29,25 +29,24 @@ type Request struct {
 	Seed             *int
 	ReasoningEffort  string // "none", "minimal", "low", …; empty for the model's default
 
-	// Stop ends the text before the first of these. They hold also where the
-	// host knows fewer, or none. Empty ones are ignored.
+	// Stop lists stop sequences. The text ends before the first one, even if the
+	// host takes fewer of them or none. Empty ones are ignored.
 	Stop []string
 
-	// ToEnd has a stream read to its end also after one of Stop, since the host
-	// tells the usage there. Otherwise it is left, and what the model would still
-	// have written is saved.
+	// ToEnd makes a stream be read to its end even after a stop sequence, since
+	// the host tells the usage there. Otherwise the stream is closed, which saves
+	// the rest of the reply.
 	ToEnd bool
 
-	JSON     bool // the text is to be a JSON object
+	JSON     bool // the text must be a JSON object
 	Metadata map[string]string
 
-	// Memory keeps what the host says beside tool calls and wants back with them.
-	// Requests of parties that must learn nothing of each other have one each.
-	// Default: the client's own.
+	// Memory keeps the host's extra data of tool calls. Parties that must not
+	// learn of each other need a memory each. Default: the client's own memory.
 	Memory *Memory
 }
 
-// Role says whose message it is.
+// Role is the author of a message.
 type Role string
 
 // The roles of a conversation.
@@ -64,12 +63,12 @@ type Message struct {
 	Parts []Part
 
 	ToolCalls []ToolCall // of an assistant
-	Reasoning string     // of an assistant; sent to hosts that want it back
+	Reasoning string     // reasoning of an assistant; sent to hosts that want it back
 
-	ToolCallID string // of a tool's answer
+	ToolCallID string // call id of a tool's answer
 }
 
-// Part is a piece of a message: an image, a sound, or else text.
+// Part is a piece of a message: an image, a sound, or text.
 type Part struct {
 	Text  string
 	Image *Image
@@ -80,7 +79,7 @@ type Part struct {
 type Image struct {
 	MIMEType string
 	Data     []byte
-	URL      string // used when Data is nil
+	URL      string // used if Data is nil
 	Detail   string // "low", "high", "auto"; empty for the host's default
 }
 
@@ -90,8 +89,8 @@ type Audio struct {
 	Data   []byte
 }
 
-// AudioFormat returns the format that goes by a MIME type, false for one that
-// the API does not take.
+// AudioFormat returns the format of a MIME type, false if the API does not take
+// it.
 func AudioFormat(mimeType string) (format string, ok bool) {
 	switch bareType(mimeType) {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
@@ -102,8 +101,8 @@ func AudioFormat(mimeType string) (format string, ok bool) {
 	return "", false
 }
 
-// ImageType returns the MIME type under which the API takes an image, false for
-// images that it does not take.
+// ImageType returns the API's MIME type for an image, false if the API does not
+// take it.
 func ImageType(mimeType string) (clean string, ok bool) {
 	switch t := bareType(mimeType); t {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -114,7 +113,7 @@ func ImageType(mimeType string) (clean string, ok bool) {
 	return "", false
 }
 
-// bareType is a MIME type in lower case and without parameters.
+// bareType is a MIME type in lower case, without parameters.
 func bareType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
@@ -125,38 +124,38 @@ type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments; nil for none
-	Strict      bool            // arguments must follow the schema, where the host can
+	Strict      bool            // the host enforces the schema, if it can
 }
 
-// Choice says whether the model calls tools.
+// Choice is the kind of a [ToolChoice].
 type Choice int
 
-// What [ToolChoice] can demand.
+// The kinds of a [ToolChoice].
 const (
-	Auto     Choice = iota // as the model likes
+	Auto     Choice = iota // the model decides
 	None                   // no call
 	Required               // at least one call
 	Named                  // a call of one tool
 )
 
-// ToolChoice says whether the model calls tools.
+// ToolChoice tells the model whether to call tools.
 type ToolChoice struct {
 	Choice Choice
-	Name   string // of the tool, with Named
+	Name   string // name of the tool, with Named
 }
 
-// ToolCall is a model's wish to call a tool.
+// ToolCall is a model's call of a tool.
 type ToolCall struct {
 	ID   string // never empty in a reply, and unique in its conversation
 	Name string
 
-	// Arguments are JSON as the model wrote it, usually an object; the model may
-	// have written something that is not JSON. Empty means {}.
+	// Arguments is the model's text, usually a JSON object, but not always valid
+	// JSON. Empty means {}.
 	Arguments string
 
-	// Extra is what the host said beside the call and wants back with it, a JSON
-	// object of up to 64 KiB; nil for nothing. It goes to hosts that want it, and
-	// is needed only where the [Memory] of the request does not know the call.
+	// Extra is data that the host wants back with the call, a JSON object of up to
+	// 64 KiB; nil for none. It goes only to hosts that want it. It is not needed
+	// if the [Memory] of the request knows the call.
 	Extra json.RawMessage
 }
 

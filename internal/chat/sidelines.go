@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// sideLines keeps the lines of an event stream that hold no field of an event:
-// some hosts put bare JSON there, of an error or of the whole answer.
+// sideLines keeps the lines of an event stream without a field of an event:
+// some hosts put bare JSON there, with an error or the whole answer.
 type sideLines struct {
 	r       io.Reader
 	kept    []byte
-	within  bool // a line
-	keeping bool // that line
+	within  bool // inside a line
+	keeping bool // the line is kept
 }
 
 func (s *sideLines) Read(p []byte) (int, error) {
@@ -32,8 +32,8 @@ func (s *sideLines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isField says whether a line with this first byte may be a field or a comment
-// of an event stream, or blank.
+// isField reports whether a line with this first byte may be blank, a field or
+// a comment of an event stream.
 func isField(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '\r' || c == '\n'
 }

@@ -16,15 +16,15 @@ func cutAtStop(text string, stops []string) (string, bool) {
 	return text[:at], true
 }
 
-// stopFilter does the same to a text that comes in pieces. It holds back what
-// may be the beginning of a stop sequence.
+// stopFilter does the same to a text in pieces. It holds back a possible
+// beginning of a stop sequence.
 type stopFilter struct {
 	stops []string
 	held  string
 }
 
-// write takes a piece and returns what is certain to be before a stop sequence.
-// After it has reported one there is nothing more to write.
+// write takes a piece and returns the text that is certainly before a stop
+// sequence. After a stop sequence the caller writes nothing more.
 func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	if len(f.stops) == 0 {
 		return piece, false
@@ -46,7 +46,7 @@ func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	return text[:len(text)-hold], false
 }
 
-// flush returns what was held back, when nothing more comes.
+// flush returns the held back text at the end.
 func (f *stopFilter) flush() string {
 	held := f.held
 	f.held = ""

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// Deltas are called with the pieces of a reply as they arrive, one at a time, on
-// the goroutine that asked. They never get a part of a tool call. An error
-// ends the stream and is the error of the call. Either may be nil.
+// Deltas are callbacks for the pieces of a reply as they arrive. They run one
+// at a time, on the caller's goroutine, and never get a part of a tool call.
+// Their error ends the stream and is the error of the call. Either may be nil.
 type Deltas struct {
 	Text      func(piece string) error
 	Reasoning func(piece string) error
@@ -60,7 +60,7 @@ type assembler struct {
 	calls      streamedCalls
 	begun      bool // a chunk has come
 	said       bool // a delta has said something
-	done       bool // nothing more is to come
+	done       bool // the stream is complete
 }
 
 // assemble reads a stream to its end.
@@ -80,7 +80,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 		}
 		switch {
 		case err != nil && a.answer.cut:
-			a.done = true // all is there but the usage
+			a.done = true // only the usage is missing
 		case err == errNoStream:
 			x.body = side.kept
 			return x.whole(d, deltas)
@@ -91,11 +91,11 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 	return a.finish()
 }
 
-// errNoStream is the end of a stream that was none, but an answer in one piece.
+// errNoStream means that the answer came in one piece instead of a stream.
 var errNoStream = errors.New("an answer in one piece")
 
-// end says whether the stream may end as it does: by an error of its reader, or by
-// [DONE] if that is nil.
+// end returns an error if the stream must not end here. err is the reader's
+// error, nil after [DONE].
 func (a *assembler) end(err error) error {
 	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	var w replyWire
@@ -103,7 +103,7 @@ func (a *assembler) end(err error) error {
 	case errors.Is(err, errTooLarge):
 		return a.x.tooLarge()
 	case ended && a.answer.finish != "":
-		a.done = true // some hosts leave out [DONE], or its blank line
+		a.done = true // some hosts omit [DONE], or its blank line
 		return nil
 	case ended && !a.begun && json.Valid(a.side.kept):
 		return errNoStream
@@ -148,7 +148,7 @@ func (a *assembler) event(ev sse.Event) error {
 	return a.choice(choice)
 }
 
-// head takes what any chunk may hold.
+// head reads the fields that any chunk may have.
 func (a *assembler) head(w *replyWire) {
 	if w.ID != "" {
 		a.answer.id = string(w.ID)
@@ -186,8 +186,8 @@ func (a *assembler) choice(choice *choiceWire) error {
 	return nil
 }
 
-// piece is what a chunk adds to the answer: its delta, or its message if there is
-// none. Some hosts send the whole message at the end.
+// piece is a chunk's addition to the answer: its delta, or its message if it
+// has no delta. Some hosts send the whole message at the end.
 func (a *assembler) piece(choice *choiceWire) *messageWire {
 	m := &choice.Message
 	switch {
@@ -254,7 +254,7 @@ func (a *assembler) finish() (*answer, error) {
 	return &a.answer, nil
 }
 
-// watchedReader puts off a timer whenever bytes arrive.
+// watchedReader resets a timer whenever bytes arrive.
 type watchedReader struct {
 	r     io.Reader
 	timer *time.Timer

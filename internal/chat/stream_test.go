@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// chunk is an event with a delta, and a finish reason when there is one.
+// chunk is an event with a delta, and a finish reason if not empty.
 func chunk(delta, finish string) string {
 	if finish == "" {
 		return `data: {"choices":[{"index":0,"delta":` + delta + `}]}`
@@ -408,8 +408,7 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
-// A host that never ends a name, or the list of names, gets a bounded memory of
-// them.
+// Names without an end, and an endless list of names, use a bounded memory.
 func TestStreamedCallsAreBounded(t *testing.T) {
 	calls := streamedCalls{names: namesOf(&Request{Tools: []Tool{{Name: strings.Repeat("x", 1000)}}}), byIndex: map[int]*streamedCall{}}
 	index := 0
@@ -472,7 +471,7 @@ func TestCallbackEndsTheStream(t *testing.T) {
 		if _, err := c.Stream(t.Context(), hello(), deltas); err != enough {
 			t.Errorf("%s: got %v, want %v", name, err, enough)
 		}
-		<-gone // the host is not left writing
+		<-gone // the host's handler has ended
 	}
 	h = newHost(t, answering(plainAnswer))
 	_, err := h.client(t, openAI, nil).Stream(t.Context(), hello(), Deltas{Text: func(string) error { return context.Canceled }})

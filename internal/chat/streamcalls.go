@@ -7,12 +7,12 @@ import (
 
 const (
 	maxCalls    = 256 // tool calls of one reply
-	maxCallName = 256 // bytes of a name that comes in pieces
+	maxCallName = 256 // bytes of a name in pieces
 )
 
 // streamedCalls puts the tool calls of a stream together.
 type streamedCalls struct {
-	names   *names // of the tools, as the host knows them
+	names   *names // the host's names of the tools
 	calls   []*streamedCall
 	byIndex map[int]*streamedCall
 }
@@ -20,18 +20,18 @@ type streamedCalls struct {
 type streamedCall struct {
 	id, name  string
 	arguments strings.Builder
-	object    jsonObject // of the arguments
+	object    jsonObject // the arguments
 	extra     json.RawMessage
-	repeated  bool // so far only the name of the call before it has come once more
+	repeated  bool // so far it is only the former call's name again
 }
 
-// add takes a piece of a call. The id and the name come first, and are repeated
-// by some hosts.
+// add takes a piece of a call. The id and the name come first; some hosts
+// repeat them.
 func (s *streamedCalls) add(delta *toolCallWire) {
 	name, arguments := string(delta.Function.Name), string(delta.Function.Arguments)
 	call := s.find(delta)
 	if call == nil {
-		if len(s.calls) > maxCalls { // no more than settleCalls refuses
+		if len(s.calls) > maxCalls { // settleCalls refuses more
 			return
 		}
 		call = &streamedCall{repeated: s.repeats(delta)}
@@ -58,9 +58,9 @@ func (s *streamedCalls) add(delta *toolCallWire) {
 	call.repeated = call.repeated && !call.begun()
 }
 
-// find returns the call that a piece belongs to, nil for a new one. Gemini gives
-// no index, or the same index to several calls, and each call in one piece; other
-// hosts make up another id for each piece.
+// find returns the call of a piece, nil for a new call. Gemini sends each call
+// in one piece, without an index, or with the same index for several calls;
+// other hosts send another id with each piece.
 func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 	id, name := string(delta.ID), string(delta.Function.Name)
 	call := s.candidate(delta)
@@ -82,7 +82,7 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 	return nil
 }
 
-// candidate is the call that a piece belongs to if it does not begin another.
+// candidate is the call of a piece, unless the piece begins another call.
 func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	if delta.Index.n != nil {
 		return s.byIndex[*delta.Index.n]
@@ -98,15 +98,14 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	return s.calls[len(s.calls)-1]
 }
 
-// repeats says whether a piece that begins a call may be the name of the one at
-// its index once more.
+// repeats reports whether a piece may repeat the name of the call at its index.
 func (s *streamedCalls) repeats(delta *toolCallWire) bool {
 	call := s.candidate(delta)
 	return call != nil && call.begun() && delta.ID == "" && string(delta.Function.Name) == call.name
 }
 
-// continues says whether a name may go on with a piece: some tool's name begins
-// with both, or neither is a tool's name by itself.
+// continues reports whether a piece may continue a name: some tool's name
+// begins with both, or neither is a whole tool's name.
 func (s *streamedCalls) continues(name, piece string) bool {
 	if len(name)+len(piece) > maxCallName {
 		return false
@@ -122,7 +121,8 @@ func (s *streamedCalls) continues(name, piece string) bool {
 	return false
 }
 
-// grown says whether a name has come again, and longer.
+// grown reports whether longer is a tool's name, and name is only its
+// beginning.
 func (s *streamedCalls) grown(name, longer string) bool {
 	return strings.HasPrefix(longer, name) && !s.known(name) && s.known(longer)
 }
@@ -142,10 +142,10 @@ func (s *streamedCalls) answer() []answerCall {
 	return out
 }
 
-// begun says whether any of the arguments have come.
+// begun reports whether a part of the arguments has come.
 func (c *streamedCall) begun() bool { return c.arguments.Len() > 0 }
 
-// jsonObject follows a JSON object that comes in pieces.
+// jsonObject follows a JSON object in pieces.
 type jsonObject struct {
 	depth    int
 	inString bool

@@ -5,24 +5,24 @@ import (
 	"encoding/json"
 )
 
-// Usage counts tokens as the host does. A count of 0 is one that the host did not
-// tell, or that cannot be true.
+// Usage is the host's count of tokens. 0 means that the count is missing, or
+// cannot be true.
 type Usage struct {
 	Prompt     int
 	Completion int // reasoning included
-	Total      int // of both, or all that the host told
+	Total      int // of both, or the host's only count
 	Reasoning  int
 	Cached     int // of Prompt
 }
 
-// maxCount bounds a count that is believed: no model reads or writes as much.
+// maxCount bounds a believable count: no model reads or writes as much.
 const maxCount = 100_000_000
 
 type usageWire struct {
 	Prompt        looseCount `json:"prompt_tokens"`
 	Completion    looseCount `json:"completion_tokens"`
-	Input         looseCount `json:"input_tokens"`  // the names of OpenAI's Responses API
-	Output        looseCount `json:"output_tokens"` // and of Anthropic's
+	Input         looseCount `json:"input_tokens"`  // OpenAI's Responses API
+	Output        looseCount `json:"output_tokens"` // and Anthropic's
 	Total         looseCount `json:"total_tokens"`
 	PromptDetails struct {
 		Cached looseCount `json:"cached_tokens"`
@@ -32,8 +32,7 @@ type usageWire struct {
 	} `json:"completion_tokens_details"`
 }
 
-// decodeUsage reads what a host says of the tokens, nil when it says nothing that
-// can be true.
+// decodeUsage reads a host's counts, nil if none can be true.
 func decodeUsage(raw json.RawMessage) *Usage {
 	var w usageWire
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &w) != nil {
@@ -45,7 +44,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 		Total:      w.Total.believed(), Reasoning: w.CompletionDetails.Reasoning.believed(), Cached: w.PromptDetails.Cached.believed(),
 	}
 	switch {
-	case u.Prompt > 0: // Gemini and xAI count reasoning in the total alone
+	case u.Prompt > 0: // Gemini and xAI count reasoning only in the total
 		u.Completion = max(u.Completion, u.Total-u.Prompt)
 	case u.Completion > 0:
 		u.Prompt = max(0, u.Total-u.Completion)
@@ -56,7 +55,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	return u
 }
 
-// believed is the count, 0 for one that cannot be true.
+// believed is the count, or 0 if it cannot be true.
 func (n looseCount) believed() int {
 	if n > maxCount {
 		return 0

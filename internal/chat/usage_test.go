@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A count that cannot be true is none; what there is, is used.
+// A count that cannot be true is ignored; the other counts are used.
 func TestUsage(t *testing.T) {
 	tests := []struct {
 		name, usage string
@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What the model wrote is counted also where it is not passed on.
+// Size counts text that is not passed on, too.
 func TestSize(t *testing.T) {
 	const (
 		f     = `"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1"}}]`
@@ -82,8 +82,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// The host counts at the end of a stream, so that the stream is read to it if
-// the caller wants the count. Whatever happens there: the answer is whole.
+// The host's count comes at the end of a stream, so the stream is read to its
+// end if the caller wants the count. A failure there does not lose the answer.
 func TestStreamIsReadToItsEnd(t *testing.T) {
 	start := []string{chunk(`{"content":"Hel"}`, ""), chunk(`{"content":"lo ### and"}`, "")}
 	rest := []string{
@@ -120,7 +120,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// An answer that is of no use has cost something all the same.
+// A useless answer still has a cost.
 func TestUsageOfNoUse(t *testing.T) {
 	for _, choice := range []string{
 		`{"finish_reason":"content_filter","message":{"content":""}}`,
