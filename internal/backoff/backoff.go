@@ -15,9 +15,8 @@ type Policy struct {
 	First time.Duration // the longest wait after the first failure; default 500 ms
 	Max   time.Duration // the longest wait of all; default 30 s
 
-	// Jitter is the share of a wait, from its end, that is left to chance, so
-	// that those who failed together do not come back together. Default 0.5, at
-	// most 1; negative: none.
+	// Jitter is the random share of a wait, so that clients that failed together
+	// do not retry together. Default 0.5, at most 1; negative: none.
 	Jitter float64
 
 	// Sleep waits in [Loop]. Default: the function Sleep.
@@ -25,7 +24,7 @@ type Policy struct {
 }
 
 // Delay returns the wait after failure n, counted from 0: min(Max, First·2ⁿ),
-// less some of its share of chance.
+// less a random part of Jitter.
 func (p Policy) Delay(n int) time.Duration {
 	limit := p.limit(n)
 	chance := limit / 2
@@ -56,8 +55,8 @@ func (p Policy) limit(n int) time.Duration {
 // longestSpread bounds what [Spread] adds.
 const longestSpread = 5 * time.Second
 
-// Spread is a wait that a server asked for, with some chance added: up to half of it,
-// 5 s at most. Those who were told the same do not come back together, nor too early.
+// Spread adds a random part to a server's wait: up to half of it, 5 s at most.
+// Clients with the same wait do not retry together, nor too early.
 func Spread(asked time.Duration) time.Duration {
 	return asked + rand.N(min(max(asked, 0)/2, longestSpread)+1)
 }
@@ -78,9 +77,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // RetryAfter reads the wait that a server asks for: Retry-After-Ms, or
-// Retry-After in seconds or as a date, which is held against the server's own
-// clock where it tells that (Date), and against now otherwise. It is false when
-// the server asks for none, or for something that is no wait.
+// Retry-After in seconds or as a date. A date is compared with the server's
+// clock (Date) if it is given, else with now. The result is false without a
+// valid wait.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true

@@ -114,7 +114,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A date is the server's, whose clock may be far from ours.
+// A date is by the server's clock, and that may differ from ours.
 func TestRetryAfterByTheServersClock(t *testing.T) {
 	const when = "Fri, 02 Jan 2026 03:05:05 GMT"
 	for date, want := range map[string]time.Duration{

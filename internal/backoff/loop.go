@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Failure is a try that failed. Whoever is asked about it may change it.
+// Failure is a failed try. The function again may change it.
 type Failure struct {
 	Err   error
 	Count int           // failures in a row before this one
-	Wait  time.Duration // before the next try; 0: as the policy says for Count, negative: none
+	Wait  time.Duration // before the next try; 0: by the policy for Count, negative: none
 }
 
-// Loop calls try until it succeeds. After each failure it calls again: nil means that
-// Loop waits and tries once more, an error ends the loop and is its result. If a wait
-// ends early, Loop returns an [*Interrupted].
+// Loop calls try until it succeeds. After each failure it calls again. If again
+// returns nil, Loop waits and tries once more; an error ends the loop and is
+// its result. If a wait ends early, Loop returns an [*Interrupted].
 func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) error) error {
 	sleep := p.Sleep
 	if sleep == nil {
@@ -43,9 +43,9 @@ func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) 
 	}
 }
 
-// Interrupted is the error of a [Loop] that did not wait to the end.
+// Interrupted is the error of a [Loop] whose wait was interrupted.
 type Interrupted struct {
-	Err  error // of the wait, such as that of the context
+	Err  error // of the wait, for example the context's
 	Last error // of the last try
 }
 

@@ -1,5 +1,5 @@
-// Package child runs a program as a child process and sees to its end, with
-// everything that it started.
+// Package child runs a program as a child process, and ends it with all its
+// descendants.
 package child
 
 import (
@@ -21,29 +21,29 @@ const (
 	// defaultStopTimeout is the wait at each step of [Process.Stop].
 	defaultStopTimeout = 2 * time.Second
 
-	// drainTimeout bounds what is still read after the process has exited, while
-	// a descendant of it holds its output open.
+	// drainTimeout bounds the reading after the exit of the process, while a
+	// descendant holds the output open.
 	drainTimeout = 200 * time.Millisecond
 
-	// discardDelay is how long a process that is being stopped gets before its
-	// output is thrown away: few need that to end.
+	// discardDelay is the delay before Stop discards the output of the process:
+	// few processes need that to end.
 	discardDelay = 10 * time.Millisecond
 
-	// killTimeout bounds the wait for the end of what was killed.
+	// killTimeout bounds the wait for the end of killed processes.
 	killTimeout = 5 * time.Second
 )
 
-// Spec says what to run.
+// Spec describes the program to run.
 type Spec struct {
-	Path string   // the program, looked up in PATH when it has no slash
+	Path string   // the program, looked up in PATH if it has no slash
 	Args []string // without the program's name
 	Dir  string   // default: the current directory
-	Env  []string // "KEY=value", the whole environment, later ones win; nil is that of this process
+	Env  []string // "KEY=value", the whole environment, later entries win; nil for this process's environment
 
-	// Stderr gets what the process writes to its standard error, from one
-	// goroutine. A writer that takes nothing for a second loses what comes after
-	// the next 64 KiB, with a line that says how much; one that returns an error
-	// is not called again. Neither holds up the process.
+	// Stderr gets the standard error of the process, from one goroutine. If the
+	// writer blocks for a second, the output after the next 64 KiB is dropped, and
+	// a line tells how much. After an error the writer is not called again.
+	// Neither delays the process.
 	Stderr io.Writer
 
 	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
@@ -51,32 +51,32 @@ type Spec struct {
 }
 
 // Process is a running program, the head of a process group of its own. Its
-// methods may be called from any goroutine. The owner must call
-// [Process.Stop], also after the process has exited.
+// methods may be called from any goroutine. The owner must call [Process.Stop],
+// even after the process has exited.
 type Process struct {
 	cmd         *exec.Cmd
 	group       *group
 	stopTimeout time.Duration
 
-	stdin  Input
-	stdout output
-	stderr output
-	said   excerpt // on the standard error
+	stdin   Input
+	stdout  output
+	stderr  output
+	excerpt excerpt // of the standard error
 
-	exited chan struct{} // closed when the process was reaped and status is set
+	exited chan struct{} // closed after the process was reaped and status was set
 	status string
 	done   chan struct{}
 
-	descends atomic.Bool   // descend has begun
-	hurry    chan struct{} // closed when no step of the descent may take time
-	rush     sync.Once     // closes hurry
-	stopped  chan struct{} // closed when descend has ended
-	stopErr  error         // set before stopped is closed
-	wg       sync.WaitGroup
+	terminates atomic.Bool   // terminate has begun
+	noWait     chan struct{} // closed to skip the waits of terminate
+	killOnce   sync.Once     // closes noWait
+	stopped    chan struct{} // closed when terminate has ended
+	stopErr    error         // set before stopped is closed
+	wg         sync.WaitGroup
 }
 
-// Start runs the program. Its error names the program, and says where it was
-// looked for when it was not found.
+// Start runs the program. Its error names the program, and if it was not found,
+// the places that were searched.
 func Start(s Spec) (p *Process, err error) {
 	cmd := exec.Command(s.Path, s.Args...)
 	cmd.Dir = s.Dir
@@ -109,7 +109,7 @@ func Start(s Spec) (p *Process, err error) {
 	}
 	closeAll([]*os.File{inR, outW, errW})
 
-	cmd.Args, cmd.Env = nil, nil // which is as large as that of this process
+	cmd.Args, cmd.Env = nil, nil // the environment is large
 
 	p = &Process{
 		cmd:         cmd,
@@ -120,30 +120,30 @@ func Start(s Spec) (p *Process, err error) {
 		stderr:      output{file: errR},
 		exited:      make(chan struct{}),
 		done:        make(chan struct{}),
-		hurry:       make(chan struct{}),
+		noWait:      make(chan struct{}),
 		stopped:     make(chan struct{}),
 	}
 	p.watch(s.Stderr)
 	return p, nil
 }
 
-// Pid returns the number of the process, which is also that of its group.
+// Pid returns the number of the process and of its group.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Stdin returns the standard input of the process.
 func (p *Process) Stdin() *Input { return &p.stdin }
 
 // Stdout returns the standard output of the process. It ends with io.EOF when
-// every holder has closed it, and at the latest 200 ms after the process
-// exited; what the pipe held by then can still be read.
+// every holder has closed it, at the latest 200 ms after the exit of the
+// process; bytes in the pipe by then can still be read.
 func (p *Process) Stdout() io.Reader { return &p.stdout }
 
-// Done is closed when the process has exited, which sets [Process.Status], and
-// the end of its standard error has been read.
+// Done is closed when [Process.Status] is set, because the process has exited,
+// and its standard error has been read to the end.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status says how the process came to its end: "exit status 3" or "signal:
-// killed". It is empty before [Process.Done] is closed.
+// Status describes the end of the process: "exit status 3" or "signal: killed".
+// It is empty before [Process.Done] is closed.
 func (p *Process) Status() string {
 	select {
 	case <-p.done:
@@ -153,22 +153,22 @@ func (p *Process) Status() string {
 	}
 }
 
-// StderrExcerpt returns the last lines of the standard error, at most 2 KiB, without
-// control characters. Where the process has just written more than that, it is the
-// first and the last KiB of it, with a line of "…" between.
-func (p *Process) StderrExcerpt() string { return p.said.String() }
+// StderrExcerpt returns the last lines of the standard error, at most 2 KiB,
+// without control characters. If the process has just written more, it is the
+// first and the last KiB, with a line of "…" between.
+func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 
 // Stop ends the process and everything in its group: it closes the standard
 // input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and
-// reaps. After 10 ms the output is read and thrown away, so that a process that
-// has much to say can end. A descendant that outlives the process gets 200 ms
-// and then the same signals. On Windows there is no SIGTERM: the second step
-// terminates the job that all descendants belong to.
+// reaps. After 10 ms the output is discarded, so that a process with much
+// output can end. A descendant that outlives the process gets 200 ms and then
+// the same signals. On Windows there is no SIGTERM: the second step terminates
+// the job that all descendants belong to.
 //
-// [Process.Kill] goes straight to SIGKILL. Stop returns when all has ended, at the
-// latest 5 s after SIGKILL, and later calls return the same: nil, or that the
-// process or a descendant survived, as one can that waits inside the operating
-// system.
+// [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have
+// ended, at the latest 5 s after SIGKILL. All calls return the same: nil, or an
+// error if the process or a descendant survived, as a process can that waits
+// inside the operating system.
 func (p *Process) Stop() error {
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -176,8 +176,8 @@ func (p *Process) Stop() error {
 		defer reading.Done()
 		_, _ = io.Copy(io.Discard, &p.stdout)
 	})
-	if p.descends.CompareAndSwap(false, true) {
-		p.descend()
+	if p.terminates.CompareAndSwap(false, true) {
+		p.terminate()
 	}
 	<-p.stopped
 	if early.Stop() {
@@ -195,13 +195,13 @@ func (p *Process) Stop() error {
 	return p.stopErr
 }
 
-// Kill has Stop go straight to SIGKILL, and waits for nothing.
+// Kill makes Stop go straight to SIGKILL, and does not wait.
 func (p *Process) Kill() {
-	p.rush.Do(func() { close(p.hurry) })
+	p.killOnce.Do(func() { close(p.noWait) })
 	p.End()
 }
 
-// end is one of the two of a pipe, as an index of what the system returns.
+// end is an end of a pipe, as an index of the system call's result.
 type end int
 
 const (
@@ -215,7 +215,7 @@ func startError(s Spec, err error) error {
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path && !blank {
 		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
 	}
-	notFound := errors.Is(err, exec.ErrNotFound) // of a path: on Windows alone
+	notFound := errors.Is(err, exec.ErrNotFound) // for a path: only on Windows
 	if notFound {
 		err = fs.ErrNotExist
 	}

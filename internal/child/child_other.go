@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// group is the process alone, where the system knows no groups.
+// group is only the process on systems without groups.
 type group struct {
 	process *os.Process
 }

@@ -24,7 +24,7 @@ import (
 
 const roleVariable = "MCPCHAIN_CHILD_ROLE"
 
-// patience is for what takes a moment, on a machine that has much else to do.
+// patience bounds the wait for short actions on a busy machine.
 const patience = 30 * time.Second
 
 // TestMain makes this program the child process of its own tests.
@@ -45,7 +45,7 @@ var roles = map[string]func() int{
 		fmt.Fprintln(os.Stderr, "config.json: no such file")
 		return 3
 	},
-	"deaf": func() int { // does not care for its stdin, ends at SIGTERM
+	"deaf": func() int { // ignores its stdin, ends at SIGTERM
 		fmt.Println("ready")
 		return idle()
 	},
@@ -54,7 +54,7 @@ var roles = map[string]func() int{
 		fmt.Println("ready")
 		return idle()
 	},
-	"chatty": func() int { // must write all that before it looks at its stdin
+	"chatty": func() int { // writes all that before it reads its stdin
 		fmt.Println("ready")
 		fmt.Print(strings.Repeat("x", 1<<20))
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -110,7 +110,7 @@ var roles = map[string]func() int{
 	},
 }
 
-// burst is what a pipe takes at once.
+// burst is the size of a write that a pipe takes at once.
 func burst() int {
 	if runtime.GOOS == "windows" {
 		return 4 << 10
@@ -123,8 +123,8 @@ func idle() int {
 	return 0
 }
 
-// start runs this program in a role, and checks at the end that nothing of it
-// is left.
+// start runs this program in a role, and checks at the end that no process is
+// left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Helper()
 	s := Spec{Path: os.Args[0], Env: append(os.Environ(), roleVariable+"="+role), StopTimeout: 5 * time.Second}
@@ -146,7 +146,7 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	return p
 }
 
-// within runs f and fails when it takes longer than d.
+// within runs f and fails if it takes longer than d.
 func within(t *testing.T, d time.Duration, what string, f func()) {
 	t.Helper()
 	start := time.Now()
@@ -260,7 +260,7 @@ func TestKillWithoutStop(t *testing.T) {
 	within(t, patience, "the end of the process", func() { <-p.Done() })
 }
 
-// What a full pipe does not take at once is not taken, and nobody waits for that.
+// Offer returns at once, with the number of bytes that the pipe took.
 func TestOffer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("pipes of Windows have no way to be written without waiting")
@@ -280,7 +280,7 @@ func TestOffer(t *testing.T) {
 				return
 			}
 		}
-		t.Error("a process that nobody reads took 1000 MiB")
+		t.Error("a process took 1000 MiB without reading")
 	})
 	p = start(t, "echo")
 	in = p.Stdin()
@@ -309,8 +309,8 @@ func TestStopConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// A server that has a full pipe to write comes to look at its input only when
-// somebody reads.
+// A server with a full output pipe reads its input only after its output is
+// read.
 func TestStopReadsOutput(t *testing.T) {
 	p := start(t, "chatty")
 	buf := make([]byte, 6)
@@ -358,8 +358,8 @@ func expectDead(t *testing.T, number string) {
 	}
 }
 
-// members returns the processes of a group that are not zombies, where the
-// system has /proc.
+// members returns the processes of a group without zombies, on systems with
+// /proc.
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -378,12 +378,11 @@ func members(t *testing.T, group int) (pids []string) {
 // stat returns the state, parent, group, … of a process: proc_pid_stat(5).
 func stat(pid string) []string {
 	data, _ := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-	i := bytes.LastIndexByte(data, ')') // of the name, which may hold anything
+	i := bytes.LastIndexByte(data, ')') // end of the name; the name may hold anything
 	return strings.Fields(string(data[i+1:]))
 }
 
-// What the process wrote is not lost on a reader that comes when the time to
-// drain is over.
+// A reader that comes after drainTimeout still gets the output.
 func TestLateReader(t *testing.T) {
 	p := start(t, "burst")
 	<-p.Done()
@@ -521,7 +520,7 @@ func TestStartErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if (strings.Contains(test.name, "interpreter") || test.name == "not to be run") && runtime.GOOS == "windows" {
-				test.want, test.is = "extension of PATHEXT", fs.ErrNotExist // which says what can be run there
+				test.want, test.is = "extension of PATHEXT", fs.ErrNotExist // PATHEXT lists programs there
 			}
 			p, err := Start(test.spec)
 			if err == nil {

@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// group is a process group. Its number is not given to another one while it
-// has a member, so that signals reach none but the descendants of its head.
-// A child that outlives a killed parent sees the end of its standard input:
-// Linux's Pdeathsig is no help, because it follows the thread that started the
-// process, and Go's threads end on their own.
+// group is a process group. The system does not reuse its number while it has a
+// member, so that signals reach only descendants of its head. If this process
+// is killed, the child sees the end of its standard input. Linux's Pdeathsig
+// does not help: it follows the thread that started the process, and Go's
+// threads end at any time.
 type group struct {
 	id int
 }
@@ -31,8 +31,8 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 }
 
 // alive reports whether the group has members. The head must have been reaped.
-// Orphans that were handed to this process, as they are to the first process of
-// a container, are reaped here.
+// If this process adopts orphans, as the first process of a container does,
+// alive reaps them.
 func (g *group) alive() bool {
 	for syscall.Kill(-g.id, 0) != syscall.ESRCH {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
@@ -43,8 +43,8 @@ func (g *group) alive() bool {
 	return false
 }
 
-// runs reports whether the group has members that have not ended. A zombie has:
-// it waits for its parent to ask for its status, which some never do. Where the
+// runs reports whether the group has running members. A zombie has ended: it
+// waits for its parent to ask for its status, and some parents never do. If the
 // system does not tell, every member counts as running.
 func (g *group) runs() bool {
 	if !g.alive() {
@@ -56,8 +56,8 @@ func (g *group) runs() bool {
 	}
 	return slices.ContainsFunc(paths, func(path string) bool {
 		stat, _ := os.ReadFile(path) // it may have ended meanwhile
-		// proc_pid_stat(5): after the name, which may hold anything, come the
-		// state, the parent and the group.
+		// proc_pid_stat(5): the state, the parent and the group follow the name. The
+		// name may hold anything.
 		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		return len(f) > 2 && f[2] == strconv.Itoa(g.id) && f[0] != "Z" && f[0] != "X"
 	})

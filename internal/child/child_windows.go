@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object: all descendants of the process belong to it, and end
-// with it, also when this process is killed.
+// group is a job object: all descendants of the process belong to it and end
+// with it, even if this process is killed.
 type group struct {
 	process *os.Process
 
 	mu  sync.Mutex
-	job windows.Handle // zero when the process could not be put into one, or after release
+	job windows.Handle // zero if the process is in no job, or after release
 }
 
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow:    true,
-		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, // no Ctrl-C that is meant for this process
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, // Ctrl-C is meant only for this process
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return &group{process: cmd.Process, job: job}, nil
 }
 
-// newJob makes a job that the process belongs to. What the process started
-// before that is not in it; it had some microseconds.
+// newJob makes a job and puts the process into it. Children that the process
+// started before, within some microseconds, are not in it.
 func newJob(pid int) (job windows.Handle, err error) {
 	job, err = windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func newJob(pid int) (job windows.Handle, err error) {
 	return job, windows.AssignProcessToJobObject(job, process)
 }
 
-// alive reports whether the job has members that have not ended.
+// alive reports whether the job has running members.
 func (g *group) alive() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -87,7 +87,7 @@ func (g *group) runs() bool { return g.alive() }
 
 func (g *group) terminate() { g.kill() }
 
-// kill ends all members, which takes them a moment.
+// kill ends all members. They end a moment later.
 func (g *group) kill() {
 	_ = g.process.Kill()
 	g.mu.Lock()
@@ -97,7 +97,7 @@ func (g *group) kill() {
 	}
 }
 
-// release ends what is left, as the last handle to the job is closed.
+// release closes the last handle to the job, which ends the remaining members.
 func (g *group) release() {
 	g.kill()
 	g.mu.Lock()

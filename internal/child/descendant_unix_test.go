@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A descendant that left the group and holds the standard error open holds up
+// A descendant outside the group that holds the standard error open delays
 // neither Done nor Stop.
 func TestDescendantHoldsStderr(t *testing.T) {
 	for _, stderr := range []io.Writer{nil, io.Discard} {

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What an exitWatch tells of.
+// The events of an exitWatch.
 const (
 	hasExited int32 = iota
 	hasOutput
 )
 
-// exitWatch is an epoll instance, which tells one goroutine of the exit of a
-// process and of output. Unlike Wait it holds no thread meanwhile.
+// exitWatch is an epoll instance. It tells one goroutine of the exit of a
+// process and of its output. Unlike Wait it does not block a thread.
 type exitWatch struct {
 	epoll  int
 	file   *os.File // the same, polled by the runtime
 	output syscall.RawConn
 }
 
-// newExitWatch makes a watch for a process that has not been waited for, and
-// for output unless that is nil. It ends with await.
+// newExitWatch watches a process that is not reaped, and its output unless that
+// is nil. await closes the watch.
 func newExitWatch(p *os.Process, output *os.File) (w *exitWatch, err error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -53,7 +53,7 @@ func newExitWatch(p *os.Process, output *os.File) (w *exitWatch, err error) {
 	return w, nil
 }
 
-// control has the file watched whose number access gives, until it is told of once.
+// control watches the file of access for one event.
 func (w *exitWatch) control(op int, event int32, access func(func(fd uintptr)) error) (err error) {
 	denied := access(func(fd uintptr) {
 		err = unix.EpollCtl(w.epoll, op, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: event})
@@ -61,9 +61,9 @@ func (w *exitWatch) control(op int, event int32, access func(func(fd uintptr)) e
 	return cmp.Or(denied, err)
 }
 
-// await returns once the process has exited and is not yet reaped. Until then it
-// calls read whenever there is something in the output, unless read has returned
-// false. It reports whether it did, or the output has ended.
+// await returns when the process has exited and is not yet reaped. Until then
+// it calls read for new output, until read returns false. It reports whether
+// read has returned false, or the output has ended.
 func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
 	defer w.file.Close()
 	for {
@@ -81,7 +81,7 @@ func (w *exitWatch) await(read func() (more bool)) (ended bool, err error) {
 	}
 }
 
-// next waits for something to happen.
+// next waits for an event.
 func (w *exitWatch) next() (event unix.EpollEvent, err error) {
 	conn, err := w.file.SyscallConn()
 	if err != nil {

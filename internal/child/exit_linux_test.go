@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A process that has nothing to say costs one goroutine that waits, also when it
-// has said something, and when it can say nothing more.
+// A silent process costs one waiting goroutine, also after output, and after
+// the end of its output.
 func TestIdleGoroutines(t *testing.T) {
 	for role, stderr := range map[string]string{"echo": "", "greet": "hello", "mute": ""} {
 		t.Run(role, func(t *testing.T) {

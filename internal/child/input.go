@@ -9,8 +9,8 @@ type Input struct {
 	offering
 }
 
-// Write blocks while the process does not read. Close ends that.
+// Write blocks until the process reads, or Close is called.
 func (in *Input) Write(b []byte) (int, error) { return in.file.Write(b) }
 
-// Close closes the pipe. What was written can still be read.
+// Close closes the pipe. The process can still read the written bytes.
 func (in *Input) Close() error { return in.file.Close() }

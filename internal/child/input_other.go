@@ -4,5 +4,5 @@ package child
 
 type offering struct{}
 
-// Offer writes nothing, where the system has no way to write without waiting.
+// Offer writes nothing: this system cannot write without waiting.
 func (in *Input) Offer([]byte) (n int) { return 0 }

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offering is what one call of [Input.Offer] hands to the next.
+// offering is the state between calls of [Input.Offer].
 type offering struct {
-	pipe  syscall.RawConn // nil before the first
+	pipe  syscall.RawConn // nil before the first call
 	write func(fd uintptr) bool
 
 	rest []byte // to be written
-	n    int    // how much of it was
+	n    int    // bytes written
 }
 
-// Offer writes what the pipe takes at once, without waiting, and returns how much
-// of b that was: none of it where something is wrong, which Write then says.
+// Offer writes as much of b as the pipe takes without waiting, and returns the
+// number of bytes. After a failure it returns 0, and Write reports the error.
 func (in *Input) Offer(b []byte) (n int) {
 	if in.pipe == nil && !in.prepare() {
 		return 0
@@ -32,8 +32,8 @@ func (in *Input) Offer(b []byte) (n int) {
 	return in.n
 }
 
-// prepare reports false for a pipe on which a write cannot but wait, as it is where
-// the runtime could not poll it.
+// prepare returns false if writes to the pipe always wait, because the runtime
+// could not poll it.
 func (in *Input) prepare() bool {
 	if errors.Is(in.file.SetWriteDeadline(time.Time{}), os.ErrNoDeadline) {
 		return false

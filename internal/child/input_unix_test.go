@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// On a pipe that can only be written by waiting, nothing is offered.
+// Offer writes nothing to a pipe whose writes always wait.
 func TestOfferToBlockingPipe(t *testing.T) {
 	var fds [2]int
 	if err := syscall.Pipe(fds[:]); err != nil {

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// maxAfterlife bounds what is read from a pipe when its time is over: no pipe
-// holds more.
-const maxAfterlife = 1 << 20
+// maxLate bounds the bytes read from a pipe after its deadline: no pipe holds
+// more.
+const maxLate = 1 << 20
 
-// output is the end of a pipe that the process writes to.
+// output is our end of a pipe that the process writes to.
 type output struct {
 	file *os.File
-	late atomic.Int64 // bytes that were read when its time was over
+	late atomic.Int64 // bytes read after the deadline
 }
 
-// expire starts the time in which reading must come to its end, though a
-// descendant of the process may hold the pipe open. Where files have no
-// deadlines, on Windows, the end of the process's job closes the pipe.
+// expire sets the deadline for reading, since a descendant of the process may
+// hold the pipe open. Files on Windows have no deadlines; there the end of the
+// process's job closes the pipe.
 func (o *output) expire() {
 	_ = o.file.SetReadDeadline(time.Now().Add(drainTimeout))
 }
 
-// Read ends with io.EOF, also when the time is over and the pipe is empty.
+// Read ends with io.EOF, also after the deadline if the pipe is empty.
 func (o *output) Read(b []byte) (int, error) {
 	n, err := o.file.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && o.late.Load() < maxAfterlife {
+	if errors.Is(err, os.ErrDeadlineExceeded) && o.late.Load() < maxLate {
 		// A file past its deadline does not look into the pipe.
 		_ = o.file.SetReadDeadline(time.Now().Add(time.Millisecond))
 		n, err = o.file.Read(b)

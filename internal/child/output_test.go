@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Reading ends though a descendant of the process writes on.
+// Reading ends even if a descendant of the process continues to write.
 func TestOutputAfterlife(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no deadlines there")
@@ -26,7 +26,7 @@ func TestOutputAfterlife(t *testing.T) {
 	o := &output{file: r}
 	o.expire()
 	within(t, patience, "reading", func() { _, _ = io.Copy(io.Discard, o) })
-	if got, most := o.late.Load(), int64(maxAfterlife+64<<10); got > most {
+	if got, most := o.late.Load(), int64(maxLate+64<<10); got > most {
 		t.Errorf("read %d bytes when its time was over, want at most %d", got, most)
 	}
 	r.Close()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe of which one end stays in this process. The runtime polls
-// that end alone; of a pipe by [os.Pipe] it polls both until the process starts,
+// pipe makes a pipe. One end stays in this process, and the runtime polls only
+// that end. It would poll both ends of an [os.Pipe] until the process starts,
 // which costs more than the pipe.
 func pipe(stays end) (r, w *os.File, err error) {
 	var fds [2]int
@@ -22,7 +22,7 @@ func pipe(stays end) (r, w *os.File, err error) {
 	if stays == writeEnd {
 		mine = w
 	}
-	if errors.Is(mine.SetDeadline(time.Time{}), os.ErrNoDeadline) { // the runtime can poll no more files
+	if errors.Is(mine.SetDeadline(time.Time{}), os.ErrNoDeadline) { // the runtime could not poll the file
 		err = os.NewSyscallError("fcntl", unix.SetNonblock(fds[stays], false))
 	}
 	return r, w, err

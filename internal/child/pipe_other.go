@@ -4,5 +4,5 @@ package child
 
 import "os"
 
-// pipe makes a pipe of which one end stays in this process.
+// pipe makes a pipe.
 func pipe(end) (r, w *os.File, err error) { return os.Pipe() }

@@ -16,34 +16,33 @@ const (
 	stderrBuffer = 1 << 10
 	forwardQueue = 16 // chunks of at most stderrBuffer
 
-	// stderrPause is how long a program says nothing before what it says next counts as
-	// something else.
+	// stderrPause is the silence that separates two messages of a program.
 	stderrPause = time.Second
 
-	// stallTimeout is how long a writer may take nothing before the process no
-	// longer waits for it.
+	// stallTimeout bounds the process's wait for a blocked writer.
 	stallTimeout = time.Second
 )
 
-// sip reads the standard error once, for the excerpt, and reports whether there may
-// be more. Its buffer is on the stack, which is small while nothing is read.
-func (p *Process) sip() (more bool) {
+// readOnce reads the standard error once, for the excerpt, and reports whether
+// there may be more. Its buffer is on the stack, so the goroutine is small
+// while it waits.
+func (p *Process) readOnce() (more bool) {
 	var buf [stderrBuffer]byte
 	n, err := p.stderr.Read(buf[:])
 	if n > 0 {
-		p.said.write(buf[:n], time.Now())
+		p.excerpt.write(buf[:n], time.Now())
 	}
 	return err == nil
 }
 
-// drain reads the standard error until it ends, keeps the excerpt, and forwards
-// to w unless that is nil. It closes drained when all was read.
+// drain reads the standard error to its end, keeps the excerpt, and forwards to
+// w unless w is nil. At the end it closes drained.
 func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	var f *forwarder
 	if w != nil {
 		f = newForwarder(w)
-		// What is queued gets as long as a step of stopping; a Write that does
-		// not return by then is left to itself.
+		// The writer gets StopTimeout for the queued output; drain does not wait
+		// longer for a Write.
 		defer f.close(p.stopTimeout)
 	}
 	defer close(drained)
@@ -51,7 +50,7 @@ func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	for {
 		n, err := p.stderr.Read(buf)
 		if n > 0 {
-			p.said.write(buf[:n], time.Now())
+			p.excerpt.write(buf[:n], time.Now())
 			if f != nil {
 				f.forward(buf[:n])
 			}
@@ -62,10 +61,10 @@ func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	}
 }
 
-// forwarder hands chunks to a writer that may be slow, stuck or broken.
+// forwarder passes chunks to a writer that may be slow, stuck or broken.
 type forwarder struct {
 	queue chan []byte
-	ended chan struct{} // closed when the writer gets nothing more
+	ended chan struct{} // closed after the last write
 	lost  int           // bytes dropped since the writer stalled
 }
 
@@ -82,8 +81,8 @@ func newForwarder(w io.Writer) *forwarder {
 	return f
 }
 
-// forward queues a copy of b. It waits for room once, and from then on drops
-// what finds none until there is room again.
+// forward queues a copy of b. It waits for room once; then it drops chunks
+// until there is room again.
 func (f *forwarder) forward(b []byte) {
 	chunk := append(f.notice(), b...)
 	select {
@@ -108,7 +107,7 @@ func (f *forwarder) forward(b []byte) {
 	f.lost += len(b)
 }
 
-// notice says what was dropped, if anything was.
+// notice tells the number of dropped bytes, if there are any.
 func (f *forwarder) notice() []byte {
 	if f.lost == 0 {
 		return nil
@@ -116,7 +115,7 @@ func (f *forwarder) notice() []byte {
 	return fmt.Appendf(nil, "\n[%d bytes of stderr lost: the writer is too slow]\n", f.lost)
 }
 
-// close waits for the writer to take what is queued, but not longer than d.
+// close waits until the writer has taken the queue, but not longer than d.
 func (f *forwarder) close(d time.Duration) {
 	if f.lost > 0 {
 		select {
@@ -133,14 +132,15 @@ func (f *forwarder) close(d time.Duration) {
 	}
 }
 
-// excerpt keeps the last lines of what is written to it. Of much that is written at once
-// it keeps the first lines too: a program that dies says why before it prints a stack.
+// excerpt keeps the last lines written to it. If much is written at once, it
+// keeps the first lines, too: a dying program says why before it prints a
+// stack.
 type excerpt struct {
 	mu    sync.Mutex
 	tail  []byte    // grows to twice maxExcerpt
 	cut   bool      // something before tail was dropped
-	head  []byte    // of what came since the last pause, at most maxHead
-	size  int       // of what came since then
+	head  []byte    // first bytes since the last pause, at most maxHead
+	size  int       // bytes since the last pause
 	wrote time.Time // the last
 }
 
@@ -163,8 +163,8 @@ func (e *excerpt) write(b []byte, now time.Time) {
 	e.tail = append(e.tail, b...)
 }
 
-// String returns at most maxExcerpt bytes, whole lines where there are any, without
-// control characters. A line of "…" stands for what is left out in the middle.
+// String returns at most maxExcerpt bytes, whole lines where there are any,
+// without control characters. A line of "…" stands for the omitted middle.
 func (e *excerpt) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -180,8 +180,8 @@ func (e *excerpt) String() string {
 	return first + printable(lastLines(tail, maxExcerpt-len(first), true))
 }
 
-// lastLines returns at most max bytes from the end of b. cut says that b begins in the
-// middle of a line.
+// lastLines returns at most max bytes from the end of b. If cut is set, b
+// begins in the middle of a line.
 func lastLines(b []byte, max int, cut bool) []byte {
 	if len(b) > max {
 		b, cut = b[len(b)-max:], true
@@ -194,7 +194,7 @@ func lastLines(b []byte, max int, cut bool) []byte {
 	return b
 }
 
-// printable is text without control characters but for those between words and lines.
+// printable is text without control characters, except white space.
 func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -48,8 +48,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// A writer that stalls costs one wait, then its output; what comes after it has
-// caught up follows a notice.
+// A stalled writer costs one wait, then output is dropped; after it has caught
+// up, a notice comes before further output.
 func TestForwarderStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer

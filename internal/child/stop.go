@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// groupPoll is how often a group is looked at that has lost its head.
+// groupPoll is the interval of looking at a group without its head.
 const groupPoll = 10 * time.Millisecond
 
-// End begins what [Process.Stop] does, without waiting for it and without
-// throwing away output. It happens by itself when the process exits.
+// End begins the steps of [Process.Stop], but does not wait and does not
+// discard output. The exit of the process does the same.
 func (p *Process) End() {
-	if p.descends.CompareAndSwap(false, true) {
-		go p.descend()
+	if p.terminates.CompareAndSwap(false, true) {
+		go p.terminate()
 	}
 }
 
-// descend takes the process down, step by step.
-func (p *Process) descend() {
+// terminate ends the process, step by step.
+func (p *Process) terminate() {
 	defer close(p.stopped)
 	defer p.group.release()
 	p.stdin.Close()
-	if p.gone(p.stopTimeout, drainTimeout, p.hurry) {
+	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
 	}
 	p.group.terminate()
-	if p.gone(p.stopTimeout, p.stopTimeout, p.hurry) {
+	if p.awaitGroup(p.stopTimeout, p.stopTimeout, p.noWait) {
 		return
 	}
 	p.group.kill()
@@ -34,8 +34,8 @@ func (p *Process) descend() {
 	}
 }
 
-// awaitEnd waits for the end of a process that was killed, and then of what
-// runs of its group.
+// awaitEnd waits for the end of a killed process, then of the rest of its
+// group.
 func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	timer := time.NewTimer(killTimeout)
 	defer timer.Stop()
@@ -56,15 +56,15 @@ func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	return nil
 }
 
-// gone waits for the process to exit, and then for the rest of its group. It
-// reports false when either takes too long, or when hurry is closed.
-func (p *Process) gone(head, rest time.Duration, hurry <-chan struct{}) bool {
+// awaitGroup waits for the process to exit, and then for the rest of its group. It
+// returns false if either takes too long, or if noWait is closed.
+func (p *Process) awaitGroup(head, rest time.Duration, noWait <-chan struct{}) bool {
 	timer := time.NewTimer(head)
 	defer timer.Stop()
 	select {
 	case <-p.exited:
 	case <-timer.C:
-	case <-hurry:
+	case <-noWait:
 	}
 	select {
 	case <-p.exited:
@@ -78,7 +78,7 @@ func (p *Process) gone(head, rest time.Duration, hurry <-chan struct{}) bool {
 		case <-time.After(groupPoll):
 		case <-timer.C:
 			return false
-		case <-hurry:
+		case <-noWait:
 			return false
 		}
 	}

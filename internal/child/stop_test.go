@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What was killed is waited for, and what does not end is told.
+// Stop waits for killed processes, and reports a process that does not end.
 func TestAwaitEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		exits bool

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// lateTimeout bounds the wait for the end of the standard error when the process
-// has exited: for drainTimeout it may be held open, and to read it takes time.
+// lateTimeout bounds the wait for the end of the standard error after the exit
+// of the process: it may be held open for drainTimeout, and reading takes time.
 const lateTimeout = 2 * drainTimeout
 
-// watch reads the standard error, reaps the process when it has exited, and then
-// closes done. One goroutine does all that, unless a writer could hold it up.
+// watch reads the standard error, reaps the process after its exit, and then
+// closes done. One goroutine does all that, unless a writer could block it.
 func (p *Process) watch(stderr io.Writer) {
 	if stderr == nil {
 		if w, err := newExitWatch(p.cmd.Process, p.stderr.file); err == nil {
@@ -23,14 +23,14 @@ func (p *Process) watch(stderr io.Writer) {
 }
 
 func (p *Process) watchTogether(w *exitWatch) {
-	ended, err := w.await(p.sip)
+	ended, err := w.await(p.readOnce)
 	if err != nil {
 		p.watchApart(nil)
 		return
 	}
 	p.reap()
 	for late := time.Now().Add(lateTimeout); !ended && time.Now().Before(late); {
-		ended = !p.sip()
+		ended = !p.readOnce()
 	}
 	close(p.done)
 }
@@ -51,15 +51,15 @@ func (p *Process) watchApart(stderr io.Writer) {
 	})
 }
 
-// awaitExit returns once the process has exited, or at once where that cannot be
-// watched.
+// awaitExit returns when the process has exited, or at once if the exit cannot
+// be watched.
 func awaitExit(p *os.Process) {
 	if w, err := newExitWatch(p, nil); err == nil {
 		_, _ = w.await(nil)
 	}
 }
 
-// reap waits for the process, and then has the rest of its group ended.
+// reap waits for the process, and then ends the rest of its group.
 func (p *Process) reap() {
 	err := p.cmd.Wait()
 	if state := p.cmd.ProcessState; state != nil {

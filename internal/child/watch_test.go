@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// goroutines returns the stacks of what runs for processes.
+// goroutines returns the stacks of goroutines that run for processes.
 func goroutines() (stacks []string) {
 	buf := make([]byte, 1<<20)
 	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -21,7 +21,7 @@ func goroutines() (stacks []string) {
 	return stacks
 }
 
-// eventually waits for a claim to become true.
+// eventually waits for a condition to become true.
 func eventually(t *testing.T, claim string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); runtime.Gosched() {
@@ -36,7 +36,8 @@ func endOfStderr(t *testing.T, p *Process, want string) {
 	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrExcerpt() == want })
 }
 
-// echo has the process return a line, by when it has begun.
+// echo sends a line to the process and waits for it to come back, so that the
+// process has begun.
 func echo(t *testing.T, p *Process) {
 	t.Helper()
 	if _, err := io.WriteString(p.Stdin(), "ready\n"); err != nil {
@@ -89,8 +90,8 @@ func TestStderrClosedEarly(t *testing.T) {
 	}
 }
 
-// A process that writes more to its stderr than a pipe holds is not held up, though
-// nobody wants that.
+// A process that writes more to its stderr than a pipe holds is not delayed,
+// even without Spec.Stderr.
 func TestStderrUnwanted(t *testing.T) {
 	p := start(t, "stderr")
 	within(t, patience, "the end of the process", func() { <-p.Done() })

@@ -1,5 +1,4 @@
-// Package frontmatter reads the YAML at the head of a Markdown document that a
-// peer wrote.
+// Package frontmatter reads the YAML at the head of a peer's Markdown document.
 package frontmatter
 
 import (
@@ -16,16 +15,16 @@ import (
 // MaxSize bounds the front matter, in bytes.
 const MaxSize = 16 << 10
 
-// Parse splits a document into its front matter, which is a mapping, and what
-// comes after it. The values are those that encoding/json makes of the same
-// data as JSON. Anchors, aliases, merges and tags are refused: they let a small
-// text become a large value, or another one than it seems to be.
+// Parse splits a document into its front matter, a mapping, and the rest. The
+// values have the types that encoding/json makes from the same data as JSON.
+// Anchors, aliases, merges and tags are refused: they turn a small text into a
+// large value, or into another value than it seems to be.
 func Parse(document []byte) (fields map[string]any, body []byte, err error) {
 	head, body, err := split(document)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { // the parser is given what a peer wrote
+	defer func() { // the parser reads a peer's text
 		if p := recover(); p != nil {
 			err = fmt.Errorf("front matter: the YAML parser gave up: %v", p)
 		}
@@ -55,7 +54,7 @@ func Parse(document []byte) (fields map[string]any, body []byte, err error) {
 
 var byteOrderMark = []byte("\uFEFF")
 
-// split finds the lines between the first one and the next that is "---".
+// split finds the lines between the first line and the next line "---".
 func split(document []byte) (head, body []byte, err error) {
 	first, rest, ok := bytes.Cut(bytes.TrimPrefix(document, byteOrderMark), []byte("\n"))
 	if !ok || string(bytes.TrimRight(first, " \t\r")) != "---" {
@@ -75,7 +74,7 @@ func split(document []byte) (head, body []byte, err error) {
 	return nil, nil, fmt.Errorf("front matter: more than %d bytes", MaxSize)
 }
 
-// plainOnly refuses what is not plain data.
+// plainOnly refuses everything except plain data.
 type plainOnly struct{ err error }
 
 func (p *plainOnly) Visit(n ast.Node) ast.Visitor {

@@ -77,7 +77,7 @@ func FuzzParse(f *testing.F) {
 		if fields == nil || !bytes.HasSuffix(document, body) || len(document)-len(body) > 2*MaxSize {
 			t.Errorf("got %v and %d bytes of %d", fields, len(body), len(document))
 		}
-		// What was read is data that JSON, which is YAML, can say.
+		// A value that was read can be written as JSON, and JSON is YAML.
 		raw, err := json.Marshal(fields)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package idle bounds a call by its silence and as a whole.
+// Package idle bounds the silence and the total time of a call.
 package idle
 
 import (
@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Limits are the bounds of a call; 0 or less is none.
+// Limits are the bounds of a call; 0 or less is no bound.
 type Limits struct {
-	Idle  time.Duration // without a sign of life
+	Idle  time.Duration // silence: no answer, no progress
 	Whole time.Duration
 }
 
 // None reports whether there is no bound.
 func (l Limits) None() bool { return l.Idle <= 0 && l.Whole <= 0 }
 
-// Expired is why a context ended at one of its limits.
+// Expired is the cause of a context that ended at one of its limits.
 type Expired struct {
-	Idle  bool // or else the whole took too long
+	Idle  bool // the silence was too long; else the whole call
 	Limit time.Duration
 }
 
@@ -41,14 +41,14 @@ type Context struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	heard time.Time // since when there is silence, the time of holds left out
-	holds int       // while there are any, silence does not count
-	held  time.Time // when the first of them began, or something was heard since
+	heard time.Time // beginning of the silence, moved on by the time of holds
+	holds int       // active holds; silence does not count meanwhile
+	held  time.Time // beginning of the first hold, or the last Heard since
 	over  bool
 }
 
-// Within returns a context that ends at the limits, with an [*Expired] as its cause.
-// Stop has to be called.
+// Within returns a context that ends at the limits, with an [*Expired] as its
+// cause. The caller must call Stop.
 func Within(ctx context.Context, limits Limits) *Context {
 	now := time.Now()
 	c := &Context{limits: limits, begun: now, heard: now}
@@ -63,13 +63,14 @@ func Within(ctx context.Context, limits Limits) *Context {
 
 type contextKey struct{}
 
-// From is the innermost context of a call that ctx is of, nil where there is none.
+// From returns the innermost Context among the parents of ctx, nil if there is
+// none.
 func From(ctx context.Context) *Context {
 	c, _ := ctx.Value(contextKey{}).(*Context)
 	return c
 }
 
-// Value is that of the context around, and of [From].
+// Value is the parent's, except for the key of [From].
 func (c *Context) Value(key any) any {
 	if key == (contextKey{}) {
 		return c
@@ -77,7 +78,8 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Deadline is the end of the whole, if the context around does not end before that.
+// Deadline is the end of the total time, or the parent's deadline if that is
+// earlier.
 func (c *Context) Deadline() (time.Time, bool) {
 	around, bounded := c.Context.Deadline()
 	if c.limits.Whole <= 0 {
@@ -89,7 +91,7 @@ func (c *Context) Deadline() (time.Time, bool) {
 	return around, true
 }
 
-// Err is that of a deadline once a limit was reached.
+// Err is [context.DeadlineExceeded] after a limit was reached.
 func (c *Context) Err() error {
 	err := c.Context.Err()
 	if err == nil {
@@ -104,19 +106,19 @@ func (c *Context) Err() error {
 // Bounded reports whether silence ends the context.
 func (c *Context) Bounded() bool { return c != nil && c.limits.Idle > 0 }
 
-// Heard has silence count anew. c may be nil.
+// Heard starts the silence anew. c may be nil.
 func (c *Context) Heard() {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = time.Now() // which the timer sees when it fires
+	c.heard = time.Now() // the timer reads it when it fires
 	c.held = c.heard
 }
 
-// Hold has silence not count until release is called, which may be called more than
-// once. Then it goes on from where it was. c may be nil.
+// Hold stops counting silence until release is called; then counting continues.
+// release may be called more than once. c may be nil.
 func (c *Context) Hold() (release func()) {
 	if !c.Bounded() {
 		return func() {}
@@ -159,7 +161,7 @@ func (c *Context) look() {
 	}
 }
 
-// reached is the limit that ends the context; nil where it goes on up to the next.
+// reached is the limit that ends the context, nil if none is reached.
 func (c *Context) reached() *Expired {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +179,7 @@ func (c *Context) reached() *Expired {
 	return nil
 }
 
-// armLocked has the timer fire at the next limit.
+// armLocked sets the timer to the next limit.
 func (c *Context) armLocked() {
 	if left, bounded := c.leftLocked(); bounded && !c.over {
 		c.timer.Reset(left)

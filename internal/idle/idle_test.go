@@ -15,10 +15,10 @@ func TestLimits(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, tt := range map[string]struct {
 		limits idle.Limits
-		parent time.Duration // 0 for none
+		parent time.Duration // 0 for no deadline
 		during func(c *idle.Context)
 		want   time.Duration
-		cause  error // nil for that of the parent
+		cause  error // nil for the parent's cause
 	}{
 		"silence":           {limits: idle.Limits{Idle: 3 * time.Second}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},
 		"silence of a call": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},

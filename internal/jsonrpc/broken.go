@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// BrokenMembers gives the members of a message that is not whole or not JSON to visit,
-// as far as they can be told: those at the top level. The value is nil unless it is a
-// string, a number or a word and stands complete in text.
+// BrokenMembers calls visit with the top-level members of a message that is
+// incomplete or not JSON, as far as they can be read. The value is nil unless
+// it is a complete string, number or word.
 func BrokenMembers(text []byte, visit func(key, value []byte)) {
 	s := scanner{data: text}
 	depth, atName := 0, false
@@ -37,7 +37,7 @@ func BrokenMembers(text []byte, visit func(key, value []byte)) {
 	}
 }
 
-// skipString moves past a string, whatever is in it.
+// skipString moves past a string with any content.
 func (s *scanner) skipString() bool {
 	for s.pos++; s.pos < len(s.data); s.pos++ {
 		switch s.data[s.pos] {
@@ -51,8 +51,8 @@ func (s *scanner) skipString() bool {
 	return false
 }
 
-// scalar moves past a string, a number or a word, and returns it unless the
-// text ends there.
+// scalar moves past a string, a number or a word, and returns it if the text
+// continues after it.
 func (s *scanner) scalar() []byte {
 	s.space()
 	start := s.pos
@@ -73,9 +73,10 @@ func (s *scanner) scalar() []byte {
 // blanks may stand anywhere between the parts of JSON text.
 const blanks = " \t\r\n"
 
-// Split finds the messages in text that is not one message: at most max that stand
-// one behind the other, or among words. noisy says that there are words, and rest is
-// what begins like a message and is none. Text that is one JSON value is rest.
+// Split finds the messages in text that is not one message: at most max, one
+// behind the other, or among words. noisy reports whether there are words. rest
+// is text that begins like a message and is none. Text that is one JSON value
+// is rest.
 func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy bool) {
 	s := scanner{data: text}
 	for len(messages) < max {
@@ -85,7 +86,7 @@ func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy
 			break
 		}
 		start := s.pos
-		if s.value() != nil || s.goesOn() {
+		if s.value() != nil || s.continues() {
 			rest = text[start:]
 			break
 		}
@@ -97,8 +98,8 @@ func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy
 	return messages, rest, noisy
 }
 
-// Behind returns the part of a line that begins with a response, behind other text. It
-// is nil where there is none.
+// Behind returns the part of a line that begins with a response, behind other
+// text. It is nil if there is no response.
 func Behind(line []byte) []byte {
 	s := scanner{data: line}
 	if _, ok := s.toMessage(); !ok {
@@ -109,14 +110,15 @@ func Behind(line []byte) []byte {
 		return nil
 	}
 	m, err := Parse(line[start:s.pos])
-	if err != nil || !m.IsResponse() || !m.HasID() || s.goesOn() {
+	if err != nil || !m.IsResponse() || !m.HasID() || s.continues() {
 		return nil
 	}
 	return line[start:]
 }
 
-// toMessage moves past words to where an object begins, or an array of objects. It is
-// not ok where there is none, or the words may be a part of a larger value.
+// toMessage moves past words to the beginning of an object, or of an array of
+// objects. ok is false if there is none, or if the words may be a part of a
+// larger value.
 func (s *scanner) toMessage() (words, ok bool) {
 	s.space()
 	before, _, ok := bytes.Cut(s.data[s.pos:], []byte{'{'})
@@ -133,8 +135,8 @@ func (s *scanner) toMessage() (words, ok bool) {
 	return len(bytes.Trim(before[:start], blanks)) > 0, true
 }
 
-// goesOn reports whether the text behind a value goes on as JSON does.
-func (s *scanner) goesOn() bool {
+// continues reports whether the text behind a value continues as JSON.
+func (s *scanner) continues() bool {
 	s.space()
 	switch s.peek() {
 	case ',', ':', '}', ']', '"':

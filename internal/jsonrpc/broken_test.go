@@ -10,7 +10,7 @@ import (
 func TestBrokenMembers(t *testing.T) {
 	tests := []struct {
 		text string
-		want string // names and values, each with a blank behind it
+		want string // names and values, a blank after each
 	}{
 		{`{"jsonrpc":"2.0","id":12,"result":{"content":[{"ty`, `jsonrpc "2.0" id 12 result  `},
 		{`{"result":{"id":5},"jsonrpc":"2.0","id":8,"x":"`, `result  jsonrpc "2.0" id 8 x  `},
@@ -18,7 +18,7 @@ func TestBrokenMembers(t *testing.T) {
 		{`{ "id" : "a\"b" , "result" : }`, `id "a\"b" result  `},
 		{`{"id":1,"id":2}`, `id 1 id 2 `},
 		{`{"method":"id","x":["id",1],"id":{"id":3}}`, `method "id" x  id  `},
-		{`{"jsonrpc":"2.0","id":12`, `jsonrpc "2.0" id  `}, // the number may go on
+		{`{"jsonrpc":"2.0","id":12`, `jsonrpc "2.0" id  `}, // the number may be longer
 		{`["id",1]`, ""},
 		{`}}{"id":1`, ""},
 		{`noise`, ""},
@@ -92,8 +92,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// FuzzSplit holds what is found in text that is no message against that text: it is
-// JSON, in its order.
+// FuzzSplit checks that every message found in a text is JSON, and a part of
+// the text, in order.
 func FuzzSplit(f *testing.F) {
 	for _, s := range documents {
 		f.Add([]byte(s))

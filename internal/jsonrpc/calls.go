@@ -11,9 +11,9 @@ import (
 type Calls struct {
 	mu     sync.Mutex
 	last   int64
-	single *Call           // one that waits; where calls follow one another there are no more
-	others map[int64]*Call // nil until there were some
-	listed []*Call         // all of them; nil where that is not known
+	single *Call           // the first waiting call; often the only one
+	others map[int64]*Call // further waiting calls; nil until there are some
+	listed []*Call         // all waiting calls; nil if the list is out of date
 	err    error           // set once the table is closed
 }
 
@@ -21,11 +21,11 @@ type Calls struct {
 type Call struct {
 	ID int64
 
-	// Value is the owner's and is not touched here.
+	// Value belongs to the owner; this package does not use it.
 	Value any
 
 	mu       sync.Mutex
-	wake     chan struct{} // holds one token when there is something new to see; nil before Wait
+	wake     chan struct{} // has a token if there is news; nil before Wait
 	notes    []json.RawMessage
 	maxNotes int
 	done     bool
@@ -33,14 +33,14 @@ type Call struct {
 	err      error
 }
 
-// Response is what answers a request: one of both.
+// Response is the answer to a request: a result or an error.
 type Response struct {
 	Result json.RawMessage
 	Error  json.RawMessage
 }
 
-// Start gives a call an id that was never used before on this table. maxNotes
-// bounds the notes that wait for the call; beyond it the oldest is dropped.
+// Start gives a call a new id, unique in this table. maxNotes bounds the
+// waiting notes of the call; beyond it the oldest is dropped.
 func (t *Calls) Start(c *Call, maxNotes int) error {
 	c.maxNotes = maxNotes
 	t.mu.Lock()
@@ -72,8 +72,8 @@ func (t *Calls) Find(id int64) (*Call, bool) {
 	return c, ok
 }
 
-// Pending returns all calls that wait, in no order. The list is not to be changed: it
-// is made once for as long as the same calls wait.
+// Pending returns all waiting calls, in no order. The caller must not change
+// the list: it is shared as long as the same calls wait.
 func (t *Calls) Pending() []*Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,10 +112,9 @@ func (t *Calls) Fail(id int64, err error) bool {
 	return ok
 }
 
-// Forget removes a call that nobody waits for any more: a response that comes
-// later finds nothing.
+// Forget removes a call: a later response finds nothing.
 func (t *Calls) Forget(c *Call) {
-	if !c.over() { // else it is off the table
+	if !c.over() { // else it is removed already
 		t.take(c.ID)
 	}
 }
@@ -135,7 +134,7 @@ func (t *Calls) take(id int64) (*Call, bool) {
 	return c, ok
 }
 
-// Close fails all calls that wait, and every later Start, with err.
+// Close fails all waiting calls, and every later Start, with err.
 func (t *Calls) Close(err error) {
 	t.mu.Lock()
 	if t.err == nil {
@@ -162,7 +161,8 @@ func (c *Call) over() bool {
 	return c.done
 }
 
-// Note hands the call something to see before its response, such as progress.
+// Note queues a note for the call to see before its response, for example
+// progress.
 func (c *Call) Note(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Call) signalLocked() {
 	}
 }
 
-// waker is what Wait waits for.
+// waker is the channel for Wait.
 func (c *Call) waker() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,8 +192,8 @@ func (c *Call) waker() <-chan struct{} {
 	return c.wake
 }
 
-// Wait returns the response, or the error that the call was failed with, or
-// the context's. Notes are given to note before that, on this goroutine.
+// Wait returns the response, or the error of Fail, or the context's. It calls
+// note with each note before that, on this goroutine.
 func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, error) {
 	for wake := c.waker(); ; {
 		c.Notes(note)
@@ -208,7 +208,7 @@ func (c *Call) Wait(ctx context.Context, note func(json.RawMessage)) (Response, 
 	}
 }
 
-// Notes gives the notes that have come to note, on this goroutine.
+// Notes calls note with the queued notes, on this goroutine.
 func (c *Call) Notes(note func(json.RawMessage)) {
 	c.mu.Lock()
 	notes := c.notes
@@ -219,8 +219,8 @@ func (c *Call) Notes(note func(json.RawMessage)) {
 	}
 }
 
-// Response returns the response, or the error that the call was failed with,
-// if either has come and no note waits before it.
+// Response returns the response, or the error of Fail, if either has come and
+// no note waits before it.
 func (c *Call) Response() (r Response, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Decoder reads JSON text from front to back, each part of it once. The loops
-// over its objects and arrays nest; a value that the body of a loop does not
-// read is skipped:
+// Decoder reads JSON text from front to back, each part once. Loops over
+// objects and arrays nest; if the body of a loop does not read a value, it is
+// skipped:
 //
 //	for key := range d.Members {
 //		switch string(key) {
@@ -26,17 +26,16 @@ type Decoder struct {
 	err  error
 }
 
-// inAll is how many times the bound on one array all of them together may have.
+// inAll times the bound of one array is the bound of all arrays together.
 const inAll = 10
 
-// NewDecoder makes a decoder of text whose arrays have at most max elements, and
-// at most ten times as many together, those that are skipped or read as they are
-// excepted.
+// NewDecoder makes a decoder of text. An array may have at most max elements,
+// all arrays together ten times as many; skipped and raw arrays do not count.
 func NewDecoder(data []byte, max int) Decoder {
 	return Decoder{s: scanner{data: data}, max: max}
 }
 
-// Err is why the decoder ended before its text did.
+// Err is the error that ended the decoding, nil for none.
 func (d *Decoder) Err() error { return d.err }
 
 // Fail ends the decoding, unless it has ended before.
@@ -46,7 +45,7 @@ func (d *Decoder) Fail(err error) {
 	}
 }
 
-// Kind is the first character of the value that is next, or 0.
+// Kind is the first character of the next value, or 0.
 func (d *Decoder) Kind() byte {
 	if d.err != nil {
 		return 0
@@ -55,10 +54,11 @@ func (d *Decoder) Kind() byte {
 	return d.s.peek()
 }
 
-// Offset is where the decoder is in its text.
+// Offset is the decoder's position in its text.
 func (d *Decoder) Offset() int { return d.s.pos }
 
-// Spend counts the elements of all arrays in raw, which is decoded by others.
+// Spend counts the elements of all arrays in raw, for a value that another
+// function decodes.
 func (d *Decoder) Spend(raw []byte) { d.spend(CountElements(raw)) }
 
 func (d *Decoder) spend(n int) {
@@ -67,8 +67,8 @@ func (d *Decoder) spend(n int) {
 	}
 }
 
-// Within gives read a decoder of raw, whose elements count as those of d do, and
-// returns its error.
+// Within calls read with a decoder of raw that shares the count of elements
+// with d, and returns its error.
 func (d *Decoder) Within(raw []byte, read func(inner *Decoder)) error {
 	inner := Decoder{s: scanner{data: raw}, max: d.max, read: d.read}
 	read(&inner)
@@ -79,7 +79,7 @@ func (d *Decoder) Within(raw []byte, read func(inner *Decoder)) error {
 // Since returns the text from an offset on.
 func (d *Decoder) Since(offset int) []byte { return d.s.data[offset:d.s.pos:d.s.pos] }
 
-// Raw reads any value as it is, nil after an error.
+// Raw reads any value unchanged, nil after an error.
 func (d *Decoder) Raw() []byte {
 	if d.err != nil {
 		return nil
@@ -92,8 +92,8 @@ func (d *Decoder) Raw() []byte {
 	return d.Since(start)
 }
 
-// String reads a string. It is not ok, and no error, for any other value, which
-// it moves past.
+// String reads a string. It moves past any other value; then ok is false,
+// without an error.
 func (d *Decoder) String() (s string, ok bool) { return String(d.Raw()) }
 
 // Members ranges over the names of an object. A name is valid until the next.
@@ -134,7 +134,7 @@ func (d *Decoder) Elements(yield func(i int) bool) {
 	d.Fail(err)
 }
 
-// errStopped is the end of a loop that its body left.
+// errStopped marks a loop that its body left.
 var errStopped = errors.New("not read to the end")
 
 // passed skips the value at start unless it was read.

@@ -14,7 +14,7 @@ import (
 // messages too.
 func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
 
-// AppendValue appends v as [Marshal] makes it, on one line.
+// AppendValue appends v like [Marshal], on one line.
 func AppendValue(b []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer e.free()
@@ -24,8 +24,8 @@ func AppendValue(b []byte, v any) ([]byte, error) {
 	return append(b, validUTF8(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))...), nil
 }
 
-// validUTF8 puts U+FFFD in the place of what is not UTF-8, as encoding/json does
-// in strings, but not in raw messages.
+// validUTF8 replaces invalid UTF-8 by U+FFFD. encoding/json does so in strings,
+// but not in raw messages.
 func validUTF8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -33,7 +33,7 @@ func validUTF8(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// encoder is an encoder and what it writes to.
+// encoder is an encoder and its buffer.
 type encoder struct {
 	buf  bytes.Buffer
 	json *json.Encoder
@@ -56,8 +56,8 @@ func (e *encoder) free() {
 	}
 }
 
-// Compact returns raw as JSON on one line in valid UTF-8, raw itself when it is
-// that already.
+// Compact returns raw as JSON on one line in valid UTF-8, raw itself if it is
+// so already.
 func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Check reports what is wrong with JSON text, which is one value, nested at most
+// Check returns an error unless the text is one JSON value, nested at most
 // [MaxDepth] deep.
 func Check(raw []byte) error {
 	s := scanner{data: raw}
@@ -86,8 +86,8 @@ func Check(raw []byte) error {
 	return nil
 }
 
-// AppendRequest appends a request up to its params: what follows is a comma and
-// the member params, or nothing, and then the closing brace.
+// AppendRequest appends a request up to its params. The caller appends a comma
+// and the member params, or nothing, and then the closing brace.
 func AppendRequest(b []byte, id int64, method string) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
@@ -106,7 +106,7 @@ func AppendNotification(b []byte, method string, params []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendResult appends a response with a result. id is echoed as it is.
+// AppendResult appends a response with a result. id is echoed unchanged.
 func AppendResult(b []byte, id, result json.RawMessage) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)
@@ -115,8 +115,8 @@ func AppendResult(b []byte, id, result json.RawMessage) []byte {
 	return append(b, '}')
 }
 
-// AppendError appends a response with an error, which is a JSON object. id is
-// echoed as it is.
+// AppendError appends a response with an error, a JSON object. id is echoed
+// unchanged.
 func AppendError(b []byte, id, err json.RawMessage) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)

@@ -34,7 +34,7 @@ func TestMarshalKeepsHTML(t *testing.T) {
 	}
 }
 
-// What is sent is UTF-8, also where it holds the JSON of others.
+// Messages are valid UTF-8, even if they contain a caller's invalid JSON text.
 func TestMarshalIsUTF8(t *testing.T) {
 	for want, v := range map[string]any{
 		`{"a":"\ufffd"}`:     map[string]string{"a": "\xff"},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// documents are JSON and what only looks like it.
+// documents are JSON, or look like JSON.
 var documents = []string{
 	`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a\n\u00e9\ud83d\ude00"}],"isError":false}}`,
 	`[{"method":"n"},[],{},[[1,-0.5e+7,true,false,null]]]`, `{"a":1,"a":2,"":{"\u0061":[]}}`, ` "x" `, `-0`, `01`, `1.`, `+1`, `.5`, `1e`, `tru`,
@@ -16,7 +16,7 @@ var documents = []string{
 	`"12345678\"`, `"1234567\"8"`, `{"aaaaaaaaaaaaaaaa":"bbbbbbbbbbbbbbbb\\"}`,
 }
 
-// depth is the nesting of a document that is valid JSON.
+// depth is the nesting of a valid JSON document.
 func depth(data []byte) (deepest int) {
 	open := 0
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -35,8 +35,8 @@ func depth(data []byte) (deepest int) {
 	}
 }
 
-// FuzzValue holds the scanner against encoding/json: it moves past exactly what
-// is valid JSON, up to its bound on nesting.
+// FuzzValue compares the scanner with encoding/json: it accepts exactly valid
+// JSON, up to its bound on nesting.
 func FuzzValue(f *testing.F) {
 	for _, s := range documents {
 		f.Add([]byte(s))
@@ -54,8 +54,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// decode reads any value by a Decoder, and of each member or element as many
-// bits of how as there are: in pieces, or raw and then by encoding/json.
+// decode reads any value by a Decoder. Each bit of how decides on a member or
+// element: in pieces, or raw and then by encoding/json.
 func decode(d *Decoder, how *uint64) any {
 	raw := *how&1 == 1
 	*how >>= 1
@@ -75,7 +75,7 @@ func decode(d *Decoder, how *uint64) any {
 	case kind == '{':
 		m := map[string]any{}
 		for key := range d.Members {
-			name := string([]rune(string(key))) // as encoding/json shows what is not UTF-8
+			name := string([]rune(string(key))) // as encoding/json decodes invalid UTF-8
 			m[name] = decode(d, how)
 		}
 		return m
@@ -90,8 +90,8 @@ func decode(d *Decoder, how *uint64) any {
 	return a
 }
 
-// FuzzDecoder holds the Decoder against encoding/json, in whatever pieces the
-// text is read.
+// FuzzDecoder compares the Decoder with encoding/json, with the text read in
+// any pieces.
 func FuzzDecoder(f *testing.F) {
 	for i, s := range documents {
 		f.Add([]byte(s), uint64(i)*0x9E3779B97F4A7C15)
@@ -107,7 +107,7 @@ func FuzzDecoder(f *testing.F) {
 		}
 		var want any
 		switch err := json.Unmarshal(data, &want); {
-		case err != nil: // a number that no float can be
+		case err != nil: // a number that no float can hold
 		case d.Err() != nil && bytes.Count(data, []byte(",")) < 1000:
 			t.Errorf("%q: got %v", data, d.Err())
 		case d.Err() == nil && !reflect.DeepEqual(got, want):
@@ -116,7 +116,7 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// flat has the elements of arrays in the place of these.
+// flat replaces nested arrays by their elements.
 func flat(all []json.RawMessage) (elements []json.RawMessage) {
 	for _, raw := range all {
 		var inner []json.RawMessage
@@ -129,7 +129,7 @@ func flat(all []json.RawMessage) (elements []json.RawMessage) {
 	return elements
 }
 
-// FuzzBatch holds Batch against encoding/json.
+// FuzzBatch compares Batch with encoding/json.
 func FuzzBatch(f *testing.F) {
 	for _, s := range documents {
 		f.Add([]byte(s))

@@ -28,16 +28,16 @@ func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 // IsResponse reports whether m answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// Response is what m answers, if it does.
+// Response is the response in m, if m is one.
 func (m *Message) Response() Response { return Response{m.Result, m.Error} }
 
-// HasID reports whether m names the message that it answers: an error about an
-// unreadable request has no id, or null.
+// HasID reports whether m has an id: an error about an unreadable request has
+// none, or null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// IntID returns the id as one of our own, which are positive integers. quoted
-// says that the peer wrote the number as a string. A peer that keeps numbers as
-// floats writes 7.0 or 7e0.
+// IntID returns the id as one of our ids, a positive integer. quoted reports
+// whether the peer wrote the number as a string. Some peers keep numbers as
+// floats and write 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
 	s := string(m.ID)
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
@@ -50,8 +50,8 @@ func (m *Message) IntID() (id int64, quoted, ok bool) {
 	return id, quoted, err == nil && id > 0
 }
 
-// integer writes a positive number that has a fraction or an exponent without them. It
-// returns "" where they are not without effect, or larger than an id is.
+// integer writes a positive number without its fraction and exponent. It
+// returns "" if the value is not an integer, or larger than any id.
 func integer(number string) string {
 	const digits = 20
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
@@ -77,11 +77,11 @@ func integer(number string) string {
 	return whole
 }
 
-// ErrBatch says that the bytes hold an array of messages: see [Batch].
+// ErrBatch means that the bytes hold an array of messages: see [Batch].
 var ErrBatch = errors.New("a batch of messages")
 
-// Parse reads one message. All of it is valid JSON, nested at most [MaxDepth]
-// deep; what the members mean is checked when they are decoded.
+// Parse reads one message. It must be valid JSON, nested at most [MaxDepth]
+// deep; the values of the members are checked when they are decoded.
 func Parse(data []byte) (Message, error) {
 	var m Message
 	s := scanner{data: data}
@@ -105,8 +105,8 @@ func Parse(data []byte) (Message, error) {
 	return m, m.check()
 }
 
-// set stores a member. The names of the protocol are a handful, so that a
-// switch finds each without a hash or an allocation.
+// set stores a member. A switch finds the few names of the protocol without a
+// hash or an allocation.
 func (m *Message) set(key, value []byte) error {
 	var to *json.RawMessage
 	switch string(key) {
@@ -136,7 +136,7 @@ func (m *Message) set(key, value []byte) error {
 	return nil
 }
 
-// check reports a combination of members that no message has.
+// check returns an error for an invalid combination of members.
 func (m *Message) check() error {
 	if m.ID != nil {
 		switch c := m.ID[0]; {
@@ -163,11 +163,11 @@ func (m *Message) check() error {
 	return nil
 }
 
-// ErrLargeBatch says that an array holds more messages than it may.
+// ErrLargeBatch means that an array holds too many messages.
 var ErrLargeBatch = errors.New("a batch of too many messages")
 
-// Batch splits an array of messages, at most max of them. An array in it counts as if
-// its elements stood in its place.
+// Batch splits an array of at most max messages. A nested array counts as its
+// elements.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage

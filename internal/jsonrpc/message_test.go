@@ -151,8 +151,8 @@ func TestIntID(t *testing.T) {
 	}
 }
 
-// FuzzParse holds Parse against encoding/json, which reads all that it accepts,
-// and reads it the same.
+// FuzzParse compares Parse with encoding/json: each message that Parse accepts
+// has the same values there.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"id":"a","result":{"x":[1,2,{"y":"\\\""}]}}`,

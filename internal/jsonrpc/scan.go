@@ -14,14 +14,14 @@ const MaxDepth = 1000
 
 var errEnd = errors.New("the message ends in the middle")
 
-// scanner walks over JSON text and accepts what encoding/json accepts, up to
-// [MaxDepth]. What it has moved past needs no other check.
+// scanner walks over JSON text. It accepts the same text as encoding/json, up
+// to [MaxDepth], so scanned text needs no other check.
 type scanner struct {
 	data []byte
 	pos  int
 }
 
-// space moves past white space, of which messages mostly have none.
+// space moves past white space. Most messages have none.
 func (s *scanner) space() {
 	if s.pos < len(s.data) && s.data[s.pos] <= ' ' {
 		s.blanks()
@@ -56,7 +56,7 @@ func (s *scanner) expect(c byte) error {
 	return s.unexpected(fmt.Sprintf("want %q", c))
 }
 
-// unexpected is the error for what stands here instead of what is wanted.
+// unexpected is the error for another character than the wanted.
 func (s *scanner) unexpected(want string) error {
 	if s.pos >= len(s.data) {
 		return errEnd
@@ -116,8 +116,7 @@ func (s *scanner) array(element func() error) error {
 	}
 }
 
-// key reads the name of a member, unescaped where it needs to be, and moves to
-// the value.
+// key reads the name of a member, unescaped, and moves to the value.
 func (s *scanner) key() ([]byte, error) {
 	s.space()
 	start := s.pos
@@ -200,7 +199,7 @@ func (s *scanner) str() (escaped bool, err error) {
 	}
 }
 
-// simpleEscape tells what stands for one character after a backslash.
+// simpleEscape is the character for a one-character escape.
 var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // unicodeEscape moves past the letter u and four digits.
@@ -272,8 +271,8 @@ func (s *scanner) compound() error {
 	}
 }
 
-// leave moves from the end of a value to the next one, or past the end of all
-// that is open.
+// leave moves from the end of a value to the next value, or past the end of all
+// open brackets.
 func (s *scanner) leave(open *nesting) (done bool, err error) {
 	for {
 		s.space()
@@ -378,7 +377,7 @@ func (n *nesting) push(object bool) {
 	n.depth++
 }
 
-// object reports whether the innermost bracket is that of an object.
+// object reports whether the innermost bracket belongs to an object.
 func (n *nesting) object() bool {
 	i := n.depth - 1
 	return n.bits[i/64]&(1<<(i%64)) != 0

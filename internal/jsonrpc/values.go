@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Members gives the members of an object to visit, undecoded, in one pass.
+// Members calls visit with the undecoded members of an object, in one pass.
 func Members(object []byte, visit func(key, value []byte)) error {
 	s := scanner{data: object}
 	return s.object(func(key []byte) error {
@@ -42,7 +42,8 @@ func Object(raw []byte, max int) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// Lookup returns the value at a path of names in an object, nil where there is none.
+// Lookup returns the value at a path of names in an object, nil if there is
+// none.
 func Lookup(object []byte, path ...string) (value []byte) {
 	value = object
 	for _, name := range path {
@@ -59,10 +60,10 @@ func Lookup(object []byte, path ...string) (value []byte) {
 	return value
 }
 
-// LimitArrays reports a member of the object, other than those in except, that
-// is an array of more than max elements, and more than ten times as many in all
-// arrays of those members, however deep: decoding costs memory for each of them,
-// however short they are.
+// LimitArrays returns an error if a member of the object, except the named
+// ones, is an array of more than max elements, or if all arrays in these
+// members together, at any depth, have more than ten times as many. Decoding
+// costs memory for each element, however short it is.
 func LimitArrays(object []byte, max int, except ...string) error {
 	s := scanner{data: object}
 	all := 0
@@ -84,7 +85,7 @@ func LimitArrays(object []byte, max int, except ...string) error {
 	})
 }
 
-// CountElements counts the elements of all arrays in raw, which is valid JSON.
+// CountElements counts the elements of all arrays in raw, valid JSON.
 func CountElements(raw []byte) (n int) {
 	s := scanner{data: raw}
 	var open nesting
@@ -125,8 +126,8 @@ func (s *scanner) limited(max int) error {
 	})
 }
 
-// String decodes a string that the scanner has moved past, as encoding/json
-// does: what is not UTF-8 becomes U+FFFD. It is not ok for any other value.
+// String decodes a scanned string like encoding/json: invalid UTF-8 becomes
+// U+FFFD. ok is false for any other value.
 func String(raw []byte) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -134,20 +135,20 @@ func String(raw []byte) (s string, ok bool) {
 	inner := raw[1 : len(raw)-1]
 	switch {
 	case !utf8.Valid(inner):
-		return mended(raw)
+		return repaired(raw)
 	case bytes.IndexByte(inner, '\\') < 0:
 		return string(inner), true
 	}
 	return unescape(inner)
 }
 
-// mended decodes a string that is not UTF-8.
-func mended(raw []byte) (s string, ok bool) {
+// repaired decodes a string with invalid UTF-8.
+func repaired(raw []byte) (s string, ok bool) {
 	err := json.Unmarshal(raw, &s)
 	return s, err == nil
 }
 
-// unescape replaces the escapes in what stands between quotes.
+// unescape replaces the escapes in the text between quotes.
 func unescape(inner []byte) (string, bool) {
 	var b strings.Builder
 	b.Grow(len(inner))

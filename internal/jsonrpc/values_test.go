@@ -26,7 +26,7 @@ func TestLimitArrays(t *testing.T) {
 		fits bool
 	}{
 		{`{}`, true},
-		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // what is nested is inside an element
+		{`{"a":[1,2,3],"b":{"c":[1,2,3,4]}}`, true}, // nested arrays are inside an element
 		{`{"a":[],"raw":[1,2,3,4]}`, true},
 		{`{"a":[[1,2,3,4],{}]}`, true},
 		{`{"a":{"b":` + strings.Repeat("[", 30) + "[]" + strings.Repeat("]", 30) + `}}`, true},
@@ -72,7 +72,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// FuzzString holds String against encoding/json.
+// FuzzString compares String with encoding/json.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{`plain`, `a\n\u00e9`, `\ud83d\ude00`, `\ud83dx`, "\xff"} {
 		f.Add([]byte(s))

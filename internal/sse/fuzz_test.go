@@ -33,7 +33,7 @@ func reference(in string, maxEvent int) []outcome {
 	}
 	for _, line := range lines[:len(lines)-1] {
 		switch {
-		case line == "" && !skipping && ev.says():
+		case line == "" && !skipping && ev.useful():
 			ev.setType()
 			out = append(out, outcome{Event: ev})
 			fallthrough

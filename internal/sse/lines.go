@@ -20,9 +20,9 @@ var errReleased = errors.New("the reader was released")
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// lines splits a stream. A line that is longer than the buffer is gathered in
-// several, and put together when its length is known, so that it is in memory
-// twice at most.
+// lines splits a stream. A line longer than the buffer is gathered in several
+// buffers, and joined when its length is known, so that it is in memory twice
+// at most.
 type lines struct {
 	src io.Reader
 	max int // bytes of a line
@@ -33,24 +33,23 @@ type lines struct {
 	lf, cr   found
 
 	started bool // past the byte order mark
-	afterCR bool // a \n that comes next belongs to the line before
+	afterCR bool // a following \n belongs to the line before
 
 	gathered [][]byte // the line so far
-	length   int      // of all that came of the line before buf[pos], also what was not kept
-	first    byte     // of the line, once length is above 0
+	length   int      // length of the line before buf[pos], dropped bytes included
+	first    byte     // first byte of the line, if length is above 0
 }
 
-// found is the index of a byte in the buffer, or how far it was looked for.
+// found is the index of a byte in the buffer, or the end of the searched part.
 type found struct {
 	at int
 	ok bool
 }
 
 // next returns the next line without its end. It points into the buffer and is
-// good until the next call, except when owned is set: then the caller may keep
-// it. Of a comment, and of any line when skipping is set, only the first byte is
-// certain to be there. With an error it is the line that the stream broke off, or
-// empty.
+// valid until the next call; if owned is set, the caller may keep it. For a
+// comment, and for any line if skipping is set, only the first byte is certain.
+// With an error it is the interrupted line, or empty.
 func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 	if !l.started {
 		l.skipByteOrderMark()
@@ -77,7 +76,7 @@ func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 				return nil, false, errLongLine
 			}
 			return line, owned, nil
-		case long: // what comes of it still is for a caller who skips it
+		case long: // the rest is for a caller who skips the line
 			l.drop()
 			return nil, false, errLongLine
 		case ignored:
@@ -91,8 +90,7 @@ func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 	}
 }
 
-// find returns the index of the next c, or lim. It passes over a buffer once,
-// whatever its lines.
+// find returns the index of the next c, or lim. It scans a buffer only once.
 func (l *lines) find(c byte, f *found) int {
 	if f.ok && f.at >= l.pos {
 		return f.at
@@ -122,13 +120,13 @@ func (l *lines) join(chunk []byte, ignored bool) (line []byte, owned bool) {
 	return line, true
 }
 
-// drop forgets what there is of a line that will be ignored.
+// drop forgets the read part of an ignored line.
 func (l *lines) drop() {
 	l.length += l.lim - l.pos
 	l.gathered, l.pos = nil, l.lim
 }
 
-// more reads once. What is in the buffer begins a line.
+// more reads once. The buffer begins with a line.
 func (l *lines) more() error {
 	if l.err != nil {
 		return l.err
@@ -160,7 +158,7 @@ func (l *lines) renew(size int) {
 	}
 }
 
-// move brings what is not yet read to the beginning of the buffer.
+// move copies the unread bytes to the beginning of the buffer.
 func (l *lines) move() {
 	copy(l.buf, l.buf[l.pos:l.lim])
 	l.lf.at, l.cr.at = max(0, l.lf.at-l.pos), max(0, l.cr.at-l.pos)
@@ -184,7 +182,7 @@ func (l *lines) read() error {
 	return l.err
 }
 
-// skipByteOrderMark reads only until it knows that there is one, or none.
+// skipByteOrderMark reads only as far as it needs to decide.
 func (l *lines) skipByteOrderMark() {
 	l.started = true
 	l.renew(minBuffer)

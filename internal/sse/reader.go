@@ -11,7 +11,7 @@ var errLongLine = errors.New("line over the bound")
 // Reader reads the events of one stream. It is not for concurrent use.
 type Reader struct {
 	lines    lines
-	skipping bool // until the blank line that ends an event too large
+	skipping bool // until the blank line after an event too large
 	rest     []byte
 }
 
@@ -19,8 +19,8 @@ type Reader struct {
 // data of one event and each of its lines. Comments are not kept and have no
 // bound.
 //
-// A reader takes from r up to 256 KiB beyond the event that it returns, and
-// between two events it holds no more than 4 KiB.
+// A reader reads up to 256 KiB beyond the returned event, and between two
+// events it holds at most 4 KiB.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		panic("sse: maxEvent is not positive")
@@ -28,9 +28,9 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{lines: lines{src: r, max: maxEvent + len("data: ")}}
 }
 
-// Next returns the next event as soon as its blank line has arrived. A block
-// of lines that has no data is an event too when it sets the id or the time to
-// wait; any other such block is skipped.
+// Next returns the next event as soon as its blank line has arrived. A block of
+// lines without data is an event, too, if it sets the id or the retry time;
+// other blocks without data are skipped.
 //
 // The errors are:
 //   - io.EOF, when the stream ended between two events;
@@ -38,10 +38,10 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 //   - a [*TooLargeError], after which Next goes on with the event after;
 //   - the error of the stream.
 //
-// Beside an error the event has no data. It has what the server said before
-// the cut that is of use without it: the time to wait, which the standard lets
-// take effect at once, and for an event too large its id and type, if they
-// came before its data.
+// With an error the event has no data. It has the fields that came before the
+// cut and are useful without data: the retry time, which by the standard takes
+// effect at once, and for an event too large its id and type, if they came
+// before its data.
 func (r *Reader) Next() (Event, error) {
 	var ev Event
 	begun := false
@@ -55,7 +55,7 @@ func (r *Reader) Next() (Event, error) {
 		case r.skipping:
 			r.skipping = len(line) > 0
 			continue
-		case len(line) == 0 && ev.says():
+		case len(line) == 0 && ev.useful():
 			ev.setType()
 			return ev, nil
 		case len(line) == 0:
@@ -70,30 +70,30 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// AtEnd reports whether the end of the stream has come already, behind the
-// events that were returned.
+// AtEnd reports whether the stream is known to end after the returned events.
 func (r *Reader) AtEnd() bool { return r.lines.err == io.EOF }
 
-// Release gives the memory of the reader back, which must not be used any more.
-// What its events have stays good. A reader may also be left to the garbage
+// Release returns the reader's memory to a pool. The reader must not be used
+// afterwards; its events stay valid. A reader may also be left to the garbage
 // collector.
 func (r *Reader) Release() { r.lines.release() }
 
-// Rest returns the data of an event that lacks nothing but its blank line or the
-// end of its last line, after Next has returned io.ErrUnexpectedEOF at the end
-// of the stream; nil for none. The standard drops such an event, and some
-// servers send no other: it is whole if what it holds can tell.
+// Rest returns the data of an event that lacks only its blank line or the end
+// of its last line, nil for none. Call it after Next has returned
+// io.ErrUnexpectedEOF at the end of the stream. The standard drops such an
+// event, but some servers send only such events; the content has to show that
+// it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
-// ended gives the last answer of a stream, which may have broken off within an
-// event, and within a line.
+// ended returns the last result of a stream. The stream may have broken off
+// within an event or a line.
 func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, error) {
 	said := Event{Retry: ev.Retry, HasRetry: ev.HasRetry}
 	if r.lines.err != io.EOF {
 		return said, r.lines.err
 	}
 	if begun || r.skipping || len(line) > 0 && line[0] != ':' {
-		r.lines.err = io.ErrUnexpectedEOF // also for the calls that follow
+		r.lines.err = io.ErrUnexpectedEOF // also for later calls
 	}
 	if _, fits := r.field(&ev, line, owned); fits && !r.skipping {
 		r.rest = ev.Data
@@ -101,7 +101,7 @@ func (r *Reader) ended(ev Event, begun bool, line []byte, owned bool) (Event, er
 	return said, r.lines.err
 }
 
-// skipEvent gives up the event that is being read.
+// skipEvent drops the current event.
 func (r *Reader) skipEvent(ev Event) (Event, error) {
 	r.skipping = true
 	ev.Data = nil
@@ -117,7 +117,7 @@ func (ev *Event) setType() {
 	}
 }
 
-// field adds a line that is not blank to the event. When owned, the line's
+// field adds a line that is not blank to the event. If owned is set, the line's
 // memory may be kept.
 func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
@@ -137,7 +137,7 @@ func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 		if d, ok := parseRetry(value); ok {
 			ev.Retry, ev.HasRetry = d, true
 		}
-	default: // a comment, whose name is empty, or a field of a later standard
+	default: // a comment (an empty name), or a field of a later standard
 		return false, true
 	}
 	return true, true

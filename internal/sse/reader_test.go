@@ -263,7 +263,7 @@ func TestDataBelongsToCaller(t *testing.T) {
 		}
 		got = append(got, ev.Data)
 	}
-	for _, data := range got { // growing one must not reach into another
+	for _, data := range got { // appending to one must not change another
 		_ = append(data, bytes.Repeat([]byte("!"), 100)...)
 	}
 	want := [][]byte{[]byte("first"), []byte(long), []byte("a\nb"), []byte(long), []byte("last")}
@@ -272,7 +272,7 @@ func TestDataBelongsToCaller(t *testing.T) {
 	}
 }
 
-// Lines of every length about those of the buffers, in reads of any size.
+// Lines of every length around the buffers' lengths, in reads of any size.
 func TestLongLines(t *testing.T) {
 	var in strings.Builder
 	var want []outcome
@@ -302,7 +302,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// After a large event a stream goes on with a small buffer.
+// After a large event a stream uses a small buffer again.
 func TestIdleReaderIsSmall(t *testing.T) {
 	in := "data: " + strings.Repeat("x", 3*maxBuffer) + "\n\n"
 	src := io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF))
@@ -332,7 +332,7 @@ func TestLargeEventIsInMemoryTwice(t *testing.T) {
 	}
 }
 
-// An event at the end without its blank line is no event, but can be had.
+// Next drops an event without its blank line at the end, but Rest returns it.
 func TestRest(t *testing.T) {
 	for in, want := range map[string]string{
 		"data: x\n\ndata: y\n":               "y",
@@ -374,7 +374,8 @@ func TestAtEnd(t *testing.T) {
 	}
 }
 
-// A reader given back has no part in what others read, nor in its own events.
+// A released reader shares no memory with other readers, nor with its own
+// events.
 func TestRelease(t *testing.T) {
 	first := NewReader(strings.NewReader("data: mine\n\ndata: lost\n\n"), 100)
 	ev, err := first.Next()
@@ -399,7 +400,7 @@ func TestNewReaderRefusesBound(t *testing.T) {
 	NewReader(strings.NewReader(""), 0)
 }
 
-// BenchmarkOneEvent is what a response with one answer costs.
+// BenchmarkOneEvent measures a response with one answer.
 func BenchmarkOneEvent(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

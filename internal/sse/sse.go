@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// MaxRetry is the longest [Event.Retry]; a server that asks for more gets this.
+// MaxRetry is the longest [Event.Retry]; a longer time becomes this.
 const MaxRetry = time.Hour
 
-// Event is one event of a stream, or what a block of lines without data says
-// about the stream itself.
+// Event is one event of a stream, or a block of lines without data about the
+// stream itself.
 type Event struct {
-	// Type is "message" when the server named none.
+	// Type is "message" if the server named none.
 	Type string
 
-	// ID is for the Last-Event-ID header of a later request, as the server sent
-	// it: it may hold bytes that a header does not take. HasID tells an empty id,
-	// which forgets the ones before, from none.
+	// ID is for the Last-Event-ID header of a later request, unchanged: it may
+	// hold bytes that a header does not take. HasID tells an empty id from none;
+	// an empty id deletes the last id.
 	ID    string
 	HasID bool
 
-	// Data belongs to the caller, lines joined by \n, in the bytes of the
-	// stream. It is nil when the block had no data field, and empty but not nil
-	// when it had an empty one.
+	// Data belongs to the caller: lines joined by \n, in the bytes of the stream.
+	// It is nil if the block had no data field, and empty but not nil if the field
+	// was empty.
 	Data []byte
 
-	// Retry is how long to wait before connecting again, at most [MaxRetry].
+	// Retry is the wait before connecting again, at most [MaxRetry].
 	Retry    time.Duration
 	HasRetry bool
 }
 
-// TooLargeError marks an event that was skipped because its data, or one of
-// its lines, is over the bound.
+// TooLargeError marks an event that was skipped because its data, or a line, is
+// over the bound.
 type TooLargeError struct {
 	Limit int // bytes
 }
@@ -43,10 +43,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("event over the bound of %d bytes", e.Limit)
 }
 
-// says reports whether the block of lines that ev was read from is worth
-// reporting: the standard dispatches those with data, the others may still
-// change the last event id or the time to wait.
-func (ev *Event) says() bool {
+// useful reports whether Next returns the event: the standard dispatches blocks
+// with data; other blocks may still set the last event id or the retry time.
+func (ev *Event) useful() bool {
 	return ev.Data != nil || ev.HasID || ev.HasRetry
 }
 
