@@ -32,7 +32,8 @@ func (s *Script) aboutHTTP() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "POST") })
 }
 
-// serveExchange hands a request to the player and does what that says.
+// serveExchange passes a request to the player and performs the player's
+// actions.
 func (s *Script) serveExchange(w http.ResponseWriter, r *http.Request, body []byte) {
 	a := &arrival{body: body, request: r, actions: make(chan action), gone: make(chan struct{})}
 	defer close(a.gone)
@@ -140,7 +141,7 @@ func (s *Script) request(section *txtar.File, method, label string) error {
 	return nil
 }
 
-// checkMedia checks what every request must say about media types.
+// checkMedia checks the media types in the headers of a request.
 func checkMedia(r *http.Request) error {
 	accept, content := "", ""
 	switch r.Method {
@@ -158,7 +159,7 @@ func checkMedia(r *http.Request) error {
 	return nil
 }
 
-// comparedHeader is the header that scripts write down, one field a line.
+// comparedHeader is the compared part of the header, one field on each line.
 func comparedHeader(h http.Header) []string {
 	var lines []string
 	for key, values := range h {
@@ -172,7 +173,7 @@ func comparedHeader(h http.Header) []string {
 	return lines
 }
 
-// describe writes a request as a section has it.
+// describe writes a request in the form of a section.
 func describe(r *http.Request, body []byte) string {
 	lines := comparedHeader(r.Header)
 	if len(body) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// envelope is what a script needs to know of a message.
+// envelope has the members of a message that a script needs.
 type envelope struct {
 	ID     json.RawMessage            `json:"id"`
 	Method string                     `json:"method"`
@@ -20,8 +20,8 @@ type envelope struct {
 
 func (e *envelope) isRequest() bool { return e.Method != "" && e.ID != nil }
 
-// withoutMeta checks that a request has the members of the meta section and
-// takes them out, and likewise the progress token of a tool call.
+// withoutMeta checks that a request has the members of the meta section, and a
+// tool call its progress token, and removes them.
 func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 	var e envelope
 	if err := json.Unmarshal(message, &e); err != nil {
@@ -61,7 +61,7 @@ func (s *Script) withoutMeta(message []byte) ([]byte, error) {
 	}), nil
 }
 
-// edit changes one member of an object, or takes it out when it becomes nil.
+// edit changes one member of an object, or removes it if it becomes nil.
 func edit(object []byte, key string, change func([]byte) []byte) []byte {
 	out := []byte{'{'}
 	err := jsonrpc.Members(object, func(k, value []byte) {
@@ -90,7 +90,7 @@ func encode(v any) []byte {
 	return raw
 }
 
-// diffJSON compares two JSON values, "" when they are equal. The string "*" in
+// diffJSON compares two JSON values, "" if they are equal. The string "*" in
 // want stands for any value.
 func diffJSON(want, got []byte) string {
 	var w, g any
@@ -103,7 +103,7 @@ func diffJSON(want, got []byte) string {
 	return cmp.Diff(fill(w, g), g)
 }
 
-// fill puts values of got where want does not care.
+// fill puts values of got in the places of "*" in want.
 func fill(want, got any) any {
 	switch w := want.(type) {
 	case string:
@@ -126,15 +126,15 @@ func fill(want, got any) any {
 	return want
 }
 
-// decode keeps numbers as they are written.
+// decode keeps the text of numbers.
 func decode(data []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return d.Decode(to)
 }
 
-// sortLike puts the messages of got at the places where want has them. What
-// want has not goes where there is room.
+// sortLike puts the messages of got into the order of want. Other messages fill
+// the free places.
 func sortLike(got, want [][]byte) [][]byte {
 	out := make([][]byte, len(want))
 	rest := slices.Clone(got)

@@ -1,10 +1,10 @@
 // Package mcptest plays written conversations to a client, as the server of
 // the conversation.
 //
-// A conversation is a txtar file: what stands before the first section says
-// what it is about, and each section is a step. A conversation of messages can
-// be played over a connection ([Script.Serve]) and over HTTP
-// ([Script.ServeHTTP]). Its sections are:
+// A conversation is a txtar file: the text before the first section is a
+// description, and each section is a step. A conversation of messages can be
+// played over a connection ([Script.Serve]) and over HTTP ([Script.ServeHTTP]).
+// Its sections are:
 //
 //	-- meta --               members of _meta that every request of the client
 //	                         has; its sections leave them out
@@ -16,8 +16,8 @@
 //	-- close --              the server closes the connection
 //	-- dial --               the client opens the next connection
 //
-// A conversation that is about HTTP itself has these sections, whose names may
-// have a label after them that tells requests under way apart:
+// A conversation about HTTP itself has these sections. A label after the name
+// tells concurrent requests apart:
 //
 //	-- POST --      a request of the client (likewise GET, DELETE): headers, an
 //	                empty line, the message
@@ -32,11 +32,11 @@
 // Of a request's headers, Mcp-*, Last-Event-ID and Authorization are compared.
 // Accept and Content-Type are checked on every request and not written down.
 //
-// A tool call may have its own id as its progress token, which stands in the
-// client's sections of a conversation only if it does in one of them.
+// A tool call may have its own id as its progress token. If one of the client's
+// sections has progress tokens, all must have them.
 //
 // The string "*" in a message of the client stands for any value. With the test
-// flag -update the client's sections that differ are rewritten to what it sent.
+// flag -update the client's sections are rewritten with the messages it sent.
 package mcptest
 
 import (
@@ -58,13 +58,13 @@ import (
 var update = flag.Bool("update", false, "rewrite the client's half of the transcripts")
 
 // patience is how long a script waits for the client. In a bubble of
-// [testing/synctest] it passes at once when the client does nothing.
+// [testing/synctest] it passes at once if the client does nothing.
 const patience = time.Minute
 
-// Script is a conversation that is being played. It is played once.
+// Script plays a conversation, once.
 type Script struct {
-	// Stream makes every response over HTTP an event stream. Otherwise one that
-	// has nothing but the answer is JSON.
+	// Stream makes every response over HTTP an event stream. Otherwise a response
+	// with only the answer is JSON.
 	Stream bool
 
 	t       testing.TB
@@ -79,7 +79,7 @@ type Script struct {
 	stop     chan struct{} // closed at the end of the test
 	running  sync.WaitGroup
 
-	conn    Conn       // the connection that is being played to
+	conn    Conn       // the current connection
 	pending []*arrival // HTTP requests that came before their step
 	labels  map[string]*arrival
 
@@ -88,7 +88,7 @@ type Script struct {
 }
 
 // Read starts to play the file at path. At the end of the test, or of its
-// bubble, it reports what was not played and what the client said beyond it.
+// bubble, it reports missing and extra messages of the client.
 func Read(t testing.TB, path string) *Script {
 	t.Helper()
 	return read(t, path, *update)
@@ -126,12 +126,12 @@ func read(t testing.TB, path string, update bool) *Script {
 	return s
 }
 
-// namesToken reports whether a section of the client says what progress tokens are.
+// namesToken reports whether a section of the client has progress tokens.
 func namesToken(section txtar.File) bool {
 	return !strings.HasPrefix(section.Name, "server") && bytes.Contains(section.Data, []byte(`"progressToken"`))
 }
 
-// rewrite stores what the client sent.
+// rewrite stores the client's messages.
 func (s *Script) rewrite() {
 	if err := os.WriteFile(s.path, txtar.Format(s.archive), 0o644); err != nil {
 		s.t.Error(err)
@@ -202,7 +202,7 @@ func (s *Script) server(data []byte) error {
 	return nil
 }
 
-// client compares what the client sends.
+// client compares the client's messages.
 func (s *Script) client(section *txtar.File, anyOrder bool) error {
 	want, err := values(section.Data)
 	if err != nil && !s.update {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-// recorder is a test whose failures are looked at instead of reported.
+// recorder is a test that records its failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -56,8 +56,8 @@ func (c *channel) Recv() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// play plays text to what a client says, and returns what it got, what the
-// script complained of, and the file afterwards.
+// play plays text to a client's messages, and returns the messages to the
+// client, the script's failures, and the file afterwards.
 func play(t *testing.T, text string, update bool, says ...string) (got []string, failures []string, after string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script.txtar")
@@ -131,7 +131,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// The progress token of a tool call is its id, and the script need not say so.
+// The progress token of a tool call is its id; the script may omit it.
 func TestProgressTokens(t *testing.T) {
 	const script = "-- client --\n" + `{"id": 1, "method": "tools/call", "params": {"name": "a"%s}}` + "\n"
 	const says = `{"id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":%d}}}`
@@ -178,7 +178,7 @@ func TestSilenceIsReported(t *testing.T) {
 		r := &recorder{TB: t}
 		c := newChannel()
 		Read(r, path).Serve(c)
-		<-c.closed // the script gives up, and lets the client know
+		<-c.closed // the script fails and closes the connection
 		close(c.toServer)
 		r.end()
 		if len(r.failures) != 1 || !strings.Contains(r.failures[0], "section 1 (client): the client sent nothing") {

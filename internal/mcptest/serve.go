@@ -18,14 +18,14 @@ type Conn interface {
 	Close() error
 }
 
-// arrival is something that came from the client: a message, or the end of a
-// connection, or an HTTP request.
+// arrival is an event from the client: a message, the end of a connection, or
+// an HTTP request.
 type arrival struct {
 	body []byte
 	conn Conn  // nil over HTTP
 	err  error // why the connection ended
 
-	// Of HTTP only.
+	// Only over HTTP.
 	id      string        // of the JSON-RPC request
 	frames  chan []byte   // messages of the response; closed after the last
 	gone    chan struct{} // closed when the handler has returned
@@ -38,8 +38,8 @@ var (
 	errClosed = errors.New("the client closed the connection before this section")
 )
 
-// Serve plays to one connection. Where the script says that the client dials
-// again it takes the connection of the next call.
+// Serve plays to one connection. If the script wants the client to dial again,
+// it continues with the connection of the next call of Serve.
 func (s *Script) Serve(c Conn) {
 	s.running.Go(func() {
 		select {
@@ -56,7 +56,7 @@ func (s *Script) Serve(c Conn) {
 	})
 }
 
-// arrive hands something to the player.
+// arrive passes an event to the player.
 func (s *Script) arrive(a *arrival) bool {
 	select {
 	case s.arrivals <- a:
@@ -84,7 +84,7 @@ func (s *Script) dialed() error {
 	}
 }
 
-// next waits for something of the client that the section is about.
+// next waits for an event that the section expects.
 func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	if i := slices.IndexFunc(s.pending, wanted); i >= 0 {
 		a := s.pending[i]
@@ -118,7 +118,7 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	}
 }
 
-// rest reports what the client sends when the script is at its end.
+// rest reports messages after the end of the script.
 func (s *Script) rest() {
 	for _, a := range s.pending {
 		s.unexpected(a)
@@ -143,7 +143,7 @@ func (s *Script) unexpected(a *arrival) {
 	s.t.Errorf("%s: the client sent more than the script has:\n%s", s.path, what)
 }
 
-// abandon lets the client go on without a server.
+// abandon leaves the client without a server.
 func (s *Script) abandon() {
 	if s.conn != nil {
 		_ = s.conn.Close()
@@ -181,9 +181,9 @@ func (s *Script) send(message []byte) error {
 		return nil
 	}
 	if answer {
-		return nil // the client gave the request up
+		return nil // the client cancelled the request
 	}
-	return errors.New("no request is under way over HTTP that this could be said in")
+	return errors.New("no HTTP request is under way to send this in")
 }
 
 // ServeHTTP plays to HTTP requests.
@@ -226,7 +226,7 @@ func (s *Script) forget(a *arrival) {
 	s.open = slices.DeleteFunc(s.open, func(o *arrival) bool { return o == a })
 }
 
-// respond writes the response of one request, as JSON when it is one message.
+// respond writes the response of one request, as JSON if it is one message.
 func (s *Script) respond(w http.ResponseWriter, r *http.Request, a *arrival) {
 	streaming := false
 	for {

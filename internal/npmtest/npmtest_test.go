@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// greeter is a set that needs no network: its one package lies beside it.
+// greeter is a set without a need for the network: its one package lies beside
+// it.
 func greeter(engines string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -75,8 +76,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallAtOnce has several do the same; all must end with the same set and
-// nothing else may be left.
+// TestInstallAtOnce installs a set several times at once; all must return the
+// same set, and nothing else may be left.
 func TestInstallAtOnce(t *testing.T) {
 	cache := t.TempDir()
 	var wg sync.WaitGroup
@@ -153,7 +154,7 @@ func TestSweep(t *testing.T) {
 	wantOnly(t, cache, "npm-2.tmp", "npm-3")
 }
 
-// watcher sees how a test ends.
+// watcher records the end of a test.
 type watcher struct {
 	testing.TB
 	skipped, failed bool
@@ -171,7 +172,8 @@ func (w *watcher) Fatalf(string, ...any) {
 
 func (w *watcher) Fatal(...any) { w.Fatalf("") }
 
-// TestMissing shows that a machine without npm skips, and CI never does.
+// TestMissing checks that a machine without npm skips the test, and that CI
+// never does.
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, ci := range []string{"", "true"} {

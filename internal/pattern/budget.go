@@ -2,17 +2,17 @@ package pattern
 
 import "fmt"
 
-// MaxTotal bounds what all patterns of one document compile to together, in the
-// measure of [MaxSize].
+// MaxTotal bounds the size of all patterns of one document together, in the
+// unit of [MaxSize].
 const MaxTotal = 250_000
 
-// Budget is for the patterns of one document, each of which counts as often as it is
-// written. The zero value allows for [MaxTotal]. It is for one goroutine at a time.
+// Budget bounds the patterns of one document. A pattern counts each time it is
+// written. The zero value allows [MaxTotal]. It is for one goroutine at a time.
 type Budget struct{ spent int }
 
-// Check is like the function of that name, and tells about how many instructions a
-// pattern compiles to. over says that there are too many patterns, and then none can
-// be taken any more.
+// Check is like the function Check, and returns the approximate size of a
+// pattern in instructions. If over is set, the budget is used up, and no more
+// patterns are accepted.
 func (b *Budget) Check(expr string) (size int, foreign, over error) {
 	size, effort, err := measure(expr)
 	if b.spent += effort; b.spent > MaxTotal {

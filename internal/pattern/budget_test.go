@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// Patterns that are small one by one are refused where they are large together, also
-// those that are none.
+// Small patterns are refused if they are large together, invalid patterns
+// included.
 func TestBudget(t *testing.T) {
 	for name, tt := range map[string]struct {
 		expr  string
-		taken int // before they are too many
+		taken int // patterns before the budget is used up
 	}{
 		"instructions":        {"(ab?){330}", 150},
 		"text":                {strings.Repeat("a|", 2000) + "a", 60},
 		"of another language": {strings.Repeat("a", 5000) + "(?=b)", 49},
 		"named classes":       {strings.Repeat(`\pL`, 300), 25},
 		"folded ranges":       {`(?i)[\x{42}-\x{1E942}]`, 120},
-		"too large":           {strings.Repeat("a", MaxSize+1), 1000}, // which is not read
+		"too large":           {strings.Repeat("a", MaxSize+1), 1000}, // it is not read
 	} {
 		var b Budget
 		taken := 0
@@ -36,7 +36,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// What takes long to be read is refused before it is.
+// A pattern that takes long to read is refused before it is read.
 func TestPatternsThatAreHardToRead(t *testing.T) {
 	for name, expr := range map[string]string{
 		"folded ranges":       `(?i)` + strings.Repeat(`[\x{42}-\x{1E942}]`, 6),

@@ -1,4 +1,4 @@
-// Package pattern compiles regular expressions that a peer wrote.
+// Package pattern compiles a peer's regular expressions.
 package pattern
 
 import (
@@ -7,19 +7,19 @@ import (
 	"regexp/syntax"
 )
 
-// MaxSize bounds what a pattern compiles to, in about the instructions of package
-// regexp, whose own bounds let a few kB of pattern take gigabytes, and seconds for
-// each text of a kB.
+// MaxSize bounds the compiled size of a pattern, in approximate instructions of
+// package regexp. The bounds of regexp are too large: a pattern of a few kB may
+// take gigabytes, and seconds for a text of a kB.
 const MaxSize = 10_000
 
-// Pattern is a regular expression that was compiled. It may be used concurrently.
+// Pattern is a compiled regular expression. It may be used concurrently.
 type Pattern struct {
 	*regexp.Regexp
-	Size int // about the instructions that it compiled to, at least 1
+	Size int // approximate number of instructions, at least 1
 }
 
-// Work is what it takes at most to match a text, in instructions and bytes: a few
-// nanoseconds each.
+// Work is an upper bound for the cost of a match, in instructions times bytes:
+// a few nanoseconds each.
 func (p *Pattern) Work(text string) int { return p.Size * (1 + len(text)) }
 
 // Compile is [regexp.Compile] within [MaxSize].
@@ -35,15 +35,15 @@ func Compile(expr string) (*Pattern, error) {
 	return &Pattern{re, n}, nil
 }
 
-// Check reports why a pattern is none: it is of another language, or too large. It
-// takes less than to compile it.
+// Check returns an error for a pattern in another syntax, or a too large one.
+// It costs less than Compile.
 func Check(expr string) error {
 	_, _, err := measure(expr)
 	return err
 }
 
-// measure is about how many instructions a pattern compiles to, and what it takes to
-// find that out, in the same measure, which is said of one that is none, too.
+// measure returns the approximate number of instructions of a pattern, and the
+// cost to find it out, in the same unit. The cost is valid also with an error.
 func measure(expr string) (instructions, effort int, err error) {
 	effort = reading(expr)
 	if effort > MaxSize {
@@ -60,8 +60,8 @@ func measure(expr string) (instructions, effort int, err error) {
 	return n, max(n, effort), nil
 }
 
-// size is about how many instructions re compiles to. Once it is over MaxSize it
-// may be less than that.
+// size is the approximate number of instructions of re. If it is over MaxSize,
+// the real number may be larger.
 func size(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What people write is compiled as ever.
+// Common patterns are compiled.
 func TestCompile(t *testing.T) {
 	for _, expr := range []string{
 		"", "^[a-z]+$", `^\d{4}-\d{2}-\d{2}$`, "(?i)yes|no", "^(?s:.{0,256})$", "[a-z]{1,1000}", "(a{10}){100}", `\p{L}{3,}`,
@@ -20,7 +20,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// What is of another language or too large is refused, and takes little.
+// Patterns in another syntax and too large patterns are refused cheaply.
 func TestCompileRefuses(t *testing.T) {
 	for name, expr := range map[string]string{
 		"lookahead":   `(?=a)`,
@@ -40,7 +40,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// The size is about that of the program, not less than a third of it.
+// The estimated size is not less than a third of the program's.
 func TestSize(t *testing.T) {
 	for _, expr := range []string{"abc", "a{3,7}", "(a|bc)*d?", "[a-z]{10,}", "(x{5}y){4}", "(?:a{0,9}){0,9}"} {
 		if err := Check(expr); err != nil {
@@ -53,7 +53,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// parsed is an expression, and the length of the program that it compiles to.
+// parsed is an expression, and the length of its compiled program.
 func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	t.Helper()
 	re, err := syntax.Parse(expr, syntax.Perl)
@@ -67,7 +67,7 @@ func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	return re, len(prog.Inst)
 }
 
-// What is accepted compiles to about what was foreseen, and never to much more.
+// An accepted pattern compiles to about the estimated size, never to much more.
 func FuzzCompile(f *testing.F) {
 	for _, expr := range []string{"a{3,7}", `(?i)[a-z\pL]*|\b`, "((x?){9}y){9}", `^[^\x{42}-\x{1E942}]$`, "(?=a)"} {
 		f.Add(expr)

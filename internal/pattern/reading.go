@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// What takes as long as so many instructions do.
+// Costs of reading, in instructions.
 const (
-	ofNamedClass  = 25    // \pL and its like, which have more than a thousand runes
+	ofNamedClass  = 25    // \pL and similar classes have more than a thousand runes
 	ofFoldedRange = 2_000 // a range whose runes are folded one by one
 )
 
-// folds finds the flag by which case does not matter.
+// folds finds the flag for case-insensitive matching.
 var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 
-// reading is what it takes at most to read a pattern: each byte stands for
-// something, and some stand for much.
+// reading is an upper bound for the cost to read a pattern: each byte costs
+// something, and some bytes cost much.
 func reading(expr string) int {
 	n := len(expr) + ofNamedClass*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
 	if n <= MaxSize && folds.MatchString(expr) {
@@ -25,7 +25,7 @@ func reading(expr string) int {
 	return n
 }
 
-// wideRanges counts what may be ranges that end beyond ASCII.
+// wideRanges counts possible ranges that end beyond ASCII.
 func wideRanges(expr string) int {
 	n := 0
 	for i := range len(expr) - 1 {

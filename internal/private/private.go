@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	unfinished   = "new-"    // begins the name of a file that is being written
-	abandonAfter = time.Hour // by a process that ended meanwhile
+	unfinished   = "new-"    // prefix of the name of an unfinished file
+	abandonAfter = time.Hour // age of a dead process's file
 )
 
-// CheckDir refuses a directory in which another user can put files: it must not be
-// a symbolic link, belong to another user, or be writable for a group or others.
-// Where the system has no Unix permissions, only links are refused. The error
-// for a directory that is not there is [fs.ErrNotExist].
+// CheckDir refuses a directory in which another user can put files: it must not
+// be a symbolic link, belong to another user, or be writable for a group or
+// others. On systems without Unix permissions, only links are refused. The
+// error for a missing directory is [fs.ErrNotExist].
 func CheckDir(path string) error {
 	path = filepath.Clean(path) // Lstat follows a link with a slash behind it
 	info, err := os.Lstat(path)
@@ -39,10 +39,10 @@ func CheckDir(path string) error {
 	return nil
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes. It refuses
-// a symbolic link, a file of another user and one with a permission of denied;
-// where the system has no Unix permissions, only links are refused. The directory
-// has to pass [CheckDir]. The error for a file that is not there is
+// ReadFile returns the content of a regular file of at most limit bytes. It
+// refuses a symbolic link, a file of another user and one with a permission of
+// denied; on systems without Unix permissions, only links are refused. The
+// directory has to pass [CheckDir]. The error for a missing file is
 // [fs.ErrNotExist].
 func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
@@ -76,10 +76,9 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	return content, nil
 }
 
-// WriteFile replaces a file as a whole by one that only its owner can use (mode
-// 0600): a reader gets the old content or the new. The directory has to pass
-// [CheckDir]. If the process ends meanwhile, an unfinished file remains, for
-// [Sweep].
+// WriteFile replaces a whole file (mode 0600): a reader gets the old content or
+// the new. The directory has to pass [CheckDir]. If the process dies meanwhile,
+// an unfinished file remains for [Sweep].
 func WriteFile(path string, content []byte) (err error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return err
@@ -100,8 +99,8 @@ func WriteFile(path string, content []byte) (err error) {
 	return replace(file.Name(), path)
 }
 
-// Sweep removes the unfinished files in a directory that are older than an hour, as
-// far as it can.
+// Sweep removes unfinished files older than an hour from a directory, as far as
+// it can.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

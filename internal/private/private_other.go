@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// exposed says nothing: the system has no permissions of Unix.
+// exposed returns "": the system has no Unix permissions.
 func exposed(fs.FileInfo, fs.FileMode) string { return "" }
 
 func replace(from, to string) error { return os.Rename(from, to) }

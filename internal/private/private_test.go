@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// contains reports whether an error says want, or is none where want is empty.
+// contains reports whether an error's text contains want; an empty want means
+// no error.
 func contains(err error, want string) bool {
 	return want == "" && err == nil || want != "" && err != nil && strings.Contains(err.Error(), want)
 }
@@ -78,7 +79,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// What a process left behind when it ended is removed in time.
+// Unfinished files of a dead process are removed in time.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// exposed says why users other than that of this process could have changed a file:
-// its owner, or a permission of denied. It is empty when they could not.
+// exposed returns the reason if other users could have changed a file: its
+// owner, or a permission of denied. Otherwise it is empty.
 func exposed(info fs.FileInfo, denied fs.FileMode) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
 		return fmt.Sprintf("belongs to the user %d", stat.Uid)

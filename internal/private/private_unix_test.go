@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A file and a directory that others can change are refused, whatever they hold.
+// Files and directories that others can change are refused, with any content.
 func TestModes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -56,8 +56,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What belongs to another user is refused though its mode is right: root makes
-// that, and for any other user the files of root are.
+// Another user's files are refused even with the right mode. Root creates such
+// files; other users test with root's files.
 func TestOwners(t *testing.T) {
 	dir, path := "/", "/etc/passwd"
 	if os.Geteuid() == 0 {

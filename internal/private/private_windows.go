@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// exposed says nothing: the permissions of Windows are lists that a file inherits
-// from its directory.
+// exposed returns "": on Windows a file inherits its permissions from its
+// directory.
 func exposed(fs.FileInfo, fs.FileMode) string { return "" }
 
 // replace waits for readers of the old file: it cannot be replaced while it is open.
@@ -27,11 +27,10 @@ func open(path string) (file *os.File, err error) {
 	return file, err
 }
 
-// patience bounds the wait for other processes, which hold a file for the time that it
-// takes to read it.
+// patience bounds the wait for other processes that are reading the file.
 const patience = 2 * time.Second
 
-// patiently repeats what fails because another process holds the file.
+// patiently retries do while another process holds the file.
 func patiently(do func() error) error {
 	var err error
 	for start, wait := time.Now(), time.Millisecond; time.Since(start) < patience; wait = min(2*wait, 50*time.Millisecond) {

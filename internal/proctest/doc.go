@@ -1,2 +1,2 @@
-// Package proctest looks at processes, for tests that end them.
+// Package proctest inspects processes, for tests that end them.
 package proctest

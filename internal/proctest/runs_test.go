@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary be a process that waits for the end of its input.
+// TestMain makes the test binary a process that waits for the end of its input.
 func TestMain(m *testing.M) {
 	if os.Getenv("PROCTEST_WAIT") != "" {
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()

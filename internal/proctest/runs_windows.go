@@ -2,7 +2,8 @@ package proctest
 
 import "golang.org/x/sys/windows"
 
-// Runs reports whether a process has not ended. A process without a handle has.
+// Runs reports whether a process is running. A process without a handle has
+// ended.
 func Runs(pid int) bool {
 	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {

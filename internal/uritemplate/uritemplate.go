@@ -1,5 +1,5 @@
-// Package uritemplate expands URI templates (RFC 6570, all levels) that a peer
-// wrote, with values that are strings.
+// Package uritemplate expands a peer's URI templates (RFC 6570, all levels)
+// with string values.
 package uritemplate
 
 import (
@@ -16,13 +16,13 @@ const (
 	MaxExpansion = 1 << 20
 )
 
-// operator is how the values of an expression are joined and encoded: RFC 6570,
+// operator tells how to join and encode the values of an expression: RFC 6570,
 // appendix A.
 type operator struct {
 	first, sep string
 	named      bool
 	ifEmpty    string // after the name of an empty value
-	reserved   bool   // reserved characters are left as they are
+	reserved   bool   // reserved characters stay unchanged
 }
 
 // operatorOf returns the operator that begins an expression, and its length.
@@ -44,8 +44,9 @@ func operatorOf(expression string) (op operator, size int, err error) {
 	return operator{sep: ","}, 0, nil
 }
 
-// Expand fills in the variables of a template. One without a value expands to
-// nothing. What is not allowed in a URI is percent-encoded as UTF-8.
+// Expand fills in the variables of a template. A variable without a value
+// expands to nothing. Characters that a URI does not allow are percent-encoded
+// as UTF-8.
 func Expand(template string, values map[string]string) (string, error) {
 	if len(template) > MaxTemplate {
 		return "", fmt.Errorf("a template of %d bytes, more than %d", len(template), MaxTemplate)
@@ -73,7 +74,7 @@ func Expand(template string, values map[string]string) (string, error) {
 	return string(out), nil
 }
 
-// appendExpression appends what stands between braces, expanded.
+// appendExpression appends the expansion of the text between braces.
 func appendExpression(out []byte, expression string, values map[string]string) ([]byte, error) {
 	if expression == "" {
 		return nil, errors.New(`"{}" names no variable`)
@@ -110,8 +111,8 @@ func appendExpression(out []byte, expression string, values map[string]string) (
 	return out, nil
 }
 
-// variable reads the name of a variable and how many characters of its value are
-// wanted at most, 0 for all.
+// variable reads the name of a variable and the maximum length of its value in
+// characters, 0 for all.
 func variable(spec string) (name string, most int, err error) {
 	name, prefix, cut := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
 	if cut {
@@ -141,7 +142,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// beginning returns the first characters of s, most of them at most.
+// beginning returns the first characters of s, at most most of them, or all if
+// most is 0.
 func beginning(s string, most int) string {
 	if most == 0 {
 		return s
@@ -154,8 +156,8 @@ func beginning(s string, most int) string {
 	return s[:end]
 }
 
-// appendEncoded appends s with all that is not unreserved percent-encoded, or,
-// where reserved characters are allowed, all that is no part of a URI.
+// appendEncoded appends s. It percent-encodes all but unreserved characters; if
+// reserved characters are allowed, all but characters of a URI.
 func appendEncoded(out []byte, s string, reserved bool) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(s) {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// values are those of RFC 6570, section 3.2, that are strings.
+// values are the string values of RFC 6570, section 3.2.
 var values = map[string]string{
 	"base": "http://example.com/home/", "dub": "me/too", "empty": "", "half": "50%", "hello": "Hello World!",
 	"path": "/foo/bar", "v": "6", "var": "value", "who": "fred", "x": "1024", "y": "768",
 	"unicode": "käse €😀", "encoded": "a%2Fb%2", "a.b": "dotted", "zero": "Ā\x00", "broken": "a\xff", "%41": "triplet",
 }
 
-// The examples of RFC 6570, and what they leave out.
+// The examples of RFC 6570, and further cases.
 func TestExpand(t *testing.T) {
 	for template, want := range map[string]string{
 		"":                    "",
@@ -119,8 +119,8 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-// An expansion has only what a URI may have and is as long as its parts make it;
-// a value alone comes back from it.
+// An expansion has only characters of a URI, and the length of its parts; a
+// single value can be decoded from it.
 func FuzzExpand(f *testing.F) {
 	for _, template := range []string{"file:///{path}", "{+a}{#a}{.a}{/a}{;a}{?a,b}{&a*}", "{a:3}", "{", "}", "{{a}}", "{a:99999}", "%zz", "\xff{a}"} {
 		f.Add(template, "käse & %20")
