@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -65,8 +66,9 @@ type cache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]*cached
 	bytes   int
-	uses    int // entries given out or kept so far
-	changes int // invalidations so far: a result from before one is not kept
+	uses    int    // entries given out or kept so far
+	owner   string // for whom they are kept
+	changes int    // invalidations so far: a result from before one is not kept
 }
 
 type cacheKey struct {
@@ -86,6 +88,36 @@ type cached struct {
 // _meta may say anything, and a request that answers a round is never cached.
 func (c *Client) cacheable(r *request, o *callOptions) bool {
 	return r.lasting && len(r.round) == 0 && len(o.meta) == 0 && c.opts.Limits.Cache > 0 && c.current().has(cacheHints)
+}
+
+// cacheOwner is the user for whom results are kept from now on: those of another one are
+// forgotten. Where that cannot be told nothing is kept.
+func (c *Client) cacheOwner(ctx context.Context) string {
+	x := c.link.Load().exchange
+	if x == nil {
+		return ""
+	}
+	owner, err := x.owner(ctx)
+	if err != nil {
+		c.cache.get().clear()
+		return ""
+	}
+	c.cache.get().belongsTo(owner)
+	return owner
+}
+
+// belongsTo forgets what is kept for another user than owner.
+func (k *cache) belongsTo(owner string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.owner == owner {
+		return
+	}
+	k.owner = owner
+	k.changes++
+	for key := range k.entries {
+		k.dropLocked(key)
+	}
 }
 
 // get returns a copy of a result that is fresh. generation is for [cache.put].

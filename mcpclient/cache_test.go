@@ -248,16 +248,22 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	}
 	t.Run("token", func(t *testing.T) {
 		asked := 0
-		overModernHTTP(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-			asked++
-			_, _ = io.WriteString(jsonWriter(w), answer(m))
-		}, func(t *testing.T, c *mcpclient.Client) {
-			for i, token := range []string{"one", "one", "two"} {
-				if err := c.SetBearerToken(t.Context(), token); err != nil {
+		synctest.Test(t, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				asked++
+				_, _ = io.WriteString(jsonWriter(w), answer(m))
+			})
+			token := new(mcpclient.Bearer)
+			c := connectWith(t, s, token, modern())
+			defer func() { _ = c.Close() }()
+			for i, next := range []string{"one", "one", "two"} {
+				if err := token.Set(next); err != nil {
 					t.Fatal(err)
 				}
 				list(t, c, &asked, []int{1, 1, 2}[i])
 			}
+			_ = token.Renew("two-b")
+			list(t, c, &asked, 2)
 		})
 	})
 	t.Run("connection", func(t *testing.T) {

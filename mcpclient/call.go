@@ -36,6 +36,7 @@ type request struct {
 	header    fields    // that repeat arguments of a tool call
 	corrected bool      // header was made anew after the server had refused it
 	reborn    bool      // it was sent again in a new session
+	owners    int       // sessions that it was not sent in, as its user has another
 	session   *place    // that its cursor is of; nil without a cursor, and for that of a page that was kept
 
 	sentIn *atomic.Pointer[place] // gets the session of its response; nil where nobody asks
@@ -117,6 +118,7 @@ func (c *Client) answer(ctx context.Context, r *request, o *callOptions) (json.R
 // cached gets a result that may be in the cache, and is put there.
 func (c *Client) cached(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
 	var generation int
+	owner := c.cacheOwner(ctx)
 	if o.noCache || ctx.Err() != nil || c.ending() {
 		generation = c.cache.get().generation()
 	} else {
@@ -126,7 +128,7 @@ func (c *Client) cached(ctx context.Context, r *request, o *callOptions) (json.R
 		}
 	}
 	raw, rounds, err := c.settled(ctx, r, o)
-	if err == nil && rounds == 0 {
+	if err == nil && rounds == 0 && c.cacheOwner(ctx) == owner {
 		c.cache.get().put(r, raw, generation, c.opts.Limits.Cache)
 	}
 	return raw, err

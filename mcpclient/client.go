@@ -40,7 +40,6 @@ type Client struct {
 	tools    lazily[knownTools]
 	session  session
 	restarts *restarts // nil without Options.Restart
-	bearer   bearer    // of all connections over HTTP
 
 	serving slots // of server requests that are being answered
 	unasked lazily[unasked]
@@ -230,7 +229,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		err = c.session.settle(ctx)
 	}
 	if err == nil {
-		err = c.link.Load().notify(ctx, c, method, encoded)
+		err = c.notify(ctx, method, encoded)
 		if err != nil && !c.stays() {
 			err = c.ended()
 		}
@@ -239,6 +238,16 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
 	return nil
+}
+
+// notify sends a notification, once more where it is of the user of the next session.
+func (c *Client) notify(ctx context.Context, method string, params []byte) error {
+	for renewed := 0; ; renewed++ {
+		err := c.link.Load().notify(ctx, c, method, params)
+		if again, err := c.otherOwner(ctx, err, renewed); !again {
+			return err
+		}
+	}
 }
 
 // moduleVersion is the version of this module in the running program, which is

@@ -78,7 +78,7 @@ func (c *Client) farewell(within time.Duration) {
 	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.inSession() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
 		defer cancel()
-		l.exchange.endSession(ctx, c.current().header(nil, nil))
+		l.exchange.endSession(ctx)
 	}
 }
 

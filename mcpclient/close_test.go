@@ -223,11 +223,11 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 	server := memhttp.New(s)
 	defer server.Close()
 	k := newCloser(t)
-	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(_ context.Context, x mcpclient.HTTPExchange) {
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
 		if k.client.Load() != nil {
-			before(k, x.HTTPMethod)
+			before(k, r.Method)
 		}
-	}}, &o)
+	})}, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

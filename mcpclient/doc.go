@@ -107,7 +107,7 @@
 // another message. A connection that ends fails all calls on it at once. A tool
 // call that may have run is never repeated by the client. One is sent again when
 // the server said that it did not act on it: that it refused the headers (code
-// -32020), the token (401 and 403, if HTTP.Unauthorized asks for it) or the
+// -32020), the token (401 and 403, if HTTP.Token has another one) or the
 // Accept header (406), that a person has to visit URLs first (-32042), or that
 // it wants input or more time (input_required); and with [Options.Restart] when
 // the connection did not take it, because that was ending.
@@ -188,7 +188,7 @@
 //	Connect without a deadline              1 min over stdio, 10 min over HTTP, Options.Timeouts.Connect
 //	opening of a standalone stream          500 ms     then Connect goes on without it
 //	forms of Accept after status 406        4, behind that of HTTP.Header
-//	repetitions after 401 and 403           1, where HTTP.Unauthorized asks for it
+//	repetitions after 401 and 403           1, where HTTP.Token has another token
 //	retries of a safe request               3, up to 30 s apart, Options.Limits.Retries
 //	beginning of a new session              30 s
 //	restarts in a row                       5, 500 ms to 30 s apart, Options.Restart

@@ -141,9 +141,9 @@ func (e *HTTPError) Error() string {
 	switch e.Status {
 	case http.StatusUnauthorized:
 		if e.declined {
-			b.WriteString(" (the server does not take the credentials that were sent: renew them by Client.SetBearerToken, which HTTP.Unauthorized can do, or see package oauth)")
+			b.WriteString(" (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)")
 		} else {
-			b.WriteString(" (the server wants authorization: set a token in the Header of its transport, as in \"Bearer TOKEN\", or see package oauth)")
+			b.WriteString(" (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\", or see package oauth)")
 		}
 	case http.StatusRequestHeaderFieldsTooLarge:
 		b.WriteString(" (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)")

@@ -32,8 +32,8 @@ func ExampleClient_RegisterTools() {
 	// tool "report": mcpclient: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has "[\"string\",\"null\"]"
 }
 
-// A host changes its token and looks at what goes over the wire.
-func ExampleClient_SetBearerToken() {
+// A host renews its token when the server refuses it, and looks at each HTTP request.
+func ExampleBearer() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		if r.Header.Get("Authorization") != "Bearer fresh" {
@@ -47,13 +47,15 @@ func ExampleClient_SetBearerToken() {
 	}))
 	defer server.Close()
 
+	token := new(mcpclient.Bearer)
+	token.Refused = func(context.Context, *mcpclient.Refusal) error {
+		return token.Renew("fresh")
+	}
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{
-		URL: server.URL,
-		After: func(_ context.Context, x mcpclient.HTTPExchange) {
-			fmt.Println(x.Method, x.Status)
-		},
-		Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
-			return x.Client.SetBearerToken(ctx, "fresh") == nil
+		URL:   server.URL,
+		Token: token,
+		RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+			return logging{next}
 		},
 	}, nil)
 	if err != nil {
@@ -67,6 +69,17 @@ func ExampleClient_SetBearerToken() {
 	// server/discover 401
 	// server/discover 200
 	// tools/list 200
+}
+
+// logging prints what comes back for each HTTP request.
+type logging struct{ next http.RoundTripper }
+
+func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(r)
+	if err == nil {
+		fmt.Println(r.Header.Get("Mcp-Method"), resp.StatusCode)
+	}
+	return resp, err
 }
 
 // A server that is known to be old is asked over HTTP+SSE directly.

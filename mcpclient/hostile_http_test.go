@@ -29,7 +29,7 @@ func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 }
 
 // endlessStatus has a client list the tools of a server that fails the first time. Where
-// the status is 401 a hook has the request made again.
+// the status is 401 there is another token.
 func endlessStatus(status int) func(t *testing.T) {
 	return func(t *testing.T) {
 		var sessions, lists, asked atomic.Int32
@@ -53,7 +53,12 @@ func endlessStatus(status int) func(t *testing.T) {
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
-			Unauthorized: func(context.Context, mcpclient.HTTPExchange) bool { asked.Add(1); return true },
+			Token: mcpclient.TokenFunc(func(_ context.Context, refused *mcpclient.Refusal) (mcpclient.Token, error) {
+				if refused != nil {
+					asked.Add(1)
+				}
+				return mcpclient.Token{Value: fmt.Sprint("token", asked.Load())}, nil
+			}),
 		}, &opts)
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ type Timeouts struct {
 	// progress notice came for as long. Tool calls ask for progress; other requests do
 	// [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
 	// legacy server over HTTP for it. What is the client's to do does not count:
-	// the time in which handlers answer the server, a person visits a URL, HTTP.Unauthorized
+	// the time in which handlers answer the server, a person visits a URL, HTTP.Token
 	// runs, or the client waits before it asks again. Default 5 min, or none if
 	// Call is set; negative: none.
 	Idle time.Duration
@@ -150,7 +150,7 @@ func WithTimeout(d time.Duration) CallOption {
 
 // PauseIdleTimeout has the silence of the call that ctx is of not count until resume
 // is called: for a [Middleware] or an [http.RoundTripper] in which a person is asked.
-// Handlers and HTTP.Unauthorized need not call it.
+// Handlers and HTTP.Token need not call it.
 func PauseIdleTimeout(ctx context.Context) (resume func()) { return idle.From(ctx).Hold() }
 
 // limit is a bound, and whether it is set: one that is and is not positive is none.

@@ -270,8 +270,8 @@ func TestPauseIdleTimeout(t *testing.T) {
 	})
 }
 
-// A person may sign in while HTTP.Unauthorized runs.
-func TestIdleTimeoutWaitsForUnauthorized(t *testing.T) {
+// A person may sign in while HTTP.Token is asked.
+func TestIdleTimeoutWaitsForToken(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
 			opts.Timeouts.Idle = time.Minute
@@ -283,14 +283,12 @@ func TestIdleTimeoutWaitsForUnauthorized(t *testing.T) {
 					}
 					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 				})
-				transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
+				token := new(mcpclient.Bearer)
+				token.Refused = func(context.Context, *mcpclient.Refusal) error {
 					time.Sleep(30 * time.Minute)
-					return x.Client.SetBearerToken(ctx, "new") == nil
-				}}
-				c, err := mcpclient.Connect(t.Context(), transport, &opts)
-				if err != nil {
-					t.Fatal(err)
+					return token.Renew("new")
 				}
+				c := connectWith(t, s, token, opts)
 				defer func() { _ = c.Close() }()
 				callText(t, t.Context(), c, "a", "a")
 			})

@@ -53,12 +53,15 @@ type exchanger interface {
 
 	// endSession ends all exchanges, then the sessions on the server, if there
 	// are any.
-	endSession(ctx context.Context, header fields)
+	endSession(ctx context.Context)
 
 	// inSession reports whether there are any.
 	inSession() bool
 	sessionID() string
 	joined() *httpSession // by the next request; nil for none
+
+	// owner is for whom the next request is made; "" where there is one user only.
+	owner(ctx context.Context) (string, error)
 
 	// lose takes the session for one that has ended, and returns it.
 	lose() *httpSession
@@ -77,6 +80,7 @@ type outgoing struct {
 	heard        func()   // called when something of the response comes, if set
 
 	session  atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
+	token    Token                       // that it is sent with
 	exchange exchange                    // that carries it over HTTP
 }
 
@@ -112,7 +116,6 @@ func (c *Client) dial(ctx context.Context) error {
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", c.transport)
 	}
-	c.adoptBearer(conn)
 	l.conn = conn
 	if skipper, ok := transport.As[transport.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
@@ -135,7 +138,7 @@ func (l *link) hooked() bool {
 	case *stream, *pipeEnd:
 		return false
 	case *httpConn:
-		return conn.hooks != nil || conn.wrapped()
+		return conn.source != nil || conn.wrapped()
 	}
 	return true
 }

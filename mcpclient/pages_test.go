@@ -202,33 +202,39 @@ func TestCursorsOfSessions(t *testing.T) {
 // A cursor is of the session in which its page was asked for, also where another
 // has begun before the page came to the caller.
 func TestCursorOfSessionBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &tokenServer{}
-		server := memhttp.New(s)
-		defer server.Close()
-		o := legacy()
-		o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
-			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-				raw, err := next(ctx, r)
-				if r.Method == "tools/list" {
-					if err := r.Client.SetBearerToken(ctx, "other"); err != nil {
-						t.Error(err)
-					}
+	for name, ping := range map[string]bool{"next session": true, "next user": false} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { cursorOfSessionBefore(t, ping) }) })
+	}
+}
+
+func cursorOfSessionBefore(t *testing.T, ping bool) {
+	s := &tokenServer{}
+	server := memhttp.New(s)
+	defer server.Close()
+	o := legacy()
+	token := new(mcpclient.Bearer)
+	o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			raw, err := next(ctx, r)
+			if r.Method == "tools/list" {
+				_ = token.Set("other")
+				if ping {
+					err = errors.Join(err, r.Client.Ping(ctx))
 				}
-				return raw, err
 			}
-		}}
-		c := connectTo(t, server, o)
-		defer func() { _ = c.Close() }()
-		s.seen()
-		names, err := collect(c.Tools(t.Context()), toolName)
-		if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
-			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+			return raw, err
 		}
-		seen := s.seen()
-		has(t, seen, "POSTtools/list s-1", true)
-		has(t, seen, "POSTtools/list s-2 Bearer other", false)
-	})
+	}}
+	c := connectWith(t, server, token, o)
+	defer func() { _ = c.Close() }()
+	s.seen()
+	names, err := collect(c.Tools(t.Context()), toolName)
+	if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
+		t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+	}
+	seen := s.seen()
+	has(t, seen, "POSTtools/list s-1", true)
+	has(t, seen, "POSTtools/list s-2 Bearer other", false)
 }
 
 // A page whose request had to go into another session than the iteration began in has
@@ -266,11 +272,12 @@ func TestCursorOfNextSession(t *testing.T) {
 // is not sent in another.
 func TestCursorWhileSessionBegins(t *testing.T) {
 	for name, test := range map[string]struct {
-		refused string // with 401, once: a part of the request
-		in      string // the session of both pages
+		refused string   // with 401, once: a part of the request
+		in      []string // the sessions of the pages
+		names   []string
 	}{
-		"before the first page": {`"method":"tools/list"`, "s-2"},
-		"before the next page":  {`"cursor":"c"`, "s-1"},
+		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}},
+		"before the next page":  {`"cursor":"c"`, []string{"s-1"}, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -296,20 +303,16 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 				}))
 				defer server.Close()
 				o := legacy()
-				h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
-					return x.Client.SetBearerToken(ctx, "other") == nil
-				}}
-				c, err := mcpclient.Connect(t.Context(), h, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := new(mcpclient.Bearer)
+				token.Refused = func(context.Context, *mcpclient.Refusal) error { return token.Set("other") }
+				c := connectWith(t, server, token, o)
 				defer func() { _ = c.Close() }()
 				names, err := collect(c.Tools(t.Context()), toolName)
-				if err != nil || !slices.Equal(names, []string{"a", "b"}) {
-					t.Errorf("got %q, %v, want both pages", names, err)
+				if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
+					t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
 				}
-				if want := []string{test.in, test.in}; !slices.Equal(in, want) || c.SessionID() != "s-2" {
-					t.Errorf("got pages in the sessions %q, and %s at the end, want %q and s-2", in, c.SessionID(), want)
+				if !slices.Equal(in, test.in) {
+					t.Errorf("got pages in the sessions %q, want %q", in, test.in)
 				}
 			})
 		})
@@ -325,11 +328,15 @@ func TestCursorOfForgottenSession(t *testing.T) {
 		defer server.Close()
 		var c *mcpclient.Client
 		var got error
-		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Before: func(ctx context.Context, x mcpclient.HTTPExchange) {
-			if x.Method == "initialize" && c != nil {
-				_, got = mcpclient.ListPage[mcpclient.Tool](ctx, c, new("c"))
+		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
+			if c == nil || r.GetBody == nil {
+				return
 			}
-		}}
+			body, _ := r.GetBody()
+			if raw, _ := io.ReadAll(body); strings.Contains(string(raw), `"initialize"`) {
+				_, got = mcpclient.ListPage[mcpclient.Tool](r.Context(), c, new("c"))
+			}
+		})}
 		o := legacy()
 		c, err := mcpclient.Connect(t.Context(), h, &o)
 		if err != nil {

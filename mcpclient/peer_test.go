@@ -166,6 +166,16 @@ func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mc
 	return c
 }
 
+// watched has before see each HTTP request.
+func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			before(r)
+			return next.RoundTrip(r)
+		})
+	}
+}
+
 // httpServer answers handshakes itself, and everything else by h, which gets the
 // message too.
 func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {

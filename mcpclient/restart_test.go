@@ -594,12 +594,20 @@ func TestRestartOverSSE(t *testing.T) {
 				if name == "direct" {
 					o.Protocol.Revision = mcpclient.Revision20241105
 				}
-				c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client()), &o)
+				token := new(mcpclient.Bearer)
+				recipe := transport(server.URL()+"/sse", server.Client())
+				switch recipe := recipe.(type) {
+				case *mcpclient.HTTP:
+					recipe.Token = token
+				case *mcpclient.SSE:
+					recipe.Token = token
+				}
+				c, err := mcpclient.Connect(t.Context(), recipe, &o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer func() { _ = c.Close() }()
-				if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+				if err := token.Set("token"); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()

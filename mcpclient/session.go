@@ -38,8 +38,6 @@ type renewal struct {
 	done chan struct{}
 	err  error           // once done is closed
 	left <-chan struct{} // closed when the client is leaving, or has ended, which done may take longer for
-
-	token atomic.Pointer[string] // that a hook has set meanwhile; nil for none
 }
 
 // renewing marks the context of the calls that belong to a renewal, with that.
@@ -192,6 +190,11 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	if errors.Is(err, ErrConnectionLost) {
 		return c.reconnected(ctx, r, err)
 	}
+	if _, other := errors.AsType[*ownerError](err); other {
+		again, err := c.otherOwner(ctx, err, r.owners)
+		r.owners++
+		return again, err
+	}
 	id, lost := lostSession(err)
 	if !lost {
 		return false, err
@@ -204,6 +207,35 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	}
 	r.reborn = true
 	return true, nil
+}
+
+// maxOwners bounds how often a request changes to a session of another user, before it
+// is sent.
+const maxOwners = 5
+
+// otherOwner begins a session for the user of a message that failed with err, where it
+// was not sent as the session is of another one, and reports whether to send it.
+func (c *Client) otherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
+	other, ok := errors.AsType[*ownerError](err)
+	if !ok || renewed >= maxOwners {
+		return false, err
+	}
+	if err := c.renew(ctx, other.session, c.beginForOwner); err != nil {
+		return false, fmt.Errorf("%w: a new session could not be begun: %w", other, err)
+	}
+	return true, nil
+}
+
+// beginForOwner begins a session for the user whose token there is, also where that
+// changes meanwhile. The session before goes on with its calls, and ends by itself.
+func (c *Client) beginForOwner(ctx context.Context) (err error) {
+	for range maxOwners {
+		err = c.beginNext(ctx)
+		if _, other := errors.AsType[*ownerError](err); !other {
+			return err
+		}
+	}
+	return err
 }
 
 // place is where a request goes: a connection, and over HTTP a session on that.

@@ -42,6 +42,11 @@ type HTTP struct {
 	// 406 to it gets that, and then less.
 	Header http.Header
 
+	// Token, when set, is asked for the token of each request: a [Bearer], or an
+	// oauth.Transport. A token of it is in no error. The request that ends a session
+	// has the last token of that session.
+	Token TokenSource
+
 	// RoundTripper, when set, is put around the transport of the client, for this
 	// connection only: it sees every HTTP request, each redirect and each
 	// repetition, with its credentials. Dial calls it once. Its errors can be
@@ -54,21 +59,10 @@ type HTTP struct {
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
-
-	// Before and After, when set, see every HTTP request before it is sent and
-	// after the head of its response has come.
-	Before, After func(context.Context, HTTPExchange)
-
-	// Unauthorized, when set, is told of a response 401 or 403 and reports
-	// whether to make the request again, which happens once: after it has changed
-	// the token, by [Client.SetBearerToken] of x.Client, for example. It may block;
-	// other requests go on meanwhile. It calls the Client with ctx, if at all. The
-	// hook is not asked about the request that ends a session.
-	Unauthorized func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
 // Dial prepares the connection; no request is made yet.
-func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
+func (t *HTTP) Dial(context.Context) (Conn, error) {
 	if err := missing(t); err != nil {
 		return nil, err
 	}
@@ -81,15 +75,9 @@ func (t *HTTP) Dial(ctx context.Context) (Conn, error) {
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
 		max:     positive(t.MaxMessage, transport.DefaultMaxMessage),
-		bearer:  bearerOf(ctx),
+		source:  t.Token,
 	}
 	c.accept.own = c.fixed.of("Accept")
-	if t.Before != nil || t.After != nil || t.Unauthorized != nil {
-		c.hooks = &hooks{before: t.Before, after: t.After, unauthorized: t.Unauthorized}
-		if d := dialingOf(ctx); d != nil {
-			c.hooks.client = d.client
-		}
-	}
 	var client http.Client
 	if t.Client != nil {
 		client = *t.Client
@@ -179,7 +167,6 @@ type httpConn struct {
 	secrets []string
 	fixed   fields // of the header of every request
 	max     int
-	hooks   *hooks // nil for none
 
 	transport http.RoundTripper // nil for http.DefaultTransport, whatever that is
 	client    *http.Client      // nil for one that is made when it is needed
@@ -187,9 +174,10 @@ type httpConn struct {
 	plain     bool              // the client adds no more to its transport than redirects
 	accept    accept
 
-	bearer    *bearer                     // of the client, if one has dialed
+	source    TokenSource // nil for none
+	sent      recentSecrets
 	session   atomic.Pointer[httpSession] // nil for none
-	retiring  lazily[crew]                // ends sessions that another one has replaced
+	retiring  retiring
 	exchanges exchanges
 }
 
@@ -198,11 +186,12 @@ const (
 	mediaStream = "text/event-stream"
 
 	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
 )
 
 // carry begins the exchange of a message.
 func (c *httpConn) carry(caller context.Context, m *outgoing) *exchange {
-	c.exchanges.begin(&m.exchange, caller, c.hooks == nil && c.client == nil && c.direct() != nil)
+	c.exchanges.begin(&m.exchange, caller, c.source == nil && c.client == nil && c.direct() != nil)
 	return &m.exchange
 }
 
@@ -273,6 +262,7 @@ func (c *httpConn) Recv() ([]byte, error) {
 func (c *httpConn) Close() error {
 	c.exchanges.close()
 	c.exchanges.drains.wait(drainTime)
+	c.retiring.stop(drainTime)
 	if c.idle != nil {
 		c.idle.CloseIdleConnections()
 	}

@@ -66,13 +66,13 @@ func fixedFields(h http.Header) fields {
 	return fixed
 }
 
-// header makes the header of a request in a session, nil for none. What is for this
+// header makes the header of a request. What is for this
 // request wins over what is for all, the last of its fields over others of the same
 // name, and what the transport demands over that.
-func (c *httpConn) header(method string, own fields, s *httpSession, accept []string) http.Header {
-	token := c.bearer.header()
-	size := len(c.fixed) + len(own) + 3 // Content-Type, Accept, and Accept-Encoding where it is asked for
-	if token != nil {
+func (c *httpConn) header(method string, m *outgoing, accept []string) http.Header {
+	s := m.session.Load()
+	size := len(c.fixed) + len(m.header) + 3 // Content-Type, Accept, and Accept-Encoding where it is asked for
+	if m.token.Value != "" {
 		size++
 	}
 	if s != nil {
@@ -82,10 +82,7 @@ func (c *httpConn) header(method string, own fields, s *httpSession, accept []st
 	for _, f := range c.fixed {
 		h[f.key] = f.values
 	}
-	if token != nil {
-		h["Authorization"] = *token
-	}
-	for _, f := range own {
+	for _, f := range m.header {
 		h[f.key] = f.values
 	}
 	switch method {
@@ -95,16 +92,11 @@ func (c *httpConn) header(method string, own fields, s *httpSession, accept []st
 	case http.MethodGet:
 		h["Accept"] = acceptStream
 	}
-	if s == nil {
-		return h
+	if m.token.Value != "" {
+		h["Authorization"] = []string{"Bearer " + m.token.Value}
 	}
-	if s.id != nil {
+	if s != nil && s.id != nil {
 		h[sessionHeader] = s.id
-	}
-	if v := *s.credentials.Load(); len(v) > 0 {
-		h["Authorization"] = v
-	} else {
-		delete(h, "Authorization")
 	}
 	return h
 }

@@ -294,13 +294,14 @@ func TestShortSecretsStay(t *testing.T) {
 		client := s.Client()
 		client.Transport = sessionID(client.Transport, "1")
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
+		token := new(mcpclient.Bearer)
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		for _, token := range []string{"name", "a"} {
-			if err := c.SetBearerToken(t.Context(), token); err != nil {
+		for _, next := range []string{"name", "a"} {
+			if err := errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -54,26 +54,28 @@ func (a *accept) next(level int32) bool {
 }
 
 // do makes an HTTP request. It makes it again with other words for the same when
-// the server takes another Accept, and once when the hook for 401 and 403 asks
-// for that: in either case the server has refused to look at the message.
+// the server takes another Accept, and once with another token after 401 and 403: in
+// either case the server has refused to look at the message.
 func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Response, error) {
-	var watch *watched
-	if c.hooks != nil {
-		watch = c.hooks.watch(method, m)
-	}
-	for {
+	var renewed *Token
+	for asked := false; ; {
 		c.enter(m)
-		level := c.accept.level.Load()
-		if watch != nil {
-			watch.sends(ctx)
+		if err := c.authorize(ctx, m, renewed); err != nil {
+			return nil, err
 		}
+		level := c.accept.level.Load()
 		resp, err := c.once(ctx, method, m, c.accept.at(level))
 		if err != nil {
 			return nil, err
 		}
 		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
-		if watch != nil {
-			again = watch.got(ctx, c, resp, again)
+		if !asked && c.refuses(resp) {
+			asked = true
+			if renewed, err = c.reauthorize(ctx, m, resp); err != nil {
+				_ = resp.Body.Close()
+				return nil, err
+			}
+			again = renewed != nil
 		}
 		if !again {
 			return resp, nil
@@ -88,7 +90,7 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 // once makes one HTTP request. accept is for requests that carry a message.
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
 	req := c.request(ctx, method, m.body)
-	req.Header = c.header(method, m.header, m.session.Load(), accept)
+	req.Header = c.header(method, m, accept)
 	if _, set := req.Header[replayable]; m.repeatable && !set {
 		req.Header[replayable] = nil
 	}

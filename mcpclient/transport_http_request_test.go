@@ -100,15 +100,14 @@ func TestAcceptOfTheHost(t *testing.T) {
 	}
 }
 
+// A RoundTripper sees each HTTP request before it is sent and after its response has come:
+// a request that is repeated with another token twice.
 func TestHTTPHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		large := strings.Repeat("x", 5000)
 		agent := ""
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			agent = r.Header.Get("User-Agent")
 			switch m.Params.Name {
-			case "large":
-				fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`, m.ID, large)
 			case "stream":
 				stream(w)(answerTo(m))
 			case "private":
@@ -123,32 +122,33 @@ func TestHTTPHooks(t *testing.T) {
 		o := modern()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
-			Before: func(_ context.Context, x mcpclient.HTTPExchange) {
-				if x.Status != 0 || x.Body != "" {
-					t.Errorf("before sending: got %+v", x)
-				}
-				log = append(log, x.HTTPMethod+" "+x.Method)
+			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					log = append(log, r.Method+" "+r.Header.Get("Mcp-Method"))
+					resp, err := next.RoundTrip(r)
+					if err == nil {
+						log = append(log, fmt.Sprint(r.Header.Get("Mcp-Method"), " ", resp.StatusCode))
+					}
+					return resp, err
+				})
 			},
-			After: func(_ context.Context, x mcpclient.HTTPExchange) {
-				log = append(log, fmt.Sprintf("%s %d %d", x.Method, x.Status, len(x.Body)))
-				if strings.Contains(x.Body, "secret-key") {
-					t.Errorf("got body %q", x.Body)
+			Token: mcpclient.TokenFunc(func(_ context.Context, r *mcpclient.Refusal) (mcpclient.Token, error) {
+				if r == nil {
+					return mcpclient.Token{Value: "first"}, nil
 				}
-			},
-			Unauthorized: func(_ context.Context, x mcpclient.HTTPExchange) bool {
 				asked++
-				if x.Status != http.StatusUnauthorized || x.Header.Get("Www-Authenticate") == "" {
-					t.Errorf("got %+v", x)
+				if r.Token != "first" || r.Status != http.StatusUnauthorized || r.Header.Get("Www-Authenticate") == "" {
+					t.Errorf("got %+v", r)
 				}
-				return true
-			},
+				return mcpclient.Token{Value: "second"}, nil
+			}),
 		}, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
 		log = nil
-		callText(t, t.Context(), c, "large", large)
+		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
 		_, err = c.CallTool(t.Context(), "private", nil)
 		if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
@@ -158,10 +158,10 @@ func TestHTTPHooks(t *testing.T) {
 			t.Error(err)
 		}
 		want := []string{
-			"POST tools/call", "tools/call 200 1024",
-			"POST tools/call", "tools/call 200 0",
-			"POST tools/call", "tools/call 401 17", "POST tools/call", "tools/call 401 17",
-			"POST notifications/acme", "notifications/acme 202 0",
+			"POST tools/call", "tools/call 200",
+			"POST tools/call", "tools/call 200",
+			"POST tools/call", "tools/call 401", "POST tools/call", "tools/call 401",
+			"POST notifications/acme", "notifications/acme 202",
 		}
 		if diff := cmp.Diff(want, log); diff != "" || asked != 1 {
 			t.Errorf("asked %d times; got +, want -:\n%s", asked, diff)
@@ -172,16 +172,16 @@ func TestHTTPHooks(t *testing.T) {
 	})
 }
 
-// The server forgets the session and takes the old token no more: the new
-// session is begun with the token that the hook sets meanwhile.
-func TestUnauthorizedHookInRenewal(t *testing.T) {
+// The server forgets the session and refuses the old token: the new session begins with
+// the renewed one.
+func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &forgetful{streams: make(chan struct{})}
 		var mu sync.Mutex
-		token := "Bearer old"
+		valid := "Bearer old"
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
-			ok := r.Header.Get("Authorization") == token || r.Header.Get("Mcp-Session-Id") == "s-1"
+			ok := r.Header.Get("Authorization") == valid || r.Header.Get("Mcp-Session-Id") == "s-1"
 			mu.Unlock()
 			if !ok {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -190,19 +190,13 @@ func TestUnauthorizedHookInRenewal(t *testing.T) {
 			s.ServeHTTP(w, r)
 		}))
 		defer server.Close()
-		o := legacy()
-		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer old"}}}
-		h.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
-			return x.Client.SetBearerToken(ctx, "new") == nil
-		}
-		c, err := mcpclient.Connect(t.Context(), h, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := renews("new")
+		_ = token.Set("old")
+		c := connectWith(t, server, token, legacy())
 		defer func() { _ = c.Close() }()
 		s.forget()
 		mu.Lock()
-		token = "Bearer new"
+		valid = "Bearer new"
 		mu.Unlock()
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
 			t.Errorf("got %q, %v", names, err)
@@ -210,8 +204,8 @@ func TestUnauthorizedHookInRenewal(t *testing.T) {
 	})
 }
 
-// The hook gets a new token, and the request goes through.
-func TestUnauthorizedHook(t *testing.T) {
+// The request is repeated with the renewed token.
+func TestTokenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			if r.Header.Get("Authorization") != "Bearer new" {
@@ -220,19 +214,17 @@ func TestUnauthorizedHook(t *testing.T) {
 			}
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
+		token := renews("new")
 		o := modern()
-		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"User-Agent": {"host/1"}}}
-		h.Unauthorized = func(ctx context.Context, x mcpclient.HTTPExchange) bool {
-			return x.Client.SetBearerToken(ctx, "new") == nil
-		}
+		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}
 		c, err := mcpclient.Connect(t.Context(), h, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
-		h.Unauthorized = nil // the connection has its own copy
-		if err := c.SetBearerToken(t.Context(), "old"); err != nil {
+		h.Token = nil // the connection has its own copy
+		if err := token.Set("old"); err != nil {
 			t.Error(err)
 		}
 		callText(t, t.Context(), c, "a", "a")
@@ -320,7 +312,8 @@ func TestHeaderNames(t *testing.T) {
 			_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 		})
 		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{
+		token := new(mcpclient.Bearer)
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},
 		}}, &o)
@@ -342,7 +335,7 @@ func TestHeaderNames(t *testing.T) {
 			}
 		}
 		check("Bearer fixed")
-		if err := c.SetBearerToken(t.Context(), "token"); err != nil {
+		if err := token.Set("token"); err != nil {
 			t.Fatal(err)
 		}
 		check("Bearer token")

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -168,6 +169,34 @@ type scrubbedError struct {
 func (e *scrubbedError) Error() string { return e.text }
 func (e *scrubbedError) Unwrap() error { return e.err }
 
+// recentSecrets are the last tokens that were sent: each may still be in an answer.
+type recentSecrets struct {
+	mu  sync.Mutex
+	all []string
+}
+
+const maxRecentSecrets = 8
+
+func (r *recentSecrets) add(secret string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(secret) < minSecret || slices.Contains(r.all, secret) {
+		return
+	}
+	if r.all = append(r.all, secret); len(r.all) > maxRecentSecrets {
+		r.all = slices.Delete(r.all, 0, 1)
+	}
+}
+
+func (r *recentSecrets) scrub(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, secret := range r.all {
+		text = strings.ReplaceAll(text, secret, "[secret]")
+	}
+	return text
+}
+
 // Redact implements [transport.Redactor] for both halves of the connection.
 func (c *sseConn) Redact(text string) string {
 	text = c.stream.Redact(text)
@@ -182,7 +211,7 @@ func (c *httpConn) Redact(text string) string {
 	if id := c.sessionID(); len(id) >= minSecret {
 		text = strings.ReplaceAll(text, id, "[session]")
 	}
-	text = c.bearer.scrub(text)
+	text = c.sent.scrub(text)
 	for _, secret := range c.secrets {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}

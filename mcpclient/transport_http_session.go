@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // httpSession is a session of the server. A request belongs to the one that it was
 // sent in, and so does all that follows from it: the rest of its response, what the
 // server asks in that, and the answers.
 type httpSession struct {
-	id    []string // the value of its header; nil before the server has named it
-	users crew     // requests under way
-	over  atomic.Bool
-
-	// credentials are the value of Authorization that it goes on with, empty for
-	// none: the one that it began with, unless that is refused.
-	credentials atomic.Pointer[[]string]
+	id      []string // the value of its header; nil before the server has named it
+	users   crew     // requests under way
+	over    atomic.Bool
+	token   atomic.Pointer[Token]    // that was sent last; nil without a source
+	version atomic.Pointer[[]string] // the revision in headers; nil for none
 }
 
 // errSessionOver marks a message that belongs to a session which has ended.
@@ -58,11 +58,15 @@ func (c *httpConn) enter(m *outgoing) {
 	case m.bound: // it is one already
 	case m.opensSession:
 		s := new(httpSession)
-		s.credentials.Store(c.authorization())
 		s.users.began()
 		m.session.Store(s)
 	default:
 		c.join(m)
+	}
+	if s := m.session.Load(); s != nil {
+		if version := m.header.of(versionHeader); version != nil && s.version.Load() == nil {
+			s.version.Store(&version)
+		}
 	}
 }
 
@@ -76,7 +80,7 @@ func (m *outgoing) leave() {
 const maxSessionID = 8 << 10
 
 // begin takes the session that a response names, "" for none, and that its request
-// has entered.
+// has entered. The session before it ends, unless the server has forgotten it.
 func (c *httpConn) begin(m *outgoing, id string) error {
 	if len(id) > maxSessionID {
 		return fmt.Errorf("%w: the session id has %d bytes, more than %d", ErrInvalidResult, len(id), maxSessionID)
@@ -88,7 +92,9 @@ func (c *httpConn) begin(m *outgoing, id string) error {
 	} else {
 		s.id = []string{id}
 	}
-	c.session.Store(s)
+	if old := c.session.Swap(s); old != nil && !old.over.Load() {
+		c.retiring.begin(func(ctx context.Context) { c.retire(ctx, old) })
+	}
 	return nil
 }
 
@@ -111,9 +117,41 @@ func (c *httpConn) lose() *httpSession {
 	return s
 }
 
+// retiring ends sessions that another one has replaced, each on a goroutine.
+type retiring struct {
+	mu     sync.Mutex
+	crew   crew
+	ctx    context.Context // nil before the first
+	cancel context.CancelFunc
+	closed bool
+}
+
+func (r *retiring) begin(end func(context.Context)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if r.ctx == nil {
+		r.ctx, r.cancel = context.WithCancel(context.Background())
+	}
+	r.crew.Go(func() { end(r.ctx) })
+}
+
+// stop gives up what is under way, and waits for that at most d.
+func (r *retiring) stop(d time.Duration) {
+	r.mu.Lock()
+	r.closed = true
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.mu.Unlock()
+	r.crew.wait(d)
+}
+
 // retire ends a session in whose place there is another, once nothing belongs to it
 // any more.
-func (c *httpConn) retire(ctx context.Context, s *httpSession, header fields) {
+func (c *httpConn) retire(ctx context.Context, s *httpSession) {
 	for range 2 { // what joined it in between is waited for, too
 		select {
 		case <-s.users.whenIdle():
@@ -124,44 +162,36 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession, header fields) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	c.forget(ctx, s, header)
+	c.forget(ctx, s)
 }
 
 // inSession implements [exchanger].
-func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.made.Load() != nil }
+func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.crew.count() > 0 }
 
 // endCalls implements [exchanger].
 func (c *httpConn) endCalls() { c.exchanges.endAsking() }
 
 // endSession implements [exchanger].
-func (c *httpConn) endSession(ctx context.Context, header fields) {
+func (c *httpConn) endSession(ctx context.Context) {
 	c.exchanges.close()
 	if s := c.session.Load(); s != nil {
-		c.forget(ctx, s, header)
+		c.forget(ctx, s)
 	}
-	if retiring := c.retiring.made.Load(); retiring != nil {
-		select {
-		case <-retiring.whenIdle():
-		case <-ctx.Done():
-		}
+	select {
+	case <-c.retiring.crew.whenIdle():
+	case <-ctx.Done():
 	}
 }
 
 // forget tells the server that a session has ended. Whether it listens is its
 // own affair.
-func (c *httpConn) forget(ctx context.Context, s *httpSession, header fields) {
-	m := &outgoing{header: header, bound: true}
+func (c *httpConn) forget(ctx context.Context, s *httpSession) {
+	m := &outgoing{bound: true}
 	m.session.Store(s)
+	if version := s.version.Load(); version != nil {
+		m.header = fields{{versionHeader, *version}}
+	}
 	if resp, err := c.do(ctx, http.MethodDelete, m); err == nil {
 		_ = resp.Body.Close()
-	}
-}
-
-// useToken has the session of m go on with the token of the connection: its own was
-// refused, and the hook that is asked then says to try again. A message that is not
-// bound goes to the next session where the hook has begun one.
-func (c *httpConn) useToken(m *outgoing) {
-	if s := m.session.Load(); s != nil && (m.bound || s == c.session.Load()) {
-		s.credentials.Store(c.authorization())
 	}
 }

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -114,7 +115,7 @@ func has(t *testing.T, seen []string, one string, want bool) {
 
 // withDiplomat runs f with a client of one that has the token "one". sample
 // answers its questions.
-func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat)) {
+func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *mcpclient.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
 		server := memhttp.New(d)
@@ -125,25 +126,33 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		})
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		o.Timeouts.Call = -1 // for calls that outlive sessions
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}}}, &o)
+		token := new(mcpclient.Bearer)
+		_ = token.Set("one")
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
 		d.seen()
-		f(t, c, d)
+		f(t, c, d, token)
 	})
+}
+
+// change has the client go on as another user.
+func change(t *testing.T, c *mcpclient.Client, token *mcpclient.Bearer, to string) {
+	t.Helper()
+	if err := errors.Join(token.Set(to), c.Ping(t.Context())); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What a call began in a session goes on there when another token begins another
 // one: questions, answers and result. Then the session ends.
 func TestCallOutlivesToken(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *mcpclient.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
+		change(t, c, token, "two")
 		callText(t, t.Context(), c, "a", "a")
 		time.Sleep(time.Hour)
 		seen := d.seen()
@@ -161,15 +170,16 @@ func TestCallOutlivesToken(t *testing.T) {
 	})
 }
 
-// A session keeps the token that it began with, also when there is another one
-// before it has quite begun.
+// A session has the token of one user only, also when there is another one before it has
+// quite begun: then it ends.
 func TestTokenChangesWhileSessionBegins(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *mcpclient.Bearer) {
 		d.slow = time.Second
 		var setting sync.WaitGroup
 		for _, token := range []string{"two", "three"} {
+			_ = source.Set(token)
 			setting.Go(func() {
-				if err := c.SetBearerToken(t.Context(), token); err != nil {
+				if err := c.Ping(t.Context()); err != nil {
 					t.Errorf("%s: %v", token, err)
 				}
 			})
@@ -178,14 +188,15 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 		setting.Wait()
 		callText(t, t.Context(), c, "a", "a")
 		seen := d.seen()
-		for _, one := range []string{"DELETE s-1 Bearer one", "notifications/initialized s-2 Bearer two", "DELETE s-2 Bearer two", "tools/call s-3 Bearer three"} {
+		for _, one := range []string{"DELETE s-1 Bearer one", "initialize Bearer two", "DELETE s-2 Bearer two", "tools/call s-3 Bearer three"} {
 			has(t, seen, one, true)
 		}
+		has(t, seen, "notifications/initialized s-2 Bearer three", false)
 	})
 }
 
-// Where its token is refused before a session has quite begun, it goes on with the
-// one that the hook sets.
+// If its token is refused before a session has quite begun, it goes on with the renewed
+// one.
 func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -208,20 +219,16 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 		}))
 		defer server.Close()
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
-			URL: server.URL(), Client: server.Client(),
-			Unauthorized: func(ctx context.Context, x mcpclient.HTTPExchange) bool {
-				return x.Client.SetBearerToken(ctx, "three") == nil
-			},
-		}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = c.Close() }()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
+		token := renews("three")
+		c := connectWith(t, server, token, o)
+		if err := errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)); err != nil {
 			t.Error(err)
 		}
-		want := []string{"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two", "notifications/initialized Bearer three"}
+		want := []string{
+			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
+			"notifications/initialized Bearer three", "notifications/acme Bearer three",
+		}
+		defer func() { _ = c.Close() }()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("got +, want -:\n%s", diff)
 		}
@@ -230,13 +237,11 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 
 // Questions are told apart by their sessions, as their ids are not.
 func TestSameIDInTwoSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *mcpclient.Bearer) {
 		first := goCall(t.Context(), c, "ask")
 		d.asks <- struct{}{}
 		synctest.Wait()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
+		change(t, c, token, "two")
 		second := goCall(t.Context(), c, "ask")
 		d.asks <- struct{}{}
 		synctest.Wait()
@@ -257,12 +262,10 @@ func TestSameIDInTwoSessions(t *testing.T) {
 // means nothing.
 func TestAnswerToEndedSession(t *testing.T) {
 	var log logged
-	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *mcpclient.Bearer) {
 		d.says <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
 		synctest.Wait()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
+		change(t, c, token, "two")
 		has(t, d.seen(), "DELETE s-1 Bearer one", true)
 		time.Sleep(time.Hour)
 		for _, what := range d.seen() {
@@ -278,12 +281,10 @@ func TestAnswerToEndedSession(t *testing.T) {
 
 // Close ends the session that there is, and the one before whose calls it ends.
 func TestCloseEndsAllSessions(t *testing.T) {
-	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat) {
+	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *mcpclient.Bearer) {
 		call := goCall(t.Context(), c, "ask")
 		synctest.Wait()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
+		change(t, c, token, "two")
 		d.seen()
 		start := time.Now()
 		if err := c.Close(); err != nil {
@@ -299,8 +300,8 @@ func TestCloseEndsAllSessions(t *testing.T) {
 	})
 }
 
-// Where the token that a session began with has run out, what still goes on in it
-// takes the one that the hook vouches for.
+// If the token that a session began with has run out, what goes on in it has the
+// renewed one.
 func TestOldSessionWithNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
@@ -337,19 +338,12 @@ func TestOldSessionWithNewToken(t *testing.T) {
 		}))
 		defer server.Close()
 		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
-			URL: server.URL(), Client: server.Client(), Header: http.Header{"Authorization": {"Bearer one"}},
-			Unauthorized: func(context.Context, mcpclient.HTTPExchange) bool { return true },
-		}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := renews("two")
+		_ = token.Set("one")
+		c := connectWith(t, server, token, o)
 		defer func() { _ = c.Close() }()
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
-		if err := c.SetBearerToken(t.Context(), "two"); err != nil {
-			t.Fatal(err)
-		}
 		close(cut)
 		if got := <-call; got.err != nil {
 			t.Error(got.err)
@@ -360,8 +354,8 @@ func TestOldSessionWithNewToken(t *testing.T) {
 	})
 }
 
-// The old session ends also when nobody waits for the new one any more, and goes on
-// with the new token when there is none.
+// The old session ends also if the call that began the new one is given up. It goes on if
+// there is no new one, and never has the token of another user.
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
@@ -396,20 +390,24 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 					}
 				}))
 				defer server.Close()
-				c := connectTo(t, server, legacy())
+				token := new(mcpclient.Bearer)
+				c := connectWith(t, server, token, legacy())
 				defer func() { _ = c.Close() }()
 				slow = true
 				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 				defer cancel()
-				if err := c.SetBearerToken(ctx, "two"); err == nil {
+				_ = token.Set("two")
+				if err := c.Ping(ctx); err == nil {
 					t.Error("it did not wait for the session")
 				}
 				time.Sleep(time.Minute)
-				callText(t, t.Context(), c, "a", "a")
+				if err := c.Ping(t.Context()); (err != nil) != refused {
+					t.Errorf("got %v, want an error: %t", err, refused)
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				has(t, got, "DELETE s-1", !refused)
-				has(t, got, "POST s-1 Bearer two", refused)
+				has(t, got, "POST s-1 Bearer two", false)
 				has(t, got, "POST s-2 Bearer two", !refused)
 			})
 		})

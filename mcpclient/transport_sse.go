@@ -33,15 +33,13 @@ type SSE struct {
 	// Header is added to every request.
 	Header http.Header
 
-	// RoundTripper is that of [HTTP].
+	// Token and RoundTripper are those of [HTTP]. What is posted with the token of
+	// another owner goes to the same stream.
+	Token        TokenSource
 	RoundTripper func(next http.RoundTripper) http.RoundTripper
 
 	// MaxMessage bounds one message in bytes. Default 32 MiB.
 	MaxMessage int
-
-	// Before, After and Unauthorized are those of [HTTP].
-	Before, After func(context.Context, HTTPExchange)
-	Unauthorized  func(ctx context.Context, x HTTPExchange) (again bool)
 }
 
 // streamable is the transport with the same settings that makes the requests. The

@@ -1,0 +1,193 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
+)
+
+// TokenSource gives the requests of an [HTTP] transport their tokens. Its method may be
+// called by several goroutines at the same time.
+type TokenSource interface {
+	// Token returns the token of one HTTP request. It is asked before each request.
+	// When the server answers 401 or 403 it is asked once more, with the refusal: the
+	// request is repeated, unless the token is the same. It may block while a person
+	// signs in; other requests go on. An error is the error of the request.
+	Token(ctx context.Context, refused *Refusal) (Token, error)
+}
+
+// TokenFunc is a function that is a [TokenSource].
+type TokenFunc func(ctx context.Context, refused *Refusal) (Token, error)
+
+// Token calls f.
+func (f TokenFunc) Token(ctx context.Context, refused *Refusal) (Token, error) {
+	return f(ctx, refused)
+}
+
+// Token is a bearer token, and for whom it was issued.
+type Token struct {
+	// Value goes into Authorization, behind "Bearer ". Empty: the request has the
+	// Authorization of [HTTP.Header], if any.
+	Value string
+
+	// Owner tells apart the users of a source that has tokens for several. A legacy
+	// session belongs to the user who began it: a request with a token of another
+	// owner begins a new session, and the old one ends after its last call.
+	Owner string
+}
+
+// Refusal is the answer of a server that does not accept a token.
+type Refusal struct {
+	Token  string      // the refused one, "" for none
+	Status int         // 401 or 403
+	Header http.Header // of the response, such as WWW-Authenticate; not to be changed
+}
+
+// Bearer is a [TokenSource] whose token the program sets. Its methods may be called
+// concurrently. The zero value has no token.
+type Bearer struct {
+	// Refused, when set, is called when the server has refused the token. It may
+	// change the token, by Renew or Set, before it returns; then the request is
+	// repeated. An error is the error of the request.
+	Refused func(ctx context.Context, r *Refusal) error
+
+	mu    sync.Mutex
+	token string
+	users int // so far
+}
+
+// Set changes the token to one of another user; "" is none. The next request over a
+// legacy session begins a new one. A string that cannot be a token is refused, and
+// the token stays as it is.
+func (b *Bearer) Set(token string) error { return b.change(token, 1) }
+
+// Renew changes the token to another one of the same user: sessions go on with it. A
+// string that cannot be a token is refused, and the token stays as it is.
+func (b *Bearer) Renew(token string) error { return b.change(token, 0) }
+
+func (b *Bearer) change(token string, users int) error {
+	if err := checkToken(token); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if token != b.token {
+		b.token = token
+		b.users += users
+	}
+	return nil
+}
+
+// Token implements [TokenSource].
+func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
+	if refused != nil && b.Refused != nil {
+		if err := b.Refused(ctx, refused); err != nil {
+			return Token{}, err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Token{Value: b.token, Owner: strconv.Itoa(b.users)}, nil
+}
+
+// checkToken refuses a string that no header can have as a token. The error does not
+// show it.
+func checkToken(token string) error {
+	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return errors.New("token: want it without the word Bearer before it")
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("token: it has a character that no token has: a space, a line break or one beyond ASCII")
+	}
+	return nil
+}
+
+// ask gets a token from the source.
+func (c *httpConn) ask(ctx context.Context, refused *Refusal) (Token, error) {
+	defer idle.From(ctx).Hold()() // a person may sign in
+	t, err := c.source.Token(ctx, refused)
+	if err = cmp.Or(err, checkToken(t.Value)); err != nil {
+		return Token{}, fmt.Errorf("HTTP.Token: %w", err)
+	}
+	c.sent.add(t.Value)
+	return t, nil
+}
+
+// owner implements [exchanger].
+func (c *httpConn) owner(ctx context.Context) (string, error) {
+	if c.source == nil {
+		return "", nil
+	}
+	t, err := c.ask(ctx, nil)
+	return t.Owner, err
+}
+
+// authorize gives a message its token: the renewed one, after a refusal; that of its
+// session, if it follows from an earlier message there; or else what the source says.
+func (c *httpConn) authorize(ctx context.Context, m *outgoing, renewed *Token) (err error) {
+	s := m.session.Load()
+	switch {
+	case c.source == nil:
+		return nil
+	case renewed != nil:
+		m.token = *renewed
+	case m.follows():
+		m.token = *s.token.Load()
+	default:
+		if m.token, err = c.ask(ctx, nil); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s == nil:
+	case m.opensSession || s.token.Load().Owner == m.token.Owner:
+		sent := m.token
+		s.token.Store(&sent)
+	case m.bound:
+		return errLostCursor
+	default:
+		return &ownerError{s.id[0]}
+	}
+	return nil
+}
+
+// follows reports whether a message follows from an earlier one of its session, as the
+// answer to a question does. A request for the next page does not: its caller asks now.
+func (m *outgoing) follows() bool {
+	return m.bound && m.session.Load() != nil && !m.exchange.asks
+}
+
+// reauthorize returns another token for a message whose token was refused, nil for
+// none: then the response is passed on.
+func (c *httpConn) reauthorize(ctx context.Context, m *outgoing, resp *http.Response) (*Token, error) {
+	t, err := c.ask(ctx, &Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
+	switch s := m.session.Load(); {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", c.statusError(resp), err)
+	case t.Value == m.token.Value && t.Owner == m.token.Owner:
+		return nil, nil
+	case m.follows() && s.token.Load().Owner != t.Owner:
+		return nil, nil
+	}
+	return &t, nil
+}
+
+// refuses reports whether a response is about the token. The end of a session is not
+// worth another token.
+func (c *httpConn) refuses(resp *http.Response) bool {
+	return c.source != nil && resp.Request.Method != http.MethodDelete &&
+		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
+}
+
+// ownerError is the error of a message that was not sent, as its session belongs to
+// another user than its token.
+type ownerError struct{ session string }
+
+func (e *ownerError) Error() string { return "the token is for another user than the session" }

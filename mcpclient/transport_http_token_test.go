@@ -1,0 +1,487 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// The token of another user begins a new session, and ends the old one with its own
+// token. A session goes on with a renewed token.
+func TestBearerToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &forgetful{streams: make(chan struct{})}
+		var mu sync.Mutex
+		var got []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
+			mu.Unlock()
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		requests := func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			out := got
+			got = nil
+			return out
+		}
+		o := heeding(legacy())
+		token := new(mcpclient.Bearer)
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		requests()
+		change := func(by func(string) error, token, session string, want ...string) {
+			t.Helper()
+			if err := by(token); err != nil {
+				t.Errorf("%q: %v", token, err)
+			}
+			if err := c.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := c.SessionID(); got != session {
+				t.Errorf("%q: got session %q, want %q", token, got, session)
+			}
+			all := requests()
+			for _, w := range want {
+				if i := indexOf(all, w); i < 0 {
+					t.Errorf("%q: no %q among %q", token, w, all)
+				}
+			}
+		}
+		change(token.Set, "one", "s-2", "POST  Bearer one", "POST s-2 Bearer one", "GET s-2 Bearer one", "DELETE s-1 Bearer fixed")
+		change(token.Set, "one", "s-2", "POST s-2 Bearer one")
+		change(token.Renew, "one-b", "s-2", "POST s-2 Bearer one-b")
+		change(token.Set, "two", "s-3", "POST  Bearer two", "DELETE s-2 Bearer one-b", "POST s-3 Bearer two")
+		change(token.Set, "", "s-4", "POST  Bearer fixed", "DELETE s-3 Bearer two", "POST s-4 Bearer fixed")
+		for _, bad := range []string{"with space", "line\nbreak", "ünïcode", "Bearer s3cret"} {
+			for _, err := range []error{token.Set(bad), token.Renew(bad)} {
+				if err == nil || strings.Contains(err.Error(), bad) {
+					t.Errorf("%q: got %v", bad, err)
+				}
+			}
+		}
+	})
+}
+
+// In the modern era the next request has the new token, and no error shows a token.
+func TestBearerTokenWithoutSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got string
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			got = r.Header.Get("Authorization")
+			http.Error(w, "no "+got+" of late-token", http.StatusForbidden)
+		})
+		token := new(mcpclient.Bearer)
+		o := modern()
+		c := connectWith(t, s, token, o)
+		for _, next := range []string{"late-token", "next-token"} {
+			if err := token.Set(next); err != nil {
+				t.Fatal(err)
+			}
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") {
+				t.Errorf("the server got %q, the caller %v", got, err)
+			}
+		}
+	})
+}
+
+// connectWith connects over HTTP with a source of tokens.
+func connectWith(t *testing.T, s *memhttp.Server, token mcpclient.TokenSource, o mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// renews has a source take another token for the same user when one is refused.
+func renews(token string) *mcpclient.Bearer {
+	b := new(mcpclient.Bearer)
+	b.Refused = func(context.Context, *mcpclient.Refusal) error { return b.Renew(token) }
+	return b
+}
+
+// The source is asked for another token while Connect runs, also where the first request
+// is part of the dial.
+func TestBearerTokenWhileConnecting(t *testing.T) {
+	connect := func(t *testing.T, served http.Handler, transport func(url string, client *http.Client, token mcpclient.TokenSource) mcpclient.Transport, opts *mcpclient.Options) {
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer fresh" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			served.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		asked := 0
+		token := renews("fresh")
+		next := token.Refused
+		token.Refused = func(ctx context.Context, r *mcpclient.Refusal) error {
+			asked++
+			return next(ctx, r)
+		}
+		c, err := mcpclient.Connect(t.Context(), transport(server.URL()+"/sse", server.Client(), token), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if asked != 1 {
+			t.Errorf("asked %d times, want once", asked)
+		}
+	}
+	t.Run("HTTP", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			connect(t, &forgetful{streams: make(chan struct{})}, func(url string, client *http.Client, token mcpclient.TokenSource) mcpclient.Transport {
+				return &mcpclient.HTTP{URL: url, Client: client, Token: token}
+			}, nil)
+		})
+	})
+	t.Run("SSE", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newOldServer(t)
+			go s.shake()
+			connect(t, s, func(url string, client *http.Client, token mcpclient.TokenSource) mcpclient.Transport {
+				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
+			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}})
+		})
+	})
+}
+
+// Who has sent a token is told that it was refused, and how another is set.
+func TestUnauthorizedSaysWhatToDo(t *testing.T) {
+	for want, header := range map[string]http.Header{
+		"set HTTP.Token":             nil,
+		"have HTTP.Token renew them": {"Authorization": {"Bearer expired"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+			defer server.Close()
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, nil)
+			if wantError[*mcpclient.HTTPError](t, err); !strings.Contains(err.Error(), want) {
+				t.Errorf("with the header %v: got %v, want %q", header, err, want)
+			}
+		})
+	}
+}
+
+// The end of a session is told with the credentials that it had. The source is
+// not asked for others when they are refused.
+func TestEndOfSessionUnauthorized(t *testing.T) {
+	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &forgetful{streams: make(chan struct{})}
+				var mu sync.Mutex
+				var got []string
+				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodDelete {
+						s.ServeHTTP(w, r)
+						return
+					}
+					mu.Lock()
+					got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
+					mu.Unlock()
+					w.WriteHeader(http.StatusUnauthorized)
+				}))
+				defer server.Close()
+				o := legacy()
+				token := &mcpclient.Bearer{Refused: func(_ context.Context, r *mcpclient.Refusal) error {
+					t.Errorf("asked about %+v", r)
+					return nil
+				}}
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, &o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(token.Set("token"), c.Ping(t.Context())); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				first := "s-1"
+				if header != nil {
+					first += " Bearer fixed"
+				}
+				if diff := cmp.Diff([]string{first, "s-2 Bearer token"}, got); diff != "" {
+					t.Errorf("ended sessions, got +, want -:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A token that is renewed while the stream of HTTP+SSE is opened anew is that of the
+// stream, and of what is posted then.
+func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newOldServer(t), newOldServer(t)
+		var current atomic.Pointer[oldServer]
+		current.Store(first)
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := current.Load()
+			if s == second && r.Header.Get("Authorization") != "Bearer new-token" {
+				http.Error(w, "no "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		go first.shake()
+		transport := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		asked := 0
+		token := new(mcpclient.Bearer)
+		token.Refused = func(_ context.Context, r *mcpclient.Refusal) error {
+			if asked++; r.Token != "old-token" || r.Status != http.StatusUnauthorized {
+				t.Errorf("asked about %+v", r)
+			}
+			return token.Renew("new-token")
+		}
+		transport.Token = token
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+			Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105},
+			Restart:  &mcpclient.Restart{Attempts: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := token.Set("old-token"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		current.Store(second)
+		close(first.say)
+		go func() {
+			second.shake()
+			second.say <- answerTo(<-second.got)
+		}()
+		synctest.Wait()
+		if _, err := c.CallTool(t.Context(), "a", nil); err != nil || asked != 1 {
+			t.Errorf("got %v after %d questions, want the result after 1", err, asked)
+		}
+	})
+}
+
+// tokenServer is a legacy server over HTTP that takes a while to begin a session,
+// and begins none with the tokens that it refuses. Its list of tools has no end.
+type tokenServer struct {
+	refused []string
+	took    time.Duration // to begin a session
+
+	mu  sync.Mutex
+	got []string
+	n   int
+}
+
+func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m message
+	_ = json.NewDecoder(r.Body).Decode(&m)
+	token := r.Header.Get("Authorization")
+	s.mu.Lock()
+	s.got = append(s.got, strings.Join(strings.Fields(fmt.Sprint(r.Method, m.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", token)), " "))
+	s.mu.Unlock()
+	switch {
+	case m.Method == "initialize":
+		time.Sleep(s.took)
+		if slices.Contains(s.refused, token) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		s.mu.Lock()
+		s.n++
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s-", s.n))
+		s.mu.Unlock()
+		fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+	case m.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/list":
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
+	default:
+		fmt.Fprint(jsonWriter(w), answerTo(m))
+	}
+}
+
+// seen returns what came, sorted and once each, since the last call.
+func (s *tokenServer) seen() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.got
+	s.got = nil
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *mcpclient.Bearer)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{refused: []string{"Bearer two"}, took: time.Second}
+		server := memhttp.New(s)
+		defer server.Close()
+		token := new(mcpclient.Bearer)
+		if err := token.Set("one"); err != nil {
+			t.Fatal(err)
+		}
+		c := connectWith(t, server, token, legacy())
+		s.seen()
+		f(t, c, s, token)
+		_ = c.Close()
+	})
+}
+
+// Calls that find another user's token wait for one new session. Nothing is sent in a
+// session with the token of another user.
+func TestTokenSetWhileOneIsRefused(t *testing.T) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *mcpclient.Bearer) {
+		_ = token.Set("two")
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				err := c.Ping(t.Context())
+				if status := wantError[*mcpclient.HTTPError](t, err); status.Status != http.StatusForbidden {
+					t.Errorf("two: got %v, want the refusal", err)
+				}
+			})
+		}
+		all.Wait()
+		if diff := cmp.Diff([]string{"POSTinitialize Bearer two"}, s.seen()); diff != "" {
+			t.Errorf("two: got +, want -:\n%s", diff)
+		}
+		for _, next := range []string{"two", "three"} { // while a session begins with two
+			_ = token.Set(next)
+			all.Go(func() { _ = c.Ping(t.Context()) })
+			synctest.Wait()
+		}
+		all.Wait()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Errorf("three: %v", err)
+		}
+		seen := s.seen()
+		has(t, seen, "POSTinitialize Bearer three", true)
+		has(t, seen, "POSTping s-2 Bearer three", true)
+		for _, wrong := range []string{"POSTping s-1 Bearer two", "POSTping s-1 Bearer three", "DELETE s-1 Bearer two", "DELETE s-1 Bearer three"} {
+			has(t, seen, wrong, false)
+		}
+	})
+}
+
+// A call that does not wait leaves a session that begins all the same; a notification
+// waits for it, too.
+func TestTokenAfterError(t *testing.T) {
+	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *mcpclient.Bearer) {
+		_ = token.Set("three")
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := c.Ping(soon); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("too late: got %v", err)
+		}
+		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+			t.Error(err)
+		}
+		_ = token.Set("four")
+		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
+			t.Error(err)
+		}
+		seen := s.seen()
+		has(t, seen, "POSTnotifications/acme s-2 Bearer three", true)
+		has(t, seen, "POSTnotifications/acme s-3 Bearer four", true)
+		has(t, seen, "POSTping s-1 Bearer three", false)
+	})
+}
+
+// The session of a user goes on when the source has the token of that user again.
+func TestTokenOfTheUserBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{refused: []string{"Bearer two"}}
+		server := memhttp.New(s)
+		defer server.Close()
+		token := mcpclient.Token{Value: "one", Owner: "first"}
+		c := connectWith(t, server, mcpclient.TokenFunc(func(context.Context, *mcpclient.Refusal) (mcpclient.Token, error) {
+			return token, nil
+		}), legacy())
+		token = mcpclient.Token{Value: "two", Owner: "second"}
+		if err := c.Ping(t.Context()); err == nil {
+			t.Error("two: got no error")
+		}
+		token = mcpclient.Token{Value: "one-b", Owner: "first"}
+		s.seen()
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"POSTping s-1 Bearer one-b"}, s.seen()); diff != "" {
+			t.Errorf("got +, want -:\n%s", diff)
+		}
+		_ = c.Close()
+	})
+}
+
+// A source that has another user each time it is asked is given up.
+func TestTokenOfEverOtherUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{}
+		server := memhttp.New(s)
+		defer server.Close()
+		users, changes := 0, false
+		c := connectWith(t, server, mcpclient.TokenFunc(func(context.Context, *mcpclient.Refusal) (mcpclient.Token, error) {
+			if changes {
+				users++
+			}
+			return mcpclient.Token{Value: "token", Owner: fmt.Sprint(users)}, nil
+		}), legacy())
+		changes = true
+		if err := c.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "another user") {
+			t.Errorf("got %v, want an error about the user", err)
+		}
+		changes = false
+		_ = c.Close()
+	})
+}
+
+// The error of the source is the error of the call; after a refusal it has that, too.
+func TestTokenSourceFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { w.WriteHeader(http.StatusUnauthorized) })
+		defer s.Close()
+		errSignedOut := errors.New("signed out")
+		out := false
+		c := connectWith(t, s, mcpclient.TokenFunc(func(_ context.Context, refused *mcpclient.Refusal) (mcpclient.Token, error) {
+			if out || refused != nil {
+				return mcpclient.Token{}, errSignedOut
+			}
+			return mcpclient.Token{Value: "token"}, nil
+		}), modern())
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if wantError[*mcpclient.HTTPError](t, err); !errors.Is(err, errSignedOut) {
+			t.Errorf("refused: got %v, want the error of the source", err)
+		}
+		out = true
+		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, errSignedOut) {
+			t.Errorf("asked: got %v, want the error of the source", err)
+		}
+		_ = c.Close()
+	})
+}
