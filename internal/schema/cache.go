@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// Bounds of a [Cache]: whichever is reached first lets go of the schema that
-// was not asked for the longest.
+// Bounds of a [Cache]. At either bound the least recently used schema is
+// dropped.
 const (
 	maxCached      = 4096
 	maxCachedBytes = 64 << 20
 )
 
-// Cache compiles every schema once. It is keyed by the schema's bytes, so a
-// server that changes a schema gets a new one, and two servers with the same
-// schema share one. The zero value is ready for use, also concurrently.
+// Cache compiles every schema once. The key is the schema's bytes, so a changed
+// schema is compiled again, and two servers with the same schema share it. The
+// zero value is ready for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
-	entries map[[sha256.Size]byte]*list.Element // nil before the first
-	recent  *list.List                          // of *cached, the latest first
+	entries map[[sha256.Size]byte]*list.Element // nil before the first schema
+	recent  *list.List                          // of *cached, most recently used first
 	bytes   int
 }
 
@@ -30,10 +30,10 @@ type cached struct {
 	compile func() (*Schema, error)
 }
 
-// Compile is [Compile] with a memory, also of schemas that do not compile.
+// Compile is [Compile] with a memory. It remembers invalid schemas, too.
 func (c *Cache) Compile(raw []byte) (*Schema, error) {
 	if len(raw) > MaxSize {
-		return Compile(raw) // which refuses it
+		return Compile(raw) // refuses it
 	}
 	return c.entry(raw).compile()
 }

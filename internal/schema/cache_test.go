@@ -21,7 +21,7 @@ func TestCacheCompilesOnce(t *testing.T) {
 			t.Errorf("got schema %d %p, want all the same %p", i, s, got[0])
 		}
 	}
-	raw[9] = 'S' // what the cache holds is its own copy
+	raw[9] = 'S' // the cache holds a copy
 	if _, err := c.Compile(raw); err == nil {
 		t.Error("got no error, want other bytes to be another schema")
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// One schema may check many values at a time, also where its validator compiles
-// patterns while it does.
+// One schema may check many values at a time, even while its validator compiles
+// patterns.
 func TestConcurrentChecks(t *testing.T) {
 	s := mustCompile(t, `{"patternProperties":{"^a":{"pattern":"^x+$"},"^b":{"type":"integer"}},"additionalProperties":false}`)
 	var wg sync.WaitGroup

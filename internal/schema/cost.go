@@ -9,20 +9,20 @@ import (
 	"github.com/kaptinlin/jsonschema"
 )
 
-// What is as much work as one step.
+// Amounts of work that cost one step.
 const (
-	valuesPerStep       = 4     // that are compared or looked up
-	membersPerStep      = 16    // of a value, which all that is applied to it may note
-	textPerStep         = 256   // bytes of enumerated text, which an error repeats, and of a value, which the validator quotes
-	namesPerStep        = 64    // bytes of a name, which is quoted several times
-	digitsPerStep       = 128   // of numbers that are computed with
-	namePairsPerStep    = 512   // of names that are looked for one by one
-	openPerStep         = 256   // applications around one, which are looked through
-	workPerStep         = 1_024 // instructions times bytes that a pattern is matched with
-	instructionsPerStep = 8     // that patterns of names are compiled to, each time
+	valuesPerStep       = 4     // compared or looked up
+	membersPerStep      = 16    // of a value; each applied subschema may note them
+	textPerStep         = 256   // bytes of enumerated text (an error repeats it) and of a value (the validator quotes it)
+	namesPerStep        = 64    // bytes of a name; it is quoted several times
+	digitsPerStep       = 128   // of numbers in computations
+	namePairsPerStep    = 512   // of names in a linear search
+	openPerStep         = 256   // enclosing applications, searched each time
+	workPerStep         = 1_024 // instructions times bytes of a match
+	instructionsPerStep = 8     // of patterns of names, compiled each time
 )
 
-// own counts what one subschema says of v itself.
+// own counts the keywords of one subschema about v itself.
 func (w *work) own(s *jsonschema.Schema, v any) bool {
 	n := 1 + w.depth/openPerStep + w.fixedOf(s) + placeOf(s)
 	switch v := v.(type) {
@@ -44,11 +44,11 @@ func (w *work) own(s *jsonschema.Schema, v any) bool {
 	return w.spend(n)
 }
 
-// placeOf counts the telling where s is.
+// placeOf counts the naming of s's place.
 func placeOf(s *jsonschema.Schema) int { return len(s.SchemaURI()) / textPerStep }
 
-// noted counts the noting of members and items that are evaluated by s or by what it
-// applies to the same value.
+// noted counts the noting of members and items that s, or a subschema that it
+// applies to the same value, evaluates.
 func (w *work) noted(s *jsonschema.Schema, members int) int {
 	if s.Boolean != nil || s.ResolvedRef != nil || s.ResolvedDynamicRef != nil || s.If != nil || s.Not != nil ||
 		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas)+len(s.PrefixItems) > 0 || ofItems(s) || ofMembers(s) {
@@ -57,8 +57,8 @@ func (w *work) noted(s *jsonschema.Schema, members int) int {
 	return 0
 }
 
-// fixedOf counts what a subschema takes whatever it is applied to: comparing with
-// enumerated values, and quoting names and the like.
+// fixedOf counts the steps of a subschema that are the same for any value:
+// comparing with enumerated values, quoting names and so on.
 func (w *work) fixedOf(s *jsonschema.Schema) int {
 	if len(s.Enum) == 0 && s.Const == nil && len(s.Required) == 0 && len(s.Type) < valuesPerStep {
 		return 0
@@ -81,7 +81,7 @@ func (w *work) fixedOf(s *jsonschema.Schema) int {
 	return n
 }
 
-// names counts the looking for names, in v and in s.
+// names counts the search for names, in v and in s.
 func (w *work) names(s *jsonschema.Schema, v map[string]any) int {
 	n := len(s.Required) + len(s.DependentSchemas)
 	if s.Properties != nil {
@@ -93,7 +93,7 @@ func (w *work) names(s *jsonschema.Schema, v map[string]any) int {
 		}
 	}
 	n /= valuesPerStep
-	if s.Properties != nil && len(v) < len(*s.Properties) { // each that is missing is sought among the required
+	if s.Properties != nil && len(v) < len(*s.Properties) { // each missing name is sought among the required
 		n += (len(*s.Properties) - len(v)) * len(s.Required) / namePairsPerStep
 	}
 	if s.PatternProperties != nil {
@@ -102,8 +102,8 @@ func (w *work) names(s *jsonschema.Schema, v map[string]any) int {
 	return n
 }
 
-// patternsOfNames counts the compiling of the patterns of names and their matching,
-// twice where there are further names.
+// patternsOfNames counts compiling and matching the patterns of names, twice if
+// there are further names.
 func (w *work) patternsOfNames(s *jsonschema.Schema, v map[string]any) int {
 	size := 0
 	for expr := range *s.PatternProperties {
@@ -114,10 +114,10 @@ func (w *work) patternsOfNames(s *jsonschema.Schema, v map[string]any) int {
 		text += 1 + len(name)
 	}
 	n := size/instructionsPerStep + 2*size*text/workPerStep + len(v)*len(*s.PatternProperties)/membersPerStep
-	return n + len(v)*len(v)/namePairsPerStep // all that do not fit are listed once
+	return n + len(v)*len(v)/namePairsPerStep // all names without a match are listed once
 }
 
-// steps is what comparing with all of a list takes.
+// steps counts the comparison with all values of a list.
 func steps(all []any) int {
 	values, text := size(all)
 	return values/valuesPerStep + text/textPerStep
@@ -145,14 +145,14 @@ func size(all []any) (values, text int) {
 	return values, text
 }
 
-// digits counts those of a number, written or implied.
+// digits counts the digits of a number, written or implied.
 func digits(n json.Number) int {
 	_, power, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	exponent, _ := strconv.Atoi(power)
 	return len(n) + max(exponent, -exponent)
 }
 
-// limits counts the digits of the numbers that s compares with.
+// limits counts the digits of the numbers in s.
 func limits(s *jsonschema.Schema) int {
 	const bitsPerDigit = 3
 	bits := 0

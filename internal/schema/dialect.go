@@ -17,8 +17,8 @@ const (
 	draft4
 )
 
-// dialects are the values of $schema that are supported, without the empty
-// fragment and the scheme that they may have.
+// dialects are the supported values of $schema, without scheme and empty
+// fragment.
 var dialects = []string{
 	draft202012: "json-schema.org/draft/2020-12/schema",
 	draft201909: "json-schema.org/draft/2019-09/schema",
@@ -27,8 +27,8 @@ var dialects = []string{
 	draft4:      "json-schema.org/draft-04/schema",
 }
 
-// introduced has the first dialect that knows a keyword, of those which the oldest
-// does not know. To older ones it says nothing; the validator does not tell.
+// introduced maps a keyword to the first dialect with it, unless that is the
+// oldest. Older dialects ignore the keyword; the validator does not.
 var introduced = map[string]int{
 	"const": draft6, "contains": draft6, "propertyNames": draft6,
 	"if": draft7, "then": draft7, "else": draft7,
@@ -37,8 +37,8 @@ var introduced = map[string]int{
 	"prefixItems": draft202012,
 }
 
-// declared takes the dialect that a schema declares for itself and what is in it,
-// and removes the keywords that the one in force does not know.
+// declared sets the dialect that a schema declares for itself and its
+// subschemas, and removes the keywords that the dialect in force does not know.
 func (d *document) declared(s map[string]any) error {
 	if v, ok := s["$schema"]; ok {
 		uri, ok := v.(string)
@@ -63,8 +63,8 @@ func forget(s map[string]any, dialect int) {
 	}
 }
 
-// understood removes, in a schema that was walked, what the dialects in force do not
-// know, so that nobody takes it for something that validation demands.
+// understood removes keywords that the dialects in force do not know from a
+// walked schema, so that no reader takes them for rules.
 func understood(v any, dialect int) {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -79,7 +79,7 @@ func understood(v any, dialect int) {
 	}
 }
 
-// dialectOf is the dialect of a value of $schema, -1 for one that is not supported.
+// dialectOf is the dialect of a value of $schema, -1 if unsupported.
 func dialectOf(uri string) int {
 	name := strings.TrimSuffix(strings.TrimSpace(uri), "#")
 	return slices.Index(dialects, strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://"))

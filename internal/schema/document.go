@@ -11,22 +11,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// document is a schema on its way to the validator. Its walk visits subschemas
-// only, never the data inside const, enum, default or examples, because a
-// property may well be called "$ref".
+// document is a schema before validation. Its walk visits only subschemas,
+// never the data inside const, enum, default or examples, because a property
+// may be called "$ref".
 type document struct {
-	left     int            // subschemas that are still allowed
-	patterns pattern.Budget // for those of texts and of names
+	left     int            // subschemas still allowed
+	patterns pattern.Budget // for patterns of texts and of names
 	sizes    map[string]int // of patterns, in instructions
-	ignored  []string       // pointers of what is not enforced
-	dialect  int            // of what is being walked
-	older    bool           // some of it is of an older dialect than the default
-	depth    int            // of the subschemas around it
-	hops     int            // that references take up to here
+	ignored  []string       // pointers of rules that are not enforced
+	dialect  int            // of the current subschema
+	older    bool           // a part has an older dialect than the default
+	depth    int            // of the current subschema
+	hops     int            // of all references so far
 }
 
-// walk checks a subschema and everything below it, and removes what must not
-// reach the validator.
+// walk checks a subschema and everything below it, and removes keywords that
+// must not reach the validator.
 func (d *document) walk(v any, at string) error {
 	if d.left--; d.left < 0 {
 		return errors.New("too many subschemas")
@@ -58,7 +58,7 @@ func (d *document) walk(v any, at string) error {
 	return d.ignoreNames(s, at)
 }
 
-// keywords looks at what a schema says about itself.
+// keywords checks the keywords of one subschema.
 func (d *document) keywords(s map[string]any, at string) error {
 	if err := d.declared(s); err != nil {
 		return err
@@ -109,7 +109,7 @@ func typeNames(v any) []string {
 	return nil
 }
 
-// unresolved reports a reference that leads out of the document, or nowhere.
+// unresolved reports a reference out of the document, or to nowhere.
 func unresolved(s *jsonschema.Schema) error {
 	refs := s.UnresolvedReferenceURIs()
 	if len(refs) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// foreign reports whether Go's regular expressions cannot say a pattern, or not
-// within bounds. The error says that there are too many patterns.
+// foreign reports whether Go's regular expressions cannot express a pattern
+// within bounds. The error means too many patterns.
 func (d *document) foreign(expr, at string) (bool, error) {
 	size, foreign, over := d.patterns.Check(expr)
 	if over != nil {
@@ -22,7 +22,7 @@ func (d *document) foreign(expr, at string) (bool, error) {
 	return foreign != nil, nil
 }
 
-// ignorePattern takes out the pattern of texts that Go cannot say.
+// ignorePattern removes a pattern of texts that Go cannot express.
 func (d *document) ignorePattern(s map[string]any, at string) error {
 	expr, ok := s["pattern"].(string)
 	if !ok {
@@ -37,8 +37,8 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 	return err
 }
 
-// ignoreNames takes out the patterns of names that Go cannot say. Any name may have
-// them, so that nothing is said of further names either: all are described.
+// ignoreNames removes patterns of names that Go cannot express. Any name may
+// match them, so the rules for further names are removed, too.
 func (d *document) ignoreNames(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
@@ -59,9 +59,8 @@ func (d *document) ignoreNames(s map[string]any, at string) error {
 	return nil
 }
 
-// ignoreWhere takes out of s what would be demanded of more values, and not of
-// fewer, by a subschema under a keyword without the patterns that were ignored in
-// it.
+// ignoreWhere removes a keyword of s if its subschema lost patterns and would
+// therefore refuse more values, instead of fewer.
 func ignoreWhere(s map[string]any, keyword string) {
 	switch keyword {
 	case "not":
@@ -82,9 +81,9 @@ func ignoreWhere(s map[string]any, keyword string) {
 	}
 }
 
-// ignoreBehind takes out, where a pattern was ignored that references may lead to,
-// what would be demanded of more values then. It reports whether v refers to
-// anything.
+// ignoreBehind removes keywords that would refuse more values because a
+// reference may lead to an ignored pattern. It reports whether v has
+// references.
 func ignoreBehind(v any) (refers bool) {
 	s, ok := v.(map[string]any)
 	if !ok {

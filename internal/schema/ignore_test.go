@@ -24,8 +24,7 @@ func TestPatternsThatGoCannotSay(t *testing.T) {
 	}
 }
 
-// A pattern that is ignored demands nothing, wherever it stands, and all else
-// holds.
+// An ignored pattern demands nothing, wherever it is, and all other rules hold.
 func TestSchemasWithIgnoredPatterns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		schema  string
@@ -91,8 +90,8 @@ func TestIgnoresLargePatterns(t *testing.T) {
 	}
 }
 
-// Patterns that are small one by one are too large together, wherever they stand:
-// they are compiled, and there is no saying which of them matter.
+// Small patterns can be too large together, wherever they are: all of them are
+// compiled.
 func TestPatternsAreBoundedTogether(t *testing.T) {
 	const many, few = 200, 100 // of about 2,000 instructions
 	for name, format := range map[string]string{

@@ -22,14 +22,14 @@ var assertions = []string{
 	"minProperties", "maxProperties", "not",
 }
 
-// Bounds of what a message repeats from schema and value.
+// Bounds of quotes from the schema and the value in a message.
 const (
 	maxShown        = 80  // bytes of one value
 	maxListed       = 400 // bytes of a list
 	maxAlternatives = 4
 )
 
-// message words a failed assertion: what was wanted, and what was there.
+// message describes a failed assertion: the wanted and the found value.
 func (p place) message(e *jsonschema.EvaluationError) string {
 	got := describe(p.value)
 	switch e.Keyword {
@@ -70,7 +70,7 @@ func (p place) message(e *jsonschema.EvaluationError) string {
 	return clip(lowerFirst(e.Error()), maxListed)
 }
 
-// missing names the required properties that are not there.
+// missing names the missing required properties.
 func (p place) missing(e *jsonschema.EvaluationError) string {
 	object, isObject := p.value.(map[string]any)
 	if p.schema == nil || !isObject {
@@ -88,8 +88,7 @@ func (p place) missing(e *jsonschema.EvaluationError) string {
 	return "missing required properties " + clip(strings.Join(names, ", "), maxListed)
 }
 
-// unknownProperty reports a property that the schema forbids, with those that
-// it names.
+// unknownProperty reports a forbidden property, with the allowed names.
 func (p place) unknownProperty(d detail) *Violation {
 	message := "unknown property " + strconv.Quote(clip(d.key, 100))
 	if p.schema != nil && p.schema.Properties != nil && len(*p.schema.Properties) > 0 {
@@ -103,8 +102,8 @@ func (p place) unknownProperty(d detail) *Violation {
 	return &Violation{Path: p.path, Keyword: d.keyword, Message: message}
 }
 
-// alternatives says why none of the branches of anyOf or oneOf fits, or that
-// several of oneOf do.
+// alternatives tells why no branch of anyOf or oneOf fits, or that several
+// branches of oneOf fit.
 func (p place) alternatives(keyword string, e *jsonschema.EvaluationError) string {
 	if matches, ok := e.Params["matches"].(string); ok {
 		return fmt.Sprintf("want a value that fits exactly one alternative, but it fits several (%s, counted from 0)", matches)
@@ -128,7 +127,7 @@ func (p place) alternatives(keyword string, e *jsonschema.EvaluationError) strin
 	return fmt.Sprintf("fits none of %d alternatives: %s", count, strings.Join(reasons, "; "))
 }
 
-// describe names a value by its type, and shows it when it is a scalar.
+// describe names a value by its type, and shows a scalar.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -178,7 +177,7 @@ func bound(keyword string) string {
 	return "at most"
 }
 
-// snake writes a keyword as the validator names its parameters.
+// snake writes a keyword in the style of the validator's parameters.
 func snake(keyword string) string {
 	var b strings.Builder
 	for _, r := range keyword {

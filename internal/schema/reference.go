@@ -6,15 +6,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxID bounds the identifiers of a schema and of its subschemas in bytes: each is
+// maxID bounds an identifier of a schema or a subschema, in bytes: each is
 // repeated in many places.
 const maxID = 1 << 10
 
-// maxHops bounds the steps that it takes to resolve all references, each of which the
-// validator seeks from every level around it, and from every level around those.
+// maxHops bounds the steps to resolve all references. The validator seeks each
+// reference from every level around it, and again from every level around
+// these.
 const maxHops = 4_000_000
 
-// bytesPerHop are those of a reference that take as long as a step.
+// bytesPerHop is the number of bytes of a reference that cost one step.
 const bytesPerHop = 64
 
 // identity refuses an identifier that is too long.
@@ -27,7 +28,7 @@ func (d *document) identity(s map[string]any, at string) error {
 	return nil
 }
 
-// reference counts what it takes to resolve the references of a subschema.
+// reference counts the steps to resolve the references of a subschema.
 func (d *document) reference(s map[string]any, at string) error {
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		ref, ok := s[key].(string)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// References that take long to be resolved are refused, and so are identifiers that
-// are long to be repeated.
+// References that take long to resolve are refused, and so are long
+// identifiers.
 func TestReferencesAreBounded(t *testing.T) {
 	deep := func(levels, n int, ref string) string {
 		return `{"$defs":{"` + ref + `":{}},"allOf":[` + strings.Repeat(`{"not":`, levels) +

@@ -25,12 +25,12 @@ type Schema struct {
 	mu sync.Mutex // for the validator, which compiles patterns while it validates
 }
 
-// Compile reads a schema. Its error says what is wrong with the document, which
-// concerns nothing but this schema.
+// Compile reads a schema. Its error explains the mistake in the document, and
+// concerns only this schema.
 //
-// References are followed inside the document only: there is no loader, and
-// every schema has a validator of its own, so that one document cannot define
-// an $id that another one refers to.
+// References are followed only inside the document. There is no loader, and
+// every schema has a validator of its own, so no document can define an $id for
+// another.
 func Compile(raw []byte) (_ *Schema, err error) {
 	if len(raw) > MaxSize {
 		return nil, fmt.Errorf("schema of %d bytes: want at most %d", len(raw), MaxSize)
@@ -39,7 +39,8 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	// The walk changes what it hands on, and root keeps what is not enforced.
+	// The walk changes its argument; root also keeps the rules that are not
+	// enforced.
 	doc := &document{left: MaxSubschemas}
 	working, err := Decode(raw)
 	if err != nil {
@@ -77,33 +78,34 @@ func compile(doc any) (_ *jsonschema.Schema, err error) {
 	return compiled, nil
 }
 
-// newCompiler makes a validator that can load nothing: by default it would fetch
-// what a $ref names.
+// newCompiler makes a validator that loads nothing: by default it would fetch
+// the target of a $ref.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	clear(c.Loaders)
 	return c
 }
 
-// rescue turns a panic of the validator, whose input comes from peers, into an
-// error.
+// rescue turns a panic of the validator into an error, since its input comes
+// from peers.
 func rescue(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the validator gave up: %v", r)
 	}
 }
 
-// Ignored lists the patterns of texts and of names that are not enforced because
-// Go's regular expressions cannot say them: those with lookaround or
-// backreferences. What would demand more without them, as not does, is not enforced
-// either. They are JSON pointers, in which "…" stands for keys that are too long.
+// Ignored lists the rules that are not enforced. Go's regular expressions
+// cannot express patterns with lookaround or backreferences. A keyword around
+// such a pattern, for example not, is not enforced either if it would refuse
+// more values without the pattern. The entries are JSON pointers; "…" stands
+// for long keys.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
-// Root is the decoded schema, a map[string]any or a bool, without the keywords that
-// the declared dialect does not know. It is shared and must not be changed.
+// Root is the decoded schema, a map[string]any or a bool, without the keywords
+// that the declared dialect does not know. It is shared: do not change it.
 func (s *Schema) Root() any { return s.root }
 
-// Validate decodes raw and checks it. The error is a [*Violation] when raw is
+// Validate decodes raw and checks it. The error is a [*Violation] if raw is
 // JSON within bounds but does not fit the schema.
 func (s *Schema) Validate(raw []byte) error {
 	v, err := Decode(raw)
@@ -126,7 +128,7 @@ func (s *Schema) ValidateValue(v any) (err error) {
 	}
 	var result *jsonschema.EvaluationResult
 	if m, ok := v.(map[string]any); ok {
-		// The validator keeps what it is given for the time of the call only.
+		// The validator keeps the value only during the call.
 		result = s.compiled.ValidateMap(m)
 	} else {
 		result = s.compiled.ValidateStruct(v)

@@ -68,8 +68,8 @@ func TestCompileDialects(t *testing.T) {
 	}
 }
 
-// A keyword means what the declared dialect says, which is nothing where the
-// dialect does not know it, and 2020-12 where none is declared.
+// A keyword has the meaning of the declared dialect, and no meaning if that
+// does not know it. The default dialect is 2020-12.
 func TestKeywordsOfDialects(t *testing.T) {
 	names := []string{
 		"", `"$schema":"https://json-schema.org/draft/2020-12/schema",`, `"$schema":"https://json-schema.org/draft/2019-09/schema",`,
@@ -77,7 +77,7 @@ func TestKeywordsOfDialects(t *testing.T) {
 	}
 	for _, test := range []struct {
 		keyword, value string
-		refused        string // by which of them, from none to draft-04
+		refused        string // a letter for each dialect, from none to draft-04
 	}{
 		{`"const":1`, `2`, "yyyyyn"},
 		{`"contains":{"type":"string"}`, `[1]`, "yyyyyn"},
@@ -100,7 +100,7 @@ func TestKeywordsOfDialects(t *testing.T) {
 		{`"properties":{"a":{"$ref":"#/definitions/n","maximum":1}},"definitions":{"n":{"type":"integer"}}`, `{"a":5}`, "yyynnn"},
 	} {
 		for i, name := range names {
-			if test.refused[i] == '-' { // not a schema of that dialect, or left to validators by it
+			if test.refused[i] == '-' { // no schema of that dialect, or left to validators
 				continue
 			}
 			err := mustCompile(t, "{"+name+test.keyword+"}").Validate([]byte(test.value))
@@ -111,7 +111,7 @@ func TestKeywordsOfDialects(t *testing.T) {
 	}
 }
 
-// What the declared dialect does not know is not read by others, either.
+// Root leaves out keywords that the declared dialect does not know.
 func TestRootIsUnderstood(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"prefixItems":{"prefixItems":[{"type":"string"}],"if":{}}},"const":{"prefixItems":1}}`: `{"$schema":"http://json-schema.org/draft-07/schema#","const":{"prefixItems":1},"properties":{"prefixItems":{"if":{}}}}`,
@@ -125,8 +125,8 @@ func TestRootIsUnderstood(t *testing.T) {
 	}
 }
 
-// The words of keywords are data inside const, enum, default and examples, and
-// names inside properties.
+// A keyword's word is data inside const, enum, default and examples, and a name
+// inside properties.
 func TestCompileTellsDataFromSchemas(t *testing.T) {
 	s := mustCompile(t, `{
 		"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// MaxDepth bounds how deeply arrays and objects nest, in a schema and in a
-// value that is checked.
+// MaxDepth bounds the nesting of arrays and objects, in a schema and in a
+// value.
 const MaxDepth = 64
 
-// Numbers are compared exactly, which takes memory in proportion to their
-// digits, written or implied. Those beyond these bounds are refused.
+// Numbers are compared exactly. That takes memory in proportion to their
+// digits, written or implied; numbers beyond these bounds are refused.
 const (
 	maxDigits   = 1000
 	maxExponent = 1000
@@ -43,7 +43,8 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
-// Check reports why v, a decoded JSON value, is beyond the bounds of [Decode].
+// Check returns an error if v, a decoded JSON value, is beyond the bounds of
+// [Decode].
 func Check(v any) error { return checkValue(v, MaxDepth) }
 
 func checkValue(v any, depth int) error {

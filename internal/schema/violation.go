@@ -12,12 +12,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Violation is the first place where a value does not fit its schema, in the
-// order of keywords and then of paths.
+// Violation is the first mistake in a value by its schema, in the order of
+// keywords and then of paths.
 type Violation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself; "…" for keys that are too long
 	Keyword string // of the schema: "type", "required", …
-	Message string // what was expected, and what was found
+	Message string // the expected and the found value
 }
 
 // Error gives the path and the message.
@@ -28,17 +28,17 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("at %q: %s", v.Path, v.Message)
 }
 
-// place is a result of the validator with what it is about.
+// place is a result of the validator with its value and subschema.
 type place struct {
-	schema *jsonschema.Schema // nil when it cannot be told
+	schema *jsonschema.Schema // nil if unknown
 	value  any
 	path   string
 	result *jsonschema.EvaluationResult
 }
 
-// explain finds the violation to report. The validator's messages name neither
-// the constant nor the properties that were expected, so it follows the results
-// through the schema and the value.
+// explain finds the violation to report. The validator's messages do not name
+// the expected constant or properties, so explain follows the results through
+// the schema and the value.
 func explain(s *jsonschema.Schema, v any, r *jsonschema.EvaluationResult) *Violation {
 	return place{schema: s, value: v, result: r}.violation()
 }
@@ -60,8 +60,8 @@ func (p place) violation() *Violation {
 	return p.other()
 }
 
-// passOn reports the violation at a place below, or what it means here when it
-// is about the name of a property.
+// passOn reports the violation at a place below. If it is about the name of a
+// property, it reports it here.
 func (p place) passOn(d detail) *Violation {
 	switch d.keyword {
 	case "additionalProperties", "unevaluatedProperties":
@@ -75,7 +75,7 @@ func (p place) passOn(d detail) *Violation {
 	return d.violation()
 }
 
-// other reports an error that nothing more is known about.
+// other reports an error without details.
 func (p place) other() *Violation {
 	keywords := make([]string, 0, len(p.result.Errors))
 	for keyword := range p.result.Errors {
@@ -95,7 +95,7 @@ type detail struct {
 	key     string // the last segment of the path, unescaped
 }
 
-// below lists the places whose failure made this one fail, in no order.
+// below lists the places that made this one fail, in no order.
 func (p place) below() []detail {
 	var out []detail
 	for _, r := range p.result.Details {
@@ -120,13 +120,13 @@ func (p place) below() []detail {
 	return out
 }
 
-// compare orders places by their paths: the validator walks maps and has no order of
-// its own.
+// compare orders places by their paths: the validator walks maps in random
+// order.
 func (d detail) compare(other detail) int {
 	return cmp.Or(compareKeys(d.key, other.key), cmp.Compare(d.result.EvaluationPath, other.result.EvaluationPath))
 }
 
-// reportedAs is the keyword under which the validator files an error of keyword.
+// reportedAs is the validator's key for an error of keyword.
 func reportedAs(keyword string) string {
 	switch keyword {
 	case "patternProperties", "unevaluatedProperties":
@@ -163,7 +163,7 @@ func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
 	return d
 }
 
-// follow finds the subschema under a keyword, nil when there is no telling.
+// follow finds the subschema under a keyword, nil if unknown.
 func follow(s *jsonschema.Schema, keyword, rest string) *jsonschema.Schema {
 	switch keyword {
 	case "$ref":
@@ -204,7 +204,7 @@ func at(list []*jsonschema.Schema, index string) *jsonschema.Schema {
 	return list[i]
 }
 
-// compareKeys orders the indexes of a list by number and all else as text.
+// compareKeys orders the indexes of a list by number and other keys as text.
 func compareKeys(a, b string) int {
 	i, errA := strconv.Atoi(a)
 	j, errB := strconv.Atoi(b)

@@ -63,7 +63,7 @@ func TestViolation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The validator walks maps, whose order changes from run to run.
+			// The validator walks maps in random order.
 			for range 20 {
 				var got *Violation
 				if err := s.Validate([]byte(tt.value)); !errors.As(err, &got) {
@@ -77,7 +77,7 @@ func TestViolation(t *testing.T) {
 	}
 }
 
-// A long name does not make the places of all that is below it long.
+// A long name does not make the paths below it long.
 func TestPlacesAreBounded(t *testing.T) {
 	const maxMemory = 100 << 20
 	long := strings.Repeat("x", 200_000)

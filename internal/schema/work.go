@@ -7,25 +7,25 @@ import (
 )
 
 // maxSteps bounds the work of one check, in applications of a subschema to a
-// part of the value: subschemas that refer to each other can multiply it.
+// part of the value: references between subschemas can multiply it.
 const maxSteps = 1 << 17
 
-// work foresees how many steps the validator will take, without doing them.
+// work counts the validator's steps in advance.
 type work struct {
 	left  int
-	depth int                        // of applications inside each other
-	fixed map[*jsonschema.Schema]int // steps that a subschema takes whatever it is applied to
+	depth int                        // of nested applications
+	fixed map[*jsonschema.Schema]int // steps of a subschema for any value
 	sizes map[string]int             // of patterns, in instructions
 }
 
-// spend takes steps, and returns false when there are not enough.
+// spend takes steps, and returns false if there are too few.
 func (w *work) spend(n int) bool {
 	w.left -= min(n, w.left+1)
 	return w.left >= 0
 }
 
-// apply counts the application of s to v; same are the schemas that are being
-// applied to v already, which the validator does not apply again.
+// apply counts the application of s to v. same lists the schemas that are being
+// applied to v; the validator does not apply them again.
 func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) bool {
 	if s == nil {
 		return true
@@ -96,7 +96,7 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 	if s.Properties == nil {
 		return true
 	}
-	for _, name := range s.Required { // one that is missing is held to be null
+	for _, name := range s.Required { // a missing member counts as null
 		if _, there := v[name]; !there && !w.apply((*s.Properties)[name], nil, nil) {
 			return false
 		}
@@ -104,13 +104,13 @@ func (w *work) object(s *jsonschema.Schema, v map[string]any) bool {
 	return true
 }
 
-// ofMembers reports whether s says something of the members of objects.
+// ofMembers reports whether s has rules for the members of objects.
 func ofMembers(s *jsonschema.Schema) bool {
 	return s.Properties != nil || s.PatternProperties != nil || s.AdditionalProperties != nil ||
 		s.UnevaluatedProperties != nil || s.PropertyNames != nil
 }
 
-// ofItems reports whether s says something of items, wherever they are.
+// ofItems reports whether s has rules for items.
 func ofItems(s *jsonschema.Schema) bool {
 	return s.Items != nil || s.Contains != nil || s.UnevaluatedItems != nil
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// many writes n texts, of which every %d is its number, with commas between.
+// many writes n texts with commas between. Each %d becomes the number of the
+// text.
 func many(n int, format string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -15,7 +16,8 @@ func many(n int, format string) string {
 	return strings.Join(all, ",")
 }
 
-// What the validator does more often than it applies subschemas is counted, too.
+// Steps of the validator inside one application of a subschema are counted,
+// too.
 func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	for name, tt := range map[string]struct{ schema, value string }{
@@ -60,7 +62,7 @@ func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 	}
 }
 
-// What is large and takes no more than it looks is checked.
+// A large value that costs no more than its size is checked.
 func TestLargeValuesAreChecked(t *testing.T) {
 	for name, tt := range map[string]struct{ schema, value string }{
 		"text in base64":  {`{"pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]*={0,2}$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 600_000) + `"`},

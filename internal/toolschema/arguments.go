@@ -13,23 +13,21 @@ import (
 // maxArguments bounds the arguments of one call in bytes.
 const maxArguments = 4 << 20
 
-// wrapper is the parameter in which langchaingo's OpenAIFunctionsAgent has
-// models pass a tool's whole input.
+// wrapper is the parameter for a tool's whole input in langchaingo's
+// OpenAIFunctionsAgent.
 const wrapper = "__arg1"
 
-// Arguments makes of what a model wrote the arguments that the tool takes. wrapped
-// says that the model was given a schema that asks for them in the wrapper. What
-// it returns must not be given to it again: an object in the wrapper may be a
-// parameter.
+// Arguments turns a model's text into the tool's arguments. wrapped means that
+// the model's schema asks for them in the wrapper. Never apply Arguments to its
+// own result: an object in the wrapper may be a parameter.
 //
-// It accepts a JSON object, one inside a string or a code fence, one in the
-// __arg1 parameter of langchaingo's agents or in the wrapper, and one that is
-// followed by the lines that ReAct models go on with. For a tool with a single
-// parameter, or a single required one, its bare value will do. Nothing at all means
-// no arguments.
+// It accepts a JSON object: bare, inside a string or a code fence, in the
+// __arg1 parameter of langchaingo's agents, in the wrapper, or before the
+// further lines of ReAct models. A tool with a single parameter, or a single
+// required one, also accepts its bare value. An empty text means no arguments.
 //
-// Arguments that do not fit the schema are repaired where it says what was meant.
-// The error is a [*schema.Violation] where they do not fit it even then.
+// Arguments that do not fit are repaired if the schema tells their meaning. If
+// they still do not fit, the error is a [*schema.Violation].
 func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
 	r := reading{s, wrapped}
 	candidates, err := r.candidates(input)
@@ -49,17 +47,17 @@ func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) 
 	return nil, first
 }
 
-// reading reads what a model wrote.
+// reading reads a model's text.
 type reading struct {
 	*Schema
 	wrapped bool // the model was asked for the wrapper
 }
 
-// repairs is how often arguments are repaired: what is a condition or a constant
-// that tells alternatives apart may have to be repaired itself.
+// repairs is the number of repairs: a condition, or a constant that tells
+// alternatives apart, may need a repair itself.
 const repairs = 2
 
-// fit returns the arguments as they are or repaired, when they fit the schema.
+// fit returns the arguments, unchanged or repaired, if they fit the schema.
 func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 	args = s.restore(args)
 	if s.compiled.ValidateValue(args) == nil {
@@ -81,8 +79,8 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 	return nil, err
 }
 
-// candidates lists the arguments that input may mean, the likeliest first. There
-// is at least one when there is no error.
+// candidates lists the possible arguments in input, the likeliest first.
+// Without an error there is at least one.
 func (r reading) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
 		return nil, errTooLong(len(input))
@@ -101,11 +99,11 @@ func (r reading) candidates(input string) ([]map[string]any, error) {
 	return out, nil
 }
 
-// wrapperDepth bounds langchaingo's wrappers inside each other.
+// wrapperDepth bounds the nesting of langchaingo's wrappers.
 const wrapperDepth = 3
 
-// objects makes of one reading the argument objects that it may stand for. A
-// wrapper is off before it is on.
+// objects lists the argument objects that a reading may stand for, first
+// without a wrapper.
 func (r reading) objects(v any, depth int) []map[string]any {
 	switch v := v.(type) {
 	case nil:
@@ -147,8 +145,8 @@ func (r reading) objects(v any, depth int) []map[string]any {
 	return nil
 }
 
-// alone returns the member of a name that is the only one and no parameter of the
-// tool.
+// alone returns the member of a name if it is the only member and not a
+// parameter of the tool.
 func (r reading) alone(v map[string]any, name string) (inner any, ok bool) {
 	if len(v) != 1 || name == "" || r.shape.has(name) {
 		return nil, false
@@ -157,9 +155,9 @@ func (r reading) alone(v map[string]any, name string) (inner any, ok bool) {
 	return inner, ok
 }
 
-// insideWrapper lists the argument objects in the property that a profile asks
-// for: the object, names and values that stand for one, or either as JSON text. A
-// wrapper in it is a parameter.
+// insideWrapper lists the argument objects in the wrapper of a profile: an
+// object, a list of names and values, or either as JSON text. A wrapper inside
+// is a parameter.
 func insideWrapper(inner any) []map[string]any {
 	switch inner := inner.(type) {
 	case map[string]any:
@@ -178,8 +176,8 @@ func insideWrapper(inner any) []map[string]any {
 	return nil
 }
 
-// saysNothing recognizes the input that ReAct models, who cannot leave it out,
-// give a tool without parameters.
+// saysNothing recognizes a ReAct model's input for a tool without parameters;
+// these models always write an input.
 func saysNothing(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
 	case "", "none", "null", "nil", "n/a", "{}":
@@ -188,7 +186,7 @@ func saysNothing(text string) bool {
 	return false
 }
 
-// readings lists the values that a model's input may be read as.
+// readings lists the possible values of a model's input.
 func readings(input string) ([]any, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
 	if text == "" {
@@ -208,15 +206,15 @@ func readings(input string) ([]any, error) {
 	} else if loc := tail.FindStringIndex(text); loc != nil {
 		text = strings.TrimSpace(text[:loc[0]])
 	}
-	// What begins like JSON was meant to be JSON: half of it must not become the
-	// value of a parameter.
+	// A text that begins like JSON was meant as JSON: half of it must not become
+	// the value of a parameter.
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		return nil, err
 	}
 	return []any{text}, nil
 }
 
-// unquoted adds to a value what it means when it is JSON inside a string.
+// unquoted returns a value, and if it is JSON inside a string, the inner value.
 func unquoted(v any) []any {
 	if text, ok := v.(string); ok {
 		return insideString(text)
@@ -224,7 +222,7 @@ func unquoted(v any) []any {
 	return []any{v}
 }
 
-// insideString lists the values that a string may stand for: the JSON in it, and
+// insideString lists the possible values of a string: the JSON in it, and
 // itself.
 func insideString(text string) []any {
 	trimmed := strings.TrimSpace(text)
@@ -245,11 +243,11 @@ func insideString(text string) []any {
 	return []any{text}
 }
 
-// tail matches the line with which a ReAct model goes on after its input.
+// tail matches the line after a ReAct model's input.
 var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
 
-// fenced returns what is inside a Markdown code fence that text begins with,
-// when nothing but a tail follows it.
+// fenced returns the content of a Markdown code fence at the start of text, if
+// only a tail follows it.
 func fenced(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {
@@ -266,7 +264,7 @@ func fenced(text string) (string, bool) {
 	return strings.TrimSpace(body), true
 }
 
-// beforeTail reads a JSON value that a tail follows.
+// beforeTail reads a JSON value before a tail.
 func beforeTail(text string) (any, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

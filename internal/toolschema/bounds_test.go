@@ -36,7 +36,7 @@ func TestRepairIsBounded(t *testing.T) {
 	}
 }
 
-// Values and patterns are looked through for as long as that takes a moment.
+// The search through values and patterns has a bound.
 func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 	names := make([]string, 20_000)
 	for i := range names {
@@ -62,7 +62,7 @@ func TestRepairIsBoundedByWhatItCompares(t *testing.T) {
 	spelled := schemaOf(t, `{"properties":{"v":{"anyOf":[{"type":"array","maxItems":1},{"type":"object"},{"type":"null"}]}}}`)
 	r = newRepair(spelled.Root())
 	before = r.doc.Left
-	r.value(spelled.Root(), map[string]any{"v": strings.Repeat("[", 64_000)}) // read as such, and for a list
+	r.value(spelled.Root(), map[string]any{"v": strings.Repeat("[", 64_000)}) // read as JSON, and as a list
 	if spent := before - r.doc.Left; spent < 8000 {
 		t.Errorf("got %d steps for 64,000 bytes that are read twice, want at least 8,000", spent)
 	}
@@ -79,8 +79,7 @@ func TestArgumentsDoNotChangeWhatTheyReadFrom(t *testing.T) {
 	}
 }
 
-// Subschemas that refer to themselves are looked at for as long as that takes a
-// moment, however they do it.
+// The walk through recursive subschemas has a bound, for any form of recursion.
 func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 	for _, s := range []string{
 		`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}],"properties":{"n":{"type":"integer"}}}}}`,
@@ -98,7 +97,7 @@ func TestRepairOfEndlessSchemasIsBounded(t *testing.T) {
 	}
 }
 
-// Patterns of names are looked through for as long as that takes a moment.
+// The search through patterns of names has a bound.
 func TestRepairIsBoundedByPatterns(t *testing.T) {
 	patterns := map[string]any{}
 	for i := range 2000 {

@@ -11,32 +11,31 @@ import (
 // maxRepairs bounds the subschemas that one repair looks at.
 const maxRepairs = 10_000
 
-// maxCompared bounds the names and the values that one repair looks through, the
-// matching of patterns and the reading of texts.
+// maxCompared bounds the compared names and values, the matching of patterns
+// and the reading of texts in one repair.
 const maxCompared = 1 << 20
 
 // maxHops bounds the references from one subschema to the next.
 const maxHops = 16
 
-// maxNested bounds how deeply the subschemas that one repair looks at are nested,
-// those that refer to themselves included.
+// maxNested bounds the nesting of subschemas in one repair, recursion included.
 const maxNested = 4 * schema.MaxDepth
 
-// repair changes a value to what its schema says was meant. It guesses nothing:
-// every change keeps the information, and what it returns is validated anyway.
-// Values are never changed in place.
+// repair changes a value to its meaning by the schema. It guesses nothing:
+// every change keeps the information, and the result is validated anyway.
+// repair never changes values in place.
 type repair struct {
-	doc    *tree.Document // the schema, with the steps of comparing that are left
+	doc    *tree.Document // the schema, with the remaining steps
 	left   int            // subschemas
-	nested int            // of maxNested that are being looked at
+	nested int            // depth of the current subschema
 }
 
 func newRepair(root map[string]any) *repair {
 	return &repair{doc: &tree.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
-// enter begins to look at a subschema, and leave ends it. It returns false when
-// that says nothing that a repair could go by, or too much.
+// enter begins a subschema, and leave ends it. enter returns false if the
+// subschema has no keyword for a repair, or a bound is reached.
 func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 	if r.left--; r.left < 0 || r.nested == maxNested {
 		return nil, false
@@ -50,14 +49,14 @@ func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 
 func (r *repair) leave() { r.nested-- }
 
-// read takes what reading a subschema costs from what may be compared.
+// read takes the cost of reading a subschema from the steps.
 func (r *repair) read(sub map[string]any) bool {
 	properties, _ := sub["properties"].(map[string]any)
 	return r.doc.Spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(list(sub["type"])) + len(properties))
 }
 
-// value repairs v by the subschema s: by what that says itself, by all that it
-// applies to the same value, and by what it says of the rest.
+// value repairs v by the subschema s: by its own keywords, by the subschemas
+// that it applies to the same value, and by its rules for unevaluated parts.
 func (r *repair) value(s, v any) any {
 	sub, ok := r.enter(s)
 	if !ok {
@@ -102,7 +101,8 @@ func (r *repair) applied(sub map[string]any, v any) any {
 	return v
 }
 
-// outcome is the keyword that holds when the condition of an if does, or not.
+// outcome is the keyword that applies after the condition of an if: then or
+// else.
 func (r *repair) outcome(condition, v any) string {
 	if r.fits(condition, v) {
 		return "then"
@@ -110,7 +110,7 @@ func (r *repair) outcome(condition, v any) string {
 	return "else"
 }
 
-// dependents lists the subschemas that hold because of a property that is there.
+// dependents lists the subschemas that apply because a property is present.
 func (r *repair) dependents(sub, object map[string]any) []any {
 	var out []any
 	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
@@ -127,9 +127,9 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 	return out
 }
 
-// resolve follows references inside the document; one that something stands beside
-// becomes a part of an allOf. It returns nil for a subschema that says nothing
-// that a repair could go by, or too much.
+// resolve follows references inside the document. A reference beside other
+// keywords becomes a part of an allOf. It returns nil if the subschema has no
+// keyword for a repair, or a bound is reached.
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
@@ -150,8 +150,8 @@ func (r *repair) resolve(s any) map[string]any {
 	return nil
 }
 
-// target is what the reference of sub refers to, nil when there is none or when
-// it leads out of the document.
+// target is the target of sub's reference, nil if there is none or if it is
+// outside the document.
 func (r *repair) target(sub map[string]any) any {
 	ref, _ := sub["$ref"].(string)
 	target, _ := r.doc.Resolve(ref)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// branch repairs v by the alternative that it was most likely meant for: the
-// first one that it fits, or that what it spells fits, or else the first one that it
-// fits after a repair, or else the one whose constants it has.
+// branch repairs v by the likeliest alternative: the first that v fits,
+// directly or as the value that its text spells; else the first that v fits
+// after a repair; else the alternative with v's constants.
 func (r *repair) branch(branches []any, v any) any {
 	for _, v := range r.meant(v) {
 		for _, b := range branches {
@@ -31,7 +31,7 @@ func (r *repair) branch(branches []any, v any) any {
 	return v
 }
 
-// meant lists a value and, for a text, what it spells.
+// meant lists a value and, for a text, the values that it spells.
 func (r *repair) meant(v any) []any {
 	if text, ok := v.(string); ok {
 		if spelled, ok := r.decode(text); ok {
@@ -41,10 +41,9 @@ func (r *repair) meant(v any) []any {
 	return []any{v}
 }
 
-// fits reports whether v has the shape that the subschema s describes: types,
-// enumerated values, patterns, and which properties there are. It tells
-// alternatives apart; whether v is valid is for the validator to say. Of null,
-// of which nothing else can be said, it reports that, too.
+// fits reports whether v has the shape of the subschema s: types, enumerated
+// values, patterns and present properties. It tells alternatives apart and does
+// not validate. Null has no other shape, so not is checked for it, too.
 func (r *repair) fits(s, v any) bool {
 	if s == false {
 		return false
@@ -106,8 +105,8 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 	return !slices.ContainsFunc(r.dependents(sub, object), func(part any) bool { return !r.fits(part, v) })
 }
 
-// fitting counts the alternatives that v fits. Of all values but null one is
-// enough.
+// fitting counts the alternatives that v fits. It stops at one, except for
+// null.
 func (r *repair) fitting(branches []any, v any) (n int) {
 	for _, b := range branches {
 		if !r.fits(b, v) {
@@ -131,7 +130,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 	}
 	patterns := r.patternsOf(sub)
 	for name, member := range v {
-		for _, s := range r.saidOf(sub, patterns, name) {
+		for _, s := range r.rulesFor(sub, patterns, name) {
 			if !r.fits(s, member) {
 				return false
 			}
@@ -140,7 +139,7 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 	return true
 }
 
-// fitsText reports whether a text has the pattern and the length that sub demands.
+// fitsText reports whether a text has the pattern and the length of sub.
 func (r *repair) fitsText(sub map[string]any, text string) bool {
 	length := utf8.RuneCountInString(text)
 	if least, err := strconv.Atoi(digits(sub["minLength"])); err == nil && length < least {
@@ -162,7 +161,8 @@ func digits(v any) string {
 	return string(n)
 }
 
-// isAmong reports whether v is a value that sub enumerates, if it does.
+// isAmong reports whether v is an enumerated value of sub, or sub enumerates
+// none.
 func (r *repair) isAmong(sub map[string]any, v any) bool {
 	values := list(sub["enum"])
 	if c, ok := sub["const"]; ok {
@@ -171,8 +171,8 @@ func (r *repair) isAmong(sub map[string]any, v any) bool {
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
-// hasConstants reports whether v has the constant properties that sub demands,
-// which is how alternatives that are objects are told apart.
+// hasConstants reports whether v has the constant properties of sub; they tell
+// alternatives apart that are objects.
 func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -188,7 +188,7 @@ func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	return true
 }
 
-// constant is the only value that a subschema allows, when that is a string.
+// constant is the only allowed value of a subschema, if that is a string.
 func constant(sub map[string]any) (string, bool) {
 	if text, ok := sub["const"].(string); ok {
 		return text, true

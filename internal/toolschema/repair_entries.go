@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// entries makes the object of a list of names and values that some profiles ask
-// for instead. Of a name that is there twice the last value counts, and in an
-// entry with both a value and JSON, unless that has no text, the JSON.
+// entries makes an object from a list of names and values, as some profiles ask
+// for the list instead. The last value of a repeated name counts. If an entry
+// has both a value and JSON, the JSON counts unless it is empty.
 func entries(items []any) (map[string]any, bool) {
 	out := make(map[string]any, len(items))
 	for _, item := range items {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object repairs the members of an object and drops null where an optional
-// member cannot be null: models write it for "not given".
+// object repairs the members of an object. It drops null from optional members
+// that cannot be null: models write null for "not given".
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
 	required := stringList(sub["required"])
@@ -18,7 +18,7 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	patterns := r.patternsOf(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
-		says := r.saidOf(sub, patterns, name)
+		says := r.rulesFor(sub, patterns, name)
 		if _, described := properties[name]; described && member == nil && r.doc.Spend(len(required)) && !slices.Contains(required, name) &&
 			slices.ContainsFunc(says, func(s any) bool { return !r.fits(s, nil) }) {
 			continue
@@ -31,8 +31,7 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	return out
 }
 
-// patternsOf lists the patterns of names that sub says something of, none when
-// there are too many.
+// patternsOf lists sub's patterns of names, none if there are too many.
 func (r *repair) patternsOf(sub map[string]any) []string {
 	patterns, _ := sub["patternProperties"].(map[string]any)
 	if len(patterns) == 0 || !r.doc.Spend(len(patterns)) {
@@ -41,9 +40,9 @@ func (r *repair) patternsOf(sub map[string]any) []string {
 	return slices.Sorted(maps.Keys(patterns))
 }
 
-// saidOf lists what sub says of the member of a name: as a property, by the
-// patterns that the name has, or else by what holds for all others.
-func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []any {
+// rulesFor lists sub's subschemas for the member of a name: the property, the
+// matching patterns, or else the subschema for all others.
+func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []any {
 	properties, _ := sub["properties"].(map[string]any)
 	says, described := properties[name]
 	var out []any
@@ -65,9 +64,9 @@ func (r *repair) saidOf(sub map[string]any, patterns []string, name string) []an
 	return out
 }
 
-// array repairs the items of an array. What only contains says something of is
-// repaired by it where something is missing: an item that it demands, or all else
-// that is said of items.
+// array repairs the items of an array. It uses the schema of contains for items
+// without other rules, if no item fits contains, or if the schema has
+// unevaluatedItems.
 func (r *repair) array(sub map[string]any, v []any) []any {
 	if !r.doc.Spend(len(v)) {
 		return v
@@ -88,8 +87,8 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 	return out
 }
 
-// demanded makes of the items that are not described what contains demands, where
-// that is what they spell.
+// demanded turns items without a description into the values that contains
+// demands, if their texts spell these.
 func (r *repair) demanded(sub map[string]any, demand any, items []any) {
 	for i, item := range items {
 		if itemOf(sub, i) != nil {
@@ -101,7 +100,7 @@ func (r *repair) demanded(sub map[string]any, demand any, items []any) {
 	}
 }
 
-// distinct leaves out what is there already: a list of unique items is a set.
+// distinct leaves out repeated items: a list of unique items is a set.
 func distinct(items []any) []any {
 	seen := make(map[any]bool, len(items))
 	return slices.DeleteFunc(items, func(item any) bool {
@@ -112,7 +111,7 @@ func distinct(items []any) []any {
 	})
 }
 
-// itemOf is the subschema of the item at an index, nil when there is none.
+// itemOf is the subschema of the item at an index, nil if there is none.
 func itemOf(sub map[string]any, i int) any {
 	prefix, items := list(sub["prefixItems"]), sub["items"]
 	if tuple, ok := items.([]any); ok { // up to 2019-09
@@ -124,8 +123,7 @@ func itemOf(sub map[string]any, i int) any {
 	return items
 }
 
-// unevaluated repairs the members and the items that nothing else in sub says
-// something of.
+// unevaluated repairs the members and the items without other rules in sub.
 func (r *repair) unevaluated(sub map[string]any, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -135,7 +133,7 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			says := func(s map[string]any) bool { return len(r.saidOf(s, r.patternsOf(s), name)) > 0 }
+			says := func(s map[string]any) bool { return len(r.rulesFor(s, r.patternsOf(s), name)) > 0 }
 			if !r.evaluates(sub, v, "unevaluatedProperties", says) {
 				member = r.value(rest, member)
 			}
@@ -163,8 +161,8 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 	return v
 }
 
-// evaluates reports whether sub or one that it applies to v says something. One
-// with the keyword, which is about all the rest, does.
+// evaluates reports whether sub, or a subschema that it applies to v, evaluates
+// a part of v: says is true for it, or it has the keyword itself.
 func (r *repair) evaluates(sub map[string]any, v any, keyword string, says func(map[string]any) bool) bool {
 	if says(sub) {
 		return true
@@ -180,7 +178,7 @@ func (r *repair) evaluates(sub map[string]any, v any, keyword string, says func(
 	})
 }
 
-// holding lists the subschemas that sub applies to v itself and that v fits.
+// holding lists the subschemas that sub applies to v and that v fits.
 func (r *repair) holding(sub map[string]any, v any) []any {
 	out := slices.Concat([]any{r.target(sub)}, list(sub["allOf"]))
 	for _, keyword := range []string{"anyOf", "oneOf"} {

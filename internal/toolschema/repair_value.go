@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// enumerated is the value among values that text spells, when text is not among
-// them itself.
+// enumerated is the value among values that text spells, if text itself is not
+// among them.
 func (r *repair) enumerated(values []any, text string) any {
 	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
 		return text
@@ -30,8 +30,8 @@ func (r *repair) enumerated(values []any, text string) any {
 	return text
 }
 
-// convert changes v to one of types, none of which it has. A string is taken
-// for what it spells before anything is put into a list.
+// convert changes v to one of types; v has none of them. For a string, the
+// value that it spells is tried before a list with one item.
 func (r *repair) convert(types []string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -76,8 +76,8 @@ func (r *repair) spelled(types []string, text string) (any, bool) {
 	return v, true
 }
 
-// decode reads text as JSON. It returns false for what is none and where reading
-// would take too long: each of many alternatives may want it.
+// decode reads text as JSON. It returns false for other text, and if reading
+// would take too long: many alternatives may need it.
 func (r *repair) decode(text string) (any, bool) {
 	if !r.doc.Spend(1 + len(text)/16) {
 		return nil, false
@@ -86,8 +86,8 @@ func (r *repair) decode(text string) (any, bool) {
 	return v, err == nil
 }
 
-// typesOf lists the types that a subschema allows, by its type keyword or by the
-// values that it enumerates; none when it allows all.
+// typesOf lists the types that a subschema allows, by its type keyword or its
+// enumerated values; none if it allows all.
 func typesOf(sub map[string]any) []string {
 	if types := typeNames(sub["type"]); len(types) > 0 {
 		return types
@@ -103,7 +103,7 @@ func typesOf(sub map[string]any) []string {
 	return types
 }
 
-// fitsAny reports whether v has one of types, of which none means any.
+// fitsAny reports whether v has one of types. No types means any type.
 func fitsAny(types []string, v any) bool {
 	if len(types) == 0 {
 		return true
@@ -143,8 +143,8 @@ func isIntegral(v any) bool {
 	return ok && r.IsInt()
 }
 
-// same reports whether two values are equal, 1 and 1.0 among them. It is false
-// where comparing would take too long.
+// same reports whether two values are equal; 1 equals 1.0. It is false if
+// comparing would take too long.
 func (r *repair) same(v, w any) bool {
 	if !r.doc.Spend(1) {
 		return false

@@ -1,9 +1,9 @@
-// Package toolschema stands between a tool and a model: it writes the schema of
-// the tool's arguments as the model's provider takes it, and makes of what the
-// model writes by that schema the arguments that the tool takes.
+// Package toolschema translates between a tool and a model. It writes the
+// schema of the tool's arguments in the dialect of the model's provider, and
+// turns the model's arguments into the tool's.
 //
-// Package adapter uses it for the tools of servers, and package sampling for the
-// tools that a server gives to the host's model.
+// Package adapter uses it for the tools of servers, package sampling for the
+// tools of a server's sampling request.
 package toolschema
 
 import (
@@ -21,22 +21,21 @@ import (
 
 // Schema is the input schema of a tool. It never changes.
 type Schema struct {
-	// Parameters is the schema as the server wrote it. A root without a type or
-	// properties got them, and null in the place of properties or required was taken
-	// out.
+	// Parameters is the server's schema. Missing type and properties were added to
+	// the root, and null as properties or required was removed.
 	Parameters json.RawMessage
 
-	// Wrapper is the property in which some dialects ask for all arguments, "" when
-	// none does.
+	// Wrapper is the property for all arguments in some dialects, "" if no dialect
+	// needs it.
 	Wrapper string
 
 	compiled *schema.Schema
 	shape    shape
-	odd      map[string]string // names of properties that not all providers take, by alias
-	others   bool              // the root says something of properties that it does not list
+	odd      map[string]string // by alias: names of properties that some providers refuse
+	others   bool              // the root has rules for unlisted properties
 }
 
-// New reads an input schema. None at all, null and true are that of any object.
+// New reads an input schema. An empty text, null and true mean any object.
 func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" || string(raw) == "true" {
@@ -63,20 +62,20 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 	}, nil
 }
 
-// Root is the decoded schema. It is shared and must not be changed.
+// Root is the decoded schema. It is shared: do not change it.
 func (s *Schema) Root() map[string]any {
 	root, _ := s.compiled.Root().(map[string]any)
 	return root
 }
 
-// Ignored lists the patterns that are left to the server, as JSON pointers.
+// Ignored lists the patterns that only the server checks, as JSON pointers.
 func (s *Schema) Ignored() []string { return s.compiled.Ignored() }
 
-// List describes the parameters, one on a line.
+// List describes the parameters, one on each line.
 func (s *Schema) List() string { return s.shape.list() }
 
-// Check reports why arguments are not within bounds, or do not fit the schema, and
-// else returns them in one line. Nothing is repaired.
+// Check returns valid arguments on one line, and an error for arguments out of
+// bounds or against the schema. It repairs nothing.
 func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 	if len(arguments) > maxArguments {
 		return nil, errTooLong(len(arguments))

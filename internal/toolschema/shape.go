@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// shape is what a tool's parameters look like from above.
+// shape is an overview of a tool's parameters.
 type shape struct {
 	properties map[string]any
 	required   []string
-	only       string // the parameter that a bare value is meant for, "" when there are several
+	only       string // the parameter for a bare value, "" if there are several
 }
 
 func shapeOf(root map[string]any) shape {
@@ -45,8 +45,8 @@ func (s shape) has(name string) bool {
 	return ok
 }
 
-// ordered lists the parameters: the required ones as the schema does, then the
-// others by name.
+// ordered lists the parameters: the required ones in the schema's order, then
+// the others by name.
 func (s shape) ordered() []string {
 	names := slices.Clone(s.required)
 	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
@@ -69,7 +69,7 @@ func (s shape) names() string {
 	return "the properties " + cut(strings.Join(names, ", "), 500)
 }
 
-// list describes the parameters, one on a line.
+// list describes the parameters, one on each line.
 func (s shape) list() string {
 	var b strings.Builder
 	for _, name := range s.ordered() {

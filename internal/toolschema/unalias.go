@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// restore turns back what a profile makes models write differently and what
-// would not be noticed by validation: placeholders, and other names of
-// properties. Values are never changed in place.
+// restore turns back changes of a profile that validation would not notice:
+// placeholders, and other names of properties. It never changes values in
+// place.
 func (s *Schema) restore(args map[string]any) map[string]any {
 	if _, ok := args[rewrite.Placeholder]; ok && !s.shape.has(rewrite.Placeholder) {
 		args = maps.Clone(args)
@@ -31,8 +31,8 @@ type unaliaser struct {
 	own map[string]string // names by alias
 }
 
-// value gives properties their own names where v has their aliases and one of the
-// subschemas that concern v mentions the name.
+// value gives properties their own names if v has their aliases and a subschema
+// about v mentions the name.
 func (u *unaliaser) value(about []any, v any, depth int) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -74,7 +74,7 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 	return out
 }
 
-// mentioned lists the names that subschemas mention, as long as the steps last.
+// mentioned lists the names in subschemas, as long as the steps last.
 func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range about {
@@ -90,8 +90,8 @@ func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 	return out
 }
 
-// allowed reports whether an alias stands for a name because that is what names
-// must fit.
+// allowed reports whether an alias stands for a name because of a rule for
+// names.
 func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
 	return slices.ContainsFunc(about, func(s map[string]any) bool {
 		says, ok := s["propertyNames"]
@@ -99,8 +99,8 @@ func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
 	})
 }
 
-// concerning lists subschemas that concern a value, with all that they apply to it:
-// the targets of references, parts, alternatives and conditions.
+// concerning lists subschemas about a value, with the subschemas that these
+// apply to it: the targets of references, parts, alternatives and conditions.
 func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
@@ -128,8 +128,8 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	return out
 }
 
-// ofMember lists the subschemas that concern a member of an object, as long as the
-// steps last; patterns are those of names, of each about.
+// ofMember lists the subschemas about a member of an object, as long as the
+// steps last. patterns are the patterns of names for each of about.
 func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
 	for i, s := range about {
@@ -165,7 +165,7 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 	return out
 }
 
-// ofItem lists the subschemas that concern an item of a list, as long as the steps
+// ofItem lists the subschemas about an item of a list, as long as the steps
 // last.
 func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
 	var out []any

@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Names are given back as long as the steps of one repair last, whatever a schema
-// has them looked for in.
+// Names are turned back as long as the steps of one repair last, in any schema.
 func TestUnaliasingTakesSteps(t *testing.T) {
 	many := func(n int, format string) string {
 		all := make([]string, n)
@@ -59,7 +58,7 @@ func sizeOfValue(v any) int {
 	return len(list(v))
 }
 
-// Members and items take steps wherever a subschema is about them.
+// Each subschema about a member or an item costs steps.
 func TestMembersTakeSteps(t *testing.T) {
 	const n = 3000
 	object := map[string]any{}

@@ -10,22 +10,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Plain is the target of schemas that stay as their servers wrote them, but for
-// what all providers insist on.
+// Plain is the target for unchanged schemas, except for additions that all
+// providers need.
 const Plain rewrite.Target = "plain"
 
-// Written is a schema as a model is given it.
+// Written is the schema for a model.
 type Written struct {
 	Parameters json.RawMessage
 	Root       map[string]any // the same, decoded; nil for Plain
 	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
-	Wrapped    bool           // all arguments are asked for in the wrapper
-	TurnBack   bool           // what a model writes by it may have to be turned back by [Schema.Arguments]
+	Wrapped    bool           // all arguments belong into the wrapper
+	TurnBack   bool           // [Schema.Arguments] may have to turn the model's arguments back
 	Changes    []rewrite.Change
 }
 
-// For writes the schema in the dialect of a provider. A schema that need not be
-// changed stays byte for byte.
+// For writes the schema in the dialect of a provider. A schema without a need
+// for changes stays the same, byte for byte.
 func (s *Schema) For(target rewrite.Target) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.complete(s.Root(), target)
@@ -56,7 +56,7 @@ func (w *Written) complete(root map[string]any, target rewrite.Target) {
 			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
 			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}
-			references := target != rewrite.Gemini && target != rewrite.GoogleAI // which have no references
+			references := target != rewrite.Gemini && target != rewrite.GoogleAI // these have no references
 			if key == "type" && references && rewrite.RefersToRoot(root) {
 				c.Effect = rewrite.Narrower
 			}
@@ -65,9 +65,9 @@ func (w *Written) complete(root map[string]any, target rewrite.Target) {
 	}
 }
 
-// withProperties completes the root of a schema by what providers insist on, and
-// takes out null, which some servers write for nothing. All else stays byte for
-// byte.
+// withProperties adds keywords that providers need to the root of a schema, and
+// removes null, as some servers write it for an absent value. The rest stays
+// the same, byte for byte.
 func withProperties(raw []byte, root map[string]any) json.RawMessage {
 	if isNull(root, "properties") || isNull(root, "required") {
 		root = maps.Clone(root)
@@ -93,7 +93,7 @@ func withProperties(raw []byte, root map[string]any) json.RawMessage {
 	return append(out, raw[1:]...)
 }
 
-// isNull reports whether a keyword is there and null.
+// isNull reports whether a keyword is present and null.
 func isNull(s map[string]any, key string) bool {
 	v, ok := s[key]
 	return ok && v == nil

@@ -1,5 +1,5 @@
-// Package tree goes through a decoded JSON Schema: its subschemas, the targets of its
-// references, and what its patterns match.
+// Package tree walks through a decoded JSON Schema: its subschemas, the targets
+// of its references, and the matches of its patterns.
 package tree
 
 import (
@@ -88,8 +88,8 @@ func (p Place) Join(at string) string {
 	return Join(at, p.Keyword)
 }
 
-// Each visits the subschemas that a schema holds itself, names in order. It visits
-// what stands in the place of a subschema, too.
+// Each visits the subschemas that a schema holds itself, names in order. It
+// also visits a value of another kind in the place of a subschema.
 func Each(s map[string]any) iter.Seq2[Place, any] {
 	return func(yield func(Place, any) bool) {
 		for _, a := range applicators {
@@ -186,7 +186,7 @@ func all(v any, yield func(map[string]any) bool) bool {
 // long names can be around many subschemas.
 const MaxPath = 1 << 10
 
-// mark stands for a segment that there is no room for.
+// mark stands for omitted segments.
 const mark = "…"
 
 var (

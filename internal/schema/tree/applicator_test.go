@@ -12,7 +12,7 @@ import (
 const everywhere = `{"not":{},"items":[{},true],"additionalItems":{},"allOf":[{}],"properties":{"b/c":{},"a":5},"dependencies":{"x":["y"],"z":{}},
 	"const":{"not":{}},"enum":[{"items":{}}],"default":{"properties":{"p":{}}}}`
 
-// Each visits subschemas, and what stands in their place, but no values.
+// Each visits subschemas, and other values in their places, but no data.
 func TestEach(t *testing.T) {
 	var got []string
 	for place, sub := range Each(decode(t, everywhere)) {

@@ -12,11 +12,11 @@ import (
 // Document is a schema with the targets of its references and the matches of its
 // patterns, for as long as its steps last. It is for one goroutine at a time.
 type Document struct {
-	Root map[string]any // which must not change
+	Root map[string]any // must not change
 	Left int            // steps that may still be spent
 
-	anchors  map[string]any              // what they stand at, nil before the first is sought
-	patterns map[string]*pattern.Pattern // nil for those of another language
+	anchors  map[string]any              // subschema of each anchor; nil before the first search
+	patterns map[string]*pattern.Pattern // nil for a pattern in another syntax
 }
 
 // Spend takes steps. If there are not enough, it takes all and returns false.
@@ -29,9 +29,9 @@ func (d *Document) Spend(n int) bool {
 	return true
 }
 
-// Matches reports whether a text matches a pattern. It is not known for a pattern of
-// another language, which validation leaves to the server, and if it takes too long.
-// A pattern is compiled once.
+// Matches reports whether a text matches a pattern. known is false for a
+// pattern in another syntax, which only the server checks, and if matching
+// takes too long. A pattern is compiled once.
 func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if d.Left == 0 {
 		return false, false
@@ -43,13 +43,13 @@ func (d *Document) Matches(expr, text string) (matches, known bool) {
 	return compiled.MatchString(text), true
 }
 
-// workPerStep is the work of matching a text that is as much as one step.
+// workPerStep is the work of matching that costs one step.
 const workPerStep = 128
 
-// Readable reports whether a pattern is of the language of validation.
+// Readable reports whether a pattern has the syntax of the validator.
 func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
 
-// compiled is a pattern, nil for one of another language. The compilation of a schema
+// compiled is a pattern, nil for another syntax. The compilation of a schema
 // bounds all its patterns together.
 func (d *Document) compiled(expr string) *pattern.Pattern {
 	compiled, there := d.patterns[expr]
@@ -63,9 +63,9 @@ func (d *Document) compiled(expr string) *pattern.Pattern {
 	return compiled
 }
 
-// Resolve returns the target of a reference of the document, by a pointer or by an
-// anchor. It finds nothing in another document, which is a subschema with an $id of
-// its own. A long reference takes steps.
+// Resolve returns the target of a reference of the document, by a pointer or by
+// an anchor. It finds nothing in a subschema with an $id of its own, as that is
+// another document. A long reference takes steps.
 func (d *Document) Resolve(ref string) (v any, ok bool) {
 	if !d.Spend(len(ref) / 64) {
 		return nil, false
@@ -102,7 +102,7 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 	return v, true
 }
 
-// Plain follows references to the subschema that they lead to, nil if that is none.
+// Plain follows references to their target, nil if that is not an object.
 func (d *Document) Plain(v any) map[string]any {
 	s := object(v)
 	for range 16 {

@@ -66,7 +66,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// What a reference leads to is sought no longer than the steps last.
+// The search for a reference's target ends with the steps.
 func TestLongReferencesTakeSteps(t *testing.T) {
 	long := strings.Repeat("x", 6400)
 	doc := &Document{Root: map[string]any{"$defs": map[string]any{long: map[string]any{}}}, Left: 1000}

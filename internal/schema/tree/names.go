@@ -7,18 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds how deeply a propertyNames is looked into.
+// maxNesting bounds the depth of the walk through a propertyNames.
 const maxNesting = 16
 
-// Aliased reports whether a propertyNames allows a name and not its alias, so that the
-// alias stands for the name. A name counts as allowed if that is not known.
+// Aliased reports whether a propertyNames allows a name and not its alias, so
+// that the alias stands for the name. If it is unknown whether a name is
+// allowed, it counts as allowed.
 func (d *Document) Aliased(says any, name, alias string) bool {
 	fits, known := d.Named(says, name)
 	also, sure := d.Named(says, alias)
 	return (fits || !known) && !(also && sure)
 }
 
-// Named reports whether a propertyNames allows a name. It is not known for some
+// Named reports whether a propertyNames allows a name. known is false for some
 // keywords.
 func (d *Document) Named(says any, name string) (fits, known bool) {
 	return d.named(says, name, maxNesting)
@@ -45,7 +46,7 @@ func (d *Document) named(says any, name string, depth int) (fits, known bool) {
 	return true, known
 }
 
-// demand reports whether a name fits what one keyword of s demands of it.
+// demand reports whether a name fits one keyword of s.
 func (d *Document) demand(s map[string]any, key, name string, depth int) (fits, known bool) {
 	switch v := s[key]; key {
 	case "type":
@@ -98,7 +99,7 @@ var Remarks = []string{
 	"writeOnly", "$anchor",
 }
 
-// isNothing reports whether a subschema is that of no value, on its face.
+// isNothing reports whether a subschema obviously allows no value.
 func isNothing(s map[string]any) bool {
 	not, ok := s["not"]
 	m, isObject := not.(map[string]any)
