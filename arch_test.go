@@ -41,7 +41,8 @@ var layers = []struct {
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
-	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/schema", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},

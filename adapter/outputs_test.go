@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
@@ -26,7 +27,7 @@ func TestOutputsAreChecked(t *testing.T) {
 	}{
 		"off":            {Options{}, forecasts, bad, "", false},
 		"on":             {Options{CheckOutputs: true}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`, false},
-		"of the client":  {Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}}, forecasts, bad, "does not fit", false},
+		"of the client":  {Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}}}, forecasts, bad, "does not fit", false},
 		"as an error":    {Options{CheckOutputs: true, Errors: ErrorAsError}, forecasts, bad, "does not fit", true},
 		"fits":           {Options{CheckOutputs: true}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, "", false},
 		"no such schema": {Options{CheckOutputs: true}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, "", false},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 // policy is how the host treats the tools of one server: the options of the
@@ -21,6 +22,7 @@ type policy struct {
 	maxResult, maxMedia      int
 	errors                   ErrorMode
 	checkOutputs             bool
+	compiler                 schemacheck.Validator // of output schemas, unless the client has one
 
 	log *slog.Logger
 }

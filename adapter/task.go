@@ -32,8 +32,8 @@ func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.C
 	if t.task {
 		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
 	}
-	if t.checks {
-		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def))
+	if t.outputs != nil {
+		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def, t.outputs))
 	}
 	return t.client.CallTool(ctx, t.def.Name, args, opts...)
 }

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,9 +21,9 @@ type Tool struct {
 	def     *mcpclient.Tool
 	name    string
 	input   *toolschema.Schema
-	wrapped bool // the model is asked for all arguments in the wrapper
-	task    bool // it may be called as a task
-	checks  bool // its results are held against its output schema
+	wrapped bool                // the model is asked for all arguments in the wrapper
+	task    bool                // it may be called as a task
+	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
 
 	held func(json.RawMessage) error // what the host's validator says of arguments, nil without one
 
@@ -66,12 +67,13 @@ func (t *Tool) hold() error {
 	if !t.policy.checkOutputs || len(t.def.OutputSchema) == 0 {
 		return nil
 	}
+	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))
 	// A failure needs no structured content: what is wrong with it is the schema.
-	if err := t.client.CheckOutput(t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
+	if err := mcpclient.CheckOutput(v, t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
 		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", cut(t.def.Name, 200), "error", err)
 		return nil
 	}
-	t.checks = true
+	t.outputs = v
 	return nil
 }
 

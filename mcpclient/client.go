@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -45,7 +44,6 @@ type Client struct {
 	unasked lazily[unasked]
 	subs    lazily[subscriptions]
 	cache   lazily[cache]
-	schemas lazily[schema.Cache]
 
 	mu      sync.Mutex
 	ctx     context.Context    // see life

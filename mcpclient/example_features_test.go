@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 // library is a modern server of the examples: a table of results by method.
@@ -273,7 +274,7 @@ func ExampleWithOutputCheck() {
 			fmt.Println(err)
 			return
 		}
-		_, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithOutputCheck(tool))
+		_, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 		var violation *mcpclient.SchemaViolation
 		if errors.As(err, &violation) {
 			fmt.Println(violation.Path, violation.Keyword)

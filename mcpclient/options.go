@@ -178,6 +178,9 @@ func (o *Options) check() error {
 	if o.Protocol.ExactCapabilities && o.Protocol.Capabilities == nil {
 		errs = append(errs, errors.New("Options.Protocol.ExactCapabilities: set Capabilities, as to {}"))
 	}
+	if o.Schemas.CheckOutputs && o.Schemas.Validator == nil {
+		errs = append(errs, fmt.Errorf("Options.Schemas.CheckOutputs: %w", errNoValidator))
+	}
 	for _, r := range o.Roots {
 		errs = append(errs, checkRoot(r))
 	}
@@ -241,9 +244,10 @@ type callOptions struct {
 	noCache  bool
 	manual   bool
 
-	described *Tool    // whose output schema is checked
-	task      *Tool    // that may be a task
-	seen      *passage // through Options.Middleware
+	described *Tool     // whose output schema is checked
+	validator Validator // that checks it; nil for that of Options
+	task      *Tool     // that may be a task
+	seen      *passage  // through Options.Middleware
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

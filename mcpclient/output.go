@@ -1,27 +1,26 @@
 package mcpclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // Schemas say what is held against the JSON Schemas of a server: see [Options].
 type Schemas struct {
+	// Validator checks values against JSON Schemas of the server: results for
+	// CheckOutputs and [WithOutputCheck], answers to forms after they were held
+	// against their fields, and the arguments that package adapter reads. Package
+	// mcpclient/schemacheck has one. Default: none; forms have their fields only.
+	Validator Validator
+
 	// CheckOutputs holds the result of every tool that [Client.Tools] has listed, or
 	// [Client.RegisterTools] has named, against its output schema, as by
 	// [WithOutputCheck]: what does not fit is an [*OutputError] of the call. A
 	// schema that cannot be used is not held against; the log says so at Warn.
-	// Default: results are taken as they are.
+	// It needs a Validator. Default: results are taken as they are.
 	CheckOutputs bool
-
-	// Validator checks values against JSON Schemas of the server: results for
-	// CheckOutputs, [WithOutputCheck] and [Client.CheckOutput], answers to forms
-	// after they were held against their fields, and the arguments that package
-	// adapter reads. Default: see [Validator]; forms have their fields only.
-	Validator Validator
 
 	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
 	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
@@ -31,16 +30,6 @@ type Schemas struct {
 
 // Validator checks JSON values against JSON Schemas of servers. It is called
 // concurrently, and a server controls all that it gets.
-//
-// The one that is used when [Schemas.Validator] is nil knows the dialects
-// 2020-12 (without $schema it is that), 2019-09, draft-07, draft-06 and
-// draft-04, and refuses others by name. It follows references inside the schema
-// only and never fetches one: a schema with another reference is refused. A
-// schema is bounded to 1 MiB, 10,000 subschemas and a depth of 64, its patterns to
-// about 10,000 instructions of package regexp each and 250,000 together, an $id to
-// 1 KiB, and what its references take to be resolved is bounded, too. A value that
-// would take more than about 130,000 steps to check is one of which a check cannot
-// tell. A schema is compiled once. Formats are annotations, as 2020-12 has it.
 type Validator interface {
 	// Compile reads a schema. check returns nil for a value that fits, a
 	// [*SchemaViolation] for one that does not, and another error when it
@@ -78,15 +67,18 @@ func (e *OutputError) Error() string {
 // Unwrap returns Err and [ErrInvalidResult].
 func (e *OutputError) Unwrap() []error { return []error{e.Err, ErrInvalidResult} }
 
+// errNoValidator says how a check of outputs gets its compiler.
+var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
+
 // WithOutputCheck holds the result of [Client.CallTool], [Continue] or
-// [Task.Wait] against the output schema of the tool, as [Client.CheckOutput] does. A schema
-// that cannot be used fails the call before it is sent. Other methods ignore the
-// option.
-func WithOutputCheck(tool *Tool) CallOption {
-	return func(o *callOptions) { o.described = tool }
+// [Task.Wait] against the output schema of the tool, as [CheckOutput] does. v may be
+// nil for the Validator of [Schemas]. A schema that cannot be used fails the call
+// before it is sent. Other methods ignore the option.
+func WithOutputCheck(tool *Tool, v Validator) CallOption {
+	return func(o *callOptions) { o.described, o.validator = tool, v }
 }
 
-// Validator is [Schemas.Validator], nil for the default.
+// Validator is [Schemas.Validator].
 func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
 
 // CheckOutput reports the first violation of the tool's output schema by the
@@ -94,8 +86,8 @@ func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
 // without structured content violates every schema; a tool without a schema and
 // a result that is an error are not checked. An error that is no OutputError is
 // about the schema.
-func (c *Client) CheckOutput(tool *Tool, result *CallToolResult) error {
-	check, err := c.outputCheck(tool)
+func CheckOutput(v Validator, tool *Tool, result *CallToolResult) error {
+	check, err := outputCheck(v, tool)
 	if err != nil || check == nil {
 		return err
 	}
@@ -104,11 +96,12 @@ func (c *Client) CheckOutput(tool *Tool, result *CallToolResult) error {
 
 // resultCheck is how the result of a tool is checked, nil for not at all: by the
 // definition that the caller gave, or by what is known of the tool.
-func (c *Client) resultCheck(name string, described *Tool) (func(*CallToolResult) error, error) {
-	if described != nil {
-		return c.outputCheck(described)
+func (c *Client) resultCheck(name string, o *callOptions) (func(*CallToolResult) error, error) {
+	v := c.opts.Schemas.Validator
+	if o.described != nil {
+		return outputCheck(cmp.Or(o.validator, v), o.described)
 	}
-	check, err := c.outputCheck(c.tools.made.Load().of(name).output)
+	check, err := outputCheck(v, c.tools.made.Load().of(name).output)
 	if err != nil {
 		l := c.link.Load()
 		l.tolerated(c, "the result of a tool is not checked", "tool", l.cut(name), "reason", c.scrubbed(err))
@@ -119,13 +112,12 @@ func (c *Client) resultCheck(name string, described *Tool) (func(*CallToolResult
 
 // outputCheck compiles the output schema of a tool; it is nil when there is
 // nothing to check.
-func (c *Client) outputCheck(tool *Tool) (func(*CallToolResult) error, error) {
+func outputCheck(v Validator, tool *Tool) (func(*CallToolResult) error, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
 	}
-	v := c.Validator()
 	if v == nil {
-		v = (*validator)(c.schemas.get())
+		return nil, fmt.Errorf("output schema of tool %q: %w", tool.Name, errNoValidator)
 	}
 	check, err := v.Compile(tool.OutputSchema)
 	if err != nil {
@@ -143,22 +135,5 @@ func (c *Client) outputCheck(tool *Tool) (func(*CallToolResult) error, error) {
 			return &OutputError{Tool: tool.Name, Result: r, Err: err}
 		}
 		return nil
-	}, nil
-}
-
-// validator is the default [Validator]. It remembers compiled schemas.
-type validator schema.Cache
-
-func (v *validator) Compile(raw json.RawMessage) (func(json.RawMessage) error, error) {
-	s, err := (*schema.Cache)(v).Compile(raw)
-	if err != nil {
-		return nil, err
-	}
-	return func(value json.RawMessage) error {
-		err := s.Validate(value)
-		if bad, ok := errors.AsType[*schema.Violation](err); ok {
-			return &SchemaViolation{Path: bad.Path, Keyword: bad.Keyword, Message: bad.Message}
-		}
-		return err
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 func forecast(schema string) *mcpclient.Tool {
@@ -23,7 +24,7 @@ const degrees = `{"type":"object","properties":{"degrees":{"type":"number"}},"re
 
 func TestOutputCheck(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "output", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		check := mcpclient.WithOutputCheck(forecast(degrees))
+		check := mcpclient.WithOutputCheck(forecast(degrees), new(schemacheck.Validator))
 		if _, err := c.CallTool(ctx, "forecast", nil, check); err != nil {
 			t.Errorf("fits: %v", err)
 		}
@@ -43,43 +44,42 @@ func TestOutputCheck(t *testing.T) {
 			t.Errorf("null: got %+v", bad)
 		}
 		// What cannot be checked is not sent.
-		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`))); err == nil || !strings.Contains(err.Error(), "unsupported dialect") {
+		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator))); err == nil || !strings.Contains(err.Error(), "unsupported dialect") {
 			t.Errorf("unknown dialect: got %v", err)
 		}
-		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcpclient.Tool{})); err != nil {
+		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcpclient.Tool{}, nil)); err != nil {
 			t.Errorf("no schema: %v", err)
 		}
 	}}))
 }
 
 func TestCheckOutput(t *testing.T) {
-	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		deep := strings.Repeat(`{"not":`, 100) + "true" + strings.Repeat("}", 100)
-		for _, tt := range []struct{ schema, content, want string }{
-			{``, ``, ""},
-			{`true`, `null`, ""},
-			{`{"type":"null"}`, `null`, ""},
-			{`{"type":"null"}`, ``, `output of tool "forecast": no structured content, which the tool's output schema promises`},
-			{degrees, `{}`, "degrees"},
-			{`{"$ref":"#/$defs/d","$defs":{"d":{"type":"string"}}}`, `7`, "string"},
-			{`{"$ref":"https://example.com/schema.json"}`, `{}`, "others are never fetched"},
-			{`{"$id":"https://example.com/a","$ref":"b.json"}`, `{}`, "others are never fetched"},
-			{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[7]`, "string"},
-			{`{"$schema":"https://json-schema.org/draft/2020-12/schema","prefixItems":[{"type":"string"}]}`, `[7]`, "string"},
-			{`{"$schema":"https://example.com/own"}`, `{}`, "unsupported dialect"},
-			{deep, `{}`, "output schema of tool"},
-			{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, `{}`, "want at most 1048576"},
-			{`7`, `{}`, "output schema of tool"},
-		} {
-			err := c.CheckOutput(forecast(tt.schema), &mcpclient.CallToolResult{StructuredContent: json.RawMessage(tt.content)})
-			if tt.content == "" {
-				err = c.CheckOutput(forecast(tt.schema), &mcpclient.CallToolResult{})
-			}
-			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
-				t.Errorf("%.60s of %s: got %.200s, want %q", tt.content, tt.schema[:min(60, len(tt.schema))], got, tt.want)
-			}
+	check := new(schemacheck.Validator)
+	deep := strings.Repeat(`{"not":`, 100) + "true" + strings.Repeat("}", 100)
+	for _, tt := range []struct{ schema, content, want string }{
+		{``, ``, ""},
+		{`true`, `null`, ""},
+		{`{"type":"null"}`, `null`, ""},
+		{`{"type":"null"}`, ``, `output of tool "forecast": no structured content, which the tool's output schema promises`},
+		{degrees, `{}`, "degrees"},
+		{`{"$ref":"#/$defs/d","$defs":{"d":{"type":"string"}}}`, `7`, "string"},
+		{`{"$ref":"https://example.com/schema.json"}`, `{}`, "others are never fetched"},
+		{`{"$id":"https://example.com/a","$ref":"b.json"}`, `{}`, "others are never fetched"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[7]`, "string"},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","prefixItems":[{"type":"string"}]}`, `[7]`, "string"},
+		{`{"$schema":"https://example.com/own"}`, `{}`, "unsupported dialect"},
+		{deep, `{}`, "output schema of tool"},
+		{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, `{}`, "want at most 1048576"},
+		{`7`, `{}`, "output schema of tool"},
+	} {
+		err := mcpclient.CheckOutput(check, forecast(tt.schema), &mcpclient.CallToolResult{StructuredContent: json.RawMessage(tt.content)})
+		if tt.content == "" {
+			err = mcpclient.CheckOutput(check, forecast(tt.schema), &mcpclient.CallToolResult{})
 		}
-	})
+		if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
+			t.Errorf("%.60s of %s: got %.200s, want %q", tt.content, tt.schema[:min(60, len(tt.schema))], got, tt.want)
+		}
+	}
 }
 
 // weather is a server of forecasts, whose tools have these output schemas and one
@@ -107,7 +107,7 @@ func TestCheckOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c, err := mcpclient.Connect(t.Context(), weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestCheckOutputs(t *testing.T) {
 // A tool whose headers are wrong is left out where there are headers only.
 func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts := modern()
-	opts.Schemas.CheckOutputs = true
+	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`, p.next().ID)
@@ -218,19 +218,41 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 	return func(json.RawMessage) error { return &mcpclient.SchemaViolation{Path: "/x", Message: "never"} }, nil
 }
 
-// Another validator gets the schema byte for byte.
-func TestValidatorReplaced(t *testing.T) {
-	own := new(strict)
-	opts := modern()
-	opts.Schemas.Validator = own
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		schema := `{ "own" : 1.0 }`
-		err := c.CheckOutput(forecast(schema), &mcpclient.CallToolResult{StructuredContent: json.RawMessage("1")})
-		if want := `output of tool "forecast": at "/x": never`; fmt.Sprint(err) != want {
+// A validator gets the schema byte for byte: that of the option, or else that of the
+// client.
+func TestValidatorOfOutputs(t *testing.T) {
+	const schema = `{ "own" : 1.0 }`
+	first, second := new(strict), new(strict)
+	c, err := mcpclient.Connect(t.Context(), weather(degrees, `{"content":[],"structuredContent":1}`), &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, v := range []mcpclient.Validator{nil, second} {
+		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))
+		if want := `call tool "forecast": output of tool "forecast": at "/x": never`; fmt.Sprint(err) != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if diff := cmp.Diff([]string{schema}, own.compiled); diff != "" {
+	}
+	for _, v := range []*strict{first, second} {
+		if diff := cmp.Diff([]string{schema}, v.compiled); diff != "" {
 			t.Errorf("schemas: got +, want -:\n%s", diff)
+		}
+	}
+}
+
+// Who wants outputs checked without a validator learns which package has one.
+func TestNoValidator(t *testing.T) {
+	const want = "package mcpclient/schemacheck"
+	if _, err := mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Connect: got %v, want %q", err, want)
+	}
+	if err := mcpclient.CheckOutput(nil, forecast(degrees), new(mcpclient.CallToolResult)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("CheckOutput: got %v, want %q", err, want)
+	}
+	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
+		if _, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("CallTool: got %v, want %q", err, want)
 		}
 	})
 }

@@ -200,7 +200,7 @@ func (t *Task) learn(state TaskState, asked int) {
 // asked for when the task began is not heard here: [WithTask] is for that.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	check, err := t.client.resultCheck(t.tool, o.described)
+	check, err := t.client.resultCheck(t.tool, &o)
 	if err != nil {
 		return nil, t.failure(err)
 	}

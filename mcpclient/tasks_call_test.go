@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 // worker is a peer whose tool calls become the task "k", in either design. A test may
@@ -263,7 +264,7 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 // The output of a task is checked like any other.
 func TestWithTaskOutputCheck(t *testing.T) {
 	tool := &mcpclient.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
-	check := mcpclient.WithOutputCheck(tool)
+	check := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
 	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		call := func() (called, waited error) {
 			synctest.Wait()
@@ -287,7 +288,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 		}
 		synctest.Wait()
 		w.seen = nil
-		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)})
+		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)}, new(schemacheck.Validator))
 		if _, err := c.Task("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
 			t.Errorf("a schema that cannot be used: got %v after the requests %q, want an error before them", err, w.methods())
 		}
@@ -534,7 +535,7 @@ func TestTaskRequired(t *testing.T) {
 // What is said of another tool would hold the result to a schema that is not its own.
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow)} {
+		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow, nil)} {
 			if _, err := c.CallTool(t.Context(), "quick", nil, opt); err == nil || !strings.Contains(err.Error(), name+` is given another tool, "slow"`) {
 				t.Errorf("%s: got %v, want an error that names both", name, err)
 			}

@@ -295,7 +295,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	if err := o.fits(r.target); err != nil {
 		return nil, err
 	}
-	check, err := c.resultCheck(r.target, o.described)
+	check, err := c.resultCheck(r.target, &o)
 	if err != nil {
 		return nil, err
 	}

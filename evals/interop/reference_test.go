@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 // reference is a reference server over stdio that holds every result against the
@@ -54,7 +55,7 @@ func (r *reference) call(t *testing.T, name string, args any) (*mcpclient.CallTo
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	res, err := r.CallTool(ctx, name, args, mcpclient.WithOutputCheck(tool))
+	res, err := r.CallTool(ctx, name, args, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
 // examplePath is the program of an example server of the official SDK for
@@ -86,7 +87,7 @@ func exampleOutput(t *testing.T, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := c.CallTool(ctx, tool.Name, map[string]string{"city": "Ulm", "country": "DE"}, mcpclient.WithOutputCheck(tool))
+		res, err := c.CallTool(ctx, tool.Name, map[string]string{"city": "Ulm", "country": "DE"}, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 		if err != nil || res.StructuredContent == nil {
 			t.Errorf("%s: got %+v, %v, want what its schema says", tool.Name, res, err)
 		}
