@@ -41,6 +41,7 @@ var layers = []struct {
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
+	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
 	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // toolWith is a tool that no server stands behind.
 func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
 	ts := newToolset(new(Options).withDefaults())
-	def := &mcpclient.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
+	def := &mcp.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
 	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.schemas)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // calls runs calls of tools. A toolset shares it with its catalogs and tools.
@@ -84,7 +85,7 @@ func (c *calls) run(ctx context.Context, t *Tool, call llms.ToolCall, arguments 
 
 // answer completes a result with what the tool returned. edited are the
 // arguments that it got instead of the model's, nil if it got the model's.
-func (c *calls) answer(r *Result, res *mcpclient.CallToolResult, edited []byte) *Result {
+func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Result {
 	p := r.Tool.policy
 	r.Raw, r.IsError = res, res.IsError
 	text, media := render(res, p.maxMedia)

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -95,7 +95,7 @@ func TestToolsWithoutParameters(t *testing.T) {
 
 // Only the first page of tools was listed.
 func TestAllPagesAreListed(t *testing.T) {
-	p := &peer{Server: mcp.NewServer(&mcp.Implementation{Name: "p", Version: "1"}, &mcp.ServerOptions{PageSize: 2}), ended: make(chan struct{})}
+	p := &peer{Server: sdk.NewServer(&sdk.Implementation{Name: "p", Version: "1"}, &sdk.ServerOptions{PageSize: 2}), ended: make(chan struct{})}
 	for i := range 7 {
 		p.tool(fmt.Sprintf("t%d", i), object, echo)
 	}
@@ -107,16 +107,16 @@ func TestAllPagesAreListed(t *testing.T) {
 // The first block was taken for the result: results without blocks, or with an
 // image first, ended in a panic, and later blocks were lost.
 func TestEveryBlockCounts(t *testing.T) {
-	results := map[string]*mcp.CallToolResult{
-		"none":  {Content: []mcp.Content{}},
-		"image": {Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")}, &mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}},
-		"file":  {Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "repo://a.go", Text: "package a"}}}},
-		"link":  {Content: []mcp.Content{&mcp.ResourceLink{URI: "file:///x", Name: "x"}}},
-		"data":  {Content: []mcp.Content{}, StructuredContent: json.RawMessage(`{"n":1}`)},
+	results := map[string]*sdk.CallToolResult{
+		"none":  {Content: []sdk.Content{}},
+		"image": {Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}, &sdk.TextContent{Text: "a"}, &sdk.TextContent{Text: "b"}}},
+		"file":  {Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "repo://a.go", Text: "package a"}}}},
+		"link":  {Content: []sdk.Content{&sdk.ResourceLink{URI: "file:///x", Name: "x"}}},
+		"data":  {Content: []sdk.Content{}, StructuredContent: json.RawMessage(`{"n":1}`)},
 	}
 	p := newPeer()
 	for name, res := range results {
-		p.tool(name, object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return res, nil })
+		p.tool(name, object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return res, nil })
 	}
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	for name, want := range map[string]string{
@@ -145,7 +145,7 @@ func TestEveryBlockCounts(t *testing.T) {
 
 // A tool that failed ended the run.
 func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
-	p := newPeer().tool("fails", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("fails", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, errors.New("no such file")
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
@@ -174,16 +174,16 @@ func TestEmptyArguments(t *testing.T) {
 // A tool that needs more than 5 seconds was given up, or one that hangs never.
 func TestSlowToolsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("slow", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		p := newPeer().tool("slow", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			for i := range 20 {
 				time.Sleep(4 * time.Minute)
-				if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}); err != nil {
+				if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}); err != nil {
 					return nil, err
 				}
 			}
 			return say("done"), nil
 		})
-		p.tool("wedged", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		p.tool("wedged", object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
@@ -203,7 +203,7 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 // Every call got a session of its own, and servers lost their state.
 func TestOneSessionForAllCalls(t *testing.T) {
 	n := 0
-	p := newPeer().tool("count", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("count", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n++
 		return say(fmt.Sprint(n)), nil
 	})

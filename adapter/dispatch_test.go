@@ -13,18 +13,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	// Each call waits for the other one: run one after the other they would not
 	// come to an end.
 	met := make(chan struct{})
-	meet := func(first bool) mcp.ToolHandler {
-		return func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	meet := func(first bool) sdk.ToolHandler {
+		return func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			if first {
 				<-met
 				return say("first"), nil
@@ -61,7 +62,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 
 func TestDispatchIsBounded(t *testing.T) {
 	var running, most atomic.Int32
-	p := newPeer().tool("x", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n := running.Add(1)
 		defer running.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -84,7 +85,7 @@ func TestDispatchIsBounded(t *testing.T) {
 
 func TestDispatchEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		p := newPeer().tool("x", object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
@@ -106,7 +107,7 @@ func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silence = "neither an answer nor progress"
 		hangs := func(name string) mcpclient.Transport {
-			return newPeer().tool(name, object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return newPeer().tool(name, object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}).transport(t)
@@ -145,12 +146,12 @@ func TestCallTimesOut(t *testing.T) {
 
 func TestCallFailures(t *testing.T) {
 	p := newPeer().tool("number", number, echo)
-	p.tool("fails", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p.tool("fails", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		res := say("disk full")
 		res.IsError = true
 		return res, nil
 	})
-	p.tool("refuses", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p.tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
@@ -170,11 +171,11 @@ func TestCallFailures(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want text", tt.tool, text, err)
 		}
 	}
-	var toolErr *mcpclient.ToolError
+	var toolErr *mcp.ToolError
 	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "fails", "")); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
 		t.Errorf("got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
 	}
-	var rpc *mcpclient.RPCError
+	var rpc *mcp.RPCError
 	if r := ts.Catalog(Plain).Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
 		t.Errorf("got %v, want the server's error", r.Err)
 	}
@@ -186,7 +187,7 @@ func TestCallFailures(t *testing.T) {
 
 func TestLostConnectionIsAnError(t *testing.T) {
 	started := make(chan struct{})
-	p := newPeer().tool("x", object, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("x", object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -212,10 +213,10 @@ func TestLostConnectionIsAnError(t *testing.T) {
 }
 
 func TestResultOfACall(t *testing.T) {
-	p := newPeer().tool("x", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{
-			Meta:              mcp.Meta{"k": "v"},
-			Content:           []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 1000)}, &mcp.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
+	p := newPeer().tool("x", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{
+			Meta:              sdk.Meta{"k": "v"},
+			Content:           []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 1000)}, &sdk.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
 			StructuredContent: map[string]any{"n": 1},
 		}, nil
 	})
@@ -236,15 +237,15 @@ func TestResultOfACall(t *testing.T) {
 }
 
 func TestCallPassesProgressOn(t *testing.T) {
-	p := newPeer().tool("x", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+	p := newPeer().tool("x", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: req.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half",
 		})
 		return say("done"), err
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	var got []string
-	r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcpclient.Progress) { got = append(got, p.Message) }))
+	r := ts.Catalog(Plain).Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p.Message) }))
 	if diff := cmp.Diff(got, []string{"half"}); diff != "" || r.Text != "done" {
 		t.Errorf("got %q, progress (-) want (+):\n%s", r.Text, diff)
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/tmc/langchaingo/textsplitter"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Documents turns what was read into documents, one for each part. Their metadata has
 // "source" and "uri", the URI of the part, and "mime_type" when it is known.
 // The content of a binary part is its text when it is text by its type, and
 // else empty: metadata "data" then has the bytes.
-func Documents(res *mcpclient.ReadResourceResult) []schema.Document {
+func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
 		out[i] = document(&res.Contents[i])
@@ -28,7 +29,7 @@ func Documents(res *mcpclient.ReadResourceResult) []schema.Document {
 	return out
 }
 
-func document(c *mcpclient.ResourceContents) schema.Document {
+func document(c *mcp.ResourceContents) schema.Document {
 	d := schema.Document{PageContent: c.Text, Metadata: map[string]any{"source": c.URI, "uri": c.URI}}
 	if c.MIMEType != "" {
 		d.Metadata["mime_type"] = c.MIMEType

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/schema"
 	"github.com/tmc/langchaingo/textsplitter"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A DocumentLoader is a documentloaders.Loader: these are its methods. The
@@ -24,12 +25,12 @@ var _ interface {
 } = (*DocumentLoader)(nil)
 
 // connect serves resources: what they hold by URI.
-func connect(t *testing.T, contents ...*mcp.ResourceContents) *mcpclient.Client {
+func connect(t *testing.T, contents ...*sdk.ResourceContents) *mcpclient.Client {
 	t.Helper()
 	p := newPeer()
 	for _, c := range contents {
-		p.AddResource(&mcp.Resource{Name: c.URI, URI: c.URI}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}, nil
+		p.AddResource(&sdk.Resource{Name: c.URI, URI: c.URI}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}, nil
 		})
 	}
 	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
@@ -56,9 +57,9 @@ func (n wordsSplitter) SplitText(text string) ([]string, error) {
 
 func three(t *testing.T) *mcpclient.Client {
 	return connect(t,
-		&mcp.ResourceContents{URI: "a:1", MIMEType: "text/plain", Text: strings.Repeat("word ", 30)},
-		&mcp.ResourceContents{URI: "a:2", MIMEType: "application/json; charset=utf-8", Blob: []byte(`{"a":1}`)},
-		&mcp.ResourceContents{URI: "a:3", MIMEType: "image/png", Blob: []byte{0x89, 'P'}},
+		&sdk.ResourceContents{URI: "a:1", MIMEType: "text/plain", Text: strings.Repeat("word ", 30)},
+		&sdk.ResourceContents{URI: "a:2", MIMEType: "application/json; charset=utf-8", Blob: []byte(`{"a":1}`)},
+		&sdk.ResourceContents{URI: "a:3", MIMEType: "image/png", Blob: []byte{0x89, 'P'}},
 	)
 }
 
@@ -117,7 +118,7 @@ func TestLoadIsBounded(t *testing.T) {
 }
 
 func TestTextThatIsNone(t *testing.T) {
-	got := Documents(&mcpclient.ReadResourceResult{Contents: []mcpclient.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
+	got := Documents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
 	if got[0].PageContent != "" || got[0].Metadata["data"] == nil || got[1].Metadata["data"] == nil {
 		t.Errorf("got %v, want bytes that are no text kept as they are", got)
 	}

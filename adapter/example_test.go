@@ -6,7 +6,7 @@ import (
 	"io"
 	"log"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -21,15 +21,15 @@ func weatherServer() mcpclient.Transport {
 		Days int    `json:"days"`
 		Unit string `json:"unit,omitempty"`
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1.0"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Forecasts the weather of a city."},
-		func(_ context.Context, _ *mcp.CallToolRequest, q query) (*mcp.CallToolResult, any, error) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "weather", Version: "1.0"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "forecast", Description: "Forecasts the weather of a city."},
+		func(_ context.Context, _ *sdk.CallToolRequest, q query) (*sdk.CallToolResult, any, error) {
 			text := fmt.Sprintf("%s: sunny for %d days", q.City, q.Days)
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
 		})
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	if _, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil); err != nil {
+	if _, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil); err != nil {
 		log.Fatal(err)
 	}
 	return &mcpclient.IO{Reader: toClient, Writer: fromClient}

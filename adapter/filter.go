@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/guard"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ReadOnly is a filter for [Server.Filter]: it keeps the tools that claim to
 // change nothing. A claim is all it is.
-func ReadOnly(tool *mcpclient.Tool) bool {
+func ReadOnly(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
@@ -19,16 +19,16 @@ func ReadOnly(tool *mcpclient.Tool) bool {
 // NotDestructive is a filter that keeps the tools that claim to change nothing
 // or only to add. A tool that does not say counts as destructive, as the
 // protocol has it.
-func NotDestructive(tool *mcpclient.Tool) bool {
+func NotDestructive(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return ReadOnly(tool) || a != nil && a.DestructiveHint != nil && !*a.DestructiveHint
 }
 
 // Matching makes a filter that keeps the tools whose name matches one of the
 // patterns, which are those of [Server.Allow].
-func Matching(patterns ...string) func(*mcpclient.Tool) bool {
+func Matching(patterns ...string) func(*mcp.Tool) bool {
 	patterns = slices.Clone(patterns)
-	return func(tool *mcpclient.Tool) bool { return matchesAny(patterns, tool.Name) }
+	return func(tool *mcp.Tool) bool { return matchesAny(patterns, tool.Name) }
 }
 
 func matchesAny(patterns []string, name string) bool {
@@ -62,7 +62,7 @@ func matches(pattern, name []rune) bool {
 }
 
 // keeps reports whether the host wants a tool. A filter that panics does not say.
-func (s *server) keeps(def *mcpclient.Tool) (keep bool, err error) {
+func (s *server) keeps(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
 		return false, nil

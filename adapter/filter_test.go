@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestMatching(t *testing.T) {
@@ -22,11 +22,11 @@ func TestMatching(t *testing.T) {
 		{"a/*", "a/b/c", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"**b", "ab", true},
 		{strings.Repeat("*a", 1000) + "b", strings.Repeat("a", 2000), false},
 	} {
-		if got := Matching(tt.pattern)(&mcpclient.Tool{Name: tt.name}); got != tt.want {
+		if got := Matching(tt.pattern)(&mcp.Tool{Name: tt.name}); got != tt.want {
 			t.Errorf("%.20q and %.20q: got %v, want %v", tt.pattern, tt.name, got, tt.want)
 		}
 	}
-	if Matching()(&mcpclient.Tool{}) {
+	if Matching()(&mcp.Tool{}) {
 		t.Error("got a match without patterns")
 	}
 }
@@ -35,17 +35,17 @@ func TestFilters(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {
 		name               string
-		annotations        *mcpclient.ToolAnnotations
+		annotations        *mcp.ToolAnnotations
 		readOnly, harmless bool
 	}{
 		{"none", nil, false, false},
-		{"empty", &mcpclient.ToolAnnotations{}, false, false},
-		{"read only", &mcpclient.ToolAnnotations{ReadOnlyHint: &yes}, true, true},
-		{"not read only", &mcpclient.ToolAnnotations{ReadOnlyHint: &no}, false, false},
-		{"adds", &mcpclient.ToolAnnotations{DestructiveHint: &no}, false, true},
-		{"destroys", &mcpclient.ToolAnnotations{DestructiveHint: &yes}, false, false},
+		{"empty", &mcp.ToolAnnotations{}, false, false},
+		{"read only", &mcp.ToolAnnotations{ReadOnlyHint: &yes}, true, true},
+		{"not read only", &mcp.ToolAnnotations{ReadOnlyHint: &no}, false, false},
+		{"adds", &mcp.ToolAnnotations{DestructiveHint: &no}, false, true},
+		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false, false},
 	} {
-		tool := &mcpclient.Tool{Annotations: tt.annotations}
+		tool := &mcp.Tool{Annotations: tt.annotations}
 		if ReadOnly(tool) != tt.readOnly || NotDestructive(tool) != tt.harmless {
 			t.Errorf("%s: got %v and %v, want %v and %v", tt.name, ReadOnly(tool), NotDestructive(tool), tt.readOnly, tt.harmless)
 		}
@@ -65,7 +65,7 @@ func TestAllowAndDeny(t *testing.T) {
 		{Server{Deny: []string{"*"}}, []string{}},
 	} {
 		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)
-		p.AddTool(&mcp.Tool{Name: "read_file", InputSchema: json.RawMessage(object), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, echo)
+		p.AddTool(&sdk.Tool{Name: "read_file", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo)
 		tt.server.Name, tt.server.Transport = "p", p.transport(t)
 		if diff := cmp.Diff(toolNamesOf(open(t, nil, tt.server)), tt.want); diff != "" {
 			t.Errorf("%v %v: got (-) want (+):\n%s", tt.server.Allow, tt.server.Deny, diff)

@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Request is a call on its way to a server.
@@ -33,7 +34,7 @@ type Request struct {
 }
 
 // Handler runs a call.
-type Handler func(context.Context, *Request) (*mcpclient.CallToolResult, error)
+type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 
 // Interceptor goes around calls. It may change the request and the context, run
 // next not at all, once, or several times one after the other, and change the
@@ -56,12 +57,12 @@ type sending struct {
 }
 
 // through sends a request through the interceptors.
-func (s *sending) through(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
+func (s *sending) through(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 	h := Handler(s.send)
 	all := s.calls.intercept
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
-		h = func(ctx context.Context, r *Request) (res *mcpclient.CallToolResult, err error) {
+		h = func(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 			err = guarded(s.tool.policy.log, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
@@ -85,7 +86,7 @@ func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error
 func (e *interceptedError) Unwrap() error { return e.err }
 
 // send is what comes after the interceptors: approval and the call itself.
-func (s *sending) send(ctx context.Context, r *Request) (_ *mcpclient.CallToolResult, err error) {
+func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() { s.err = err }()
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}

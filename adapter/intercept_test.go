@@ -10,17 +10,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestInterceptors(t *testing.T) {
 	var order []string
 	around := func(name string) Interceptor {
 		return func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 				order = append(order, name+" "+string(r.Arguments))
 				res, err := next(ctx, r)
 				order = append(order, name+" done")
@@ -29,18 +30,18 @@ func TestInterceptors(t *testing.T) {
 		}
 	}
 	change := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 			r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
 			r.Options = append(r.Options, mcpclient.WithMeta("tenant", json.RawMessage(`"t1"`)))
 			res, err := next(ctx, r)
 			if err == nil {
-				res.Content = append(res.Content, &mcpclient.TextContent{Text: "and more"})
+				res.Content = append(res.Content, &mcp.TextContent{Text: "and more"})
 			}
 			return res, err
 		}
 	}
 	var meta any
-	p := newPeer().tool("w", weather, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		meta = req.Params.Meta["tenant"]
 		return echo(ctx, req)
 	})
@@ -58,14 +59,14 @@ func TestInterceptors(t *testing.T) {
 }
 
 // intercepted calls the tool w of a server through one interceptor.
-func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error)) (*Result, int) {
+func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) (*Result, int) {
 	reached := 0
-	p := newPeer().tool("w", weather, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		reached++
 		return echo(ctx, req)
 	})
 	opts.Intercept = []Interceptor{func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) { return i(ctx, r, next) }
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { return i(ctx, r, next) }
 	}}
 	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
@@ -73,8 +74,8 @@ func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Requ
 }
 
 func TestInterceptorSkips(t *testing.T) {
-	cached := &mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.TextContent{Text: "cached"}}}
-	r, reached := intercepted(t, Options{}, func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return cached, nil })
+	cached := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "cached"}}}
+	r, reached := intercepted(t, Options{}, func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return cached, nil })
 	if r.Text != "cached" || r.Raw != cached || reached != 0 {
 		t.Errorf("got %q after %d calls, want the server left alone", r.Text, reached)
 	}
@@ -84,7 +85,7 @@ func TestInterceptorSkips(t *testing.T) {
 func TestInterceptorRetries(t *testing.T) {
 	asked := 0
 	approve := func(context.Context, *Approval) (Decision, error) { asked++; return Decision{Allow: true}, nil }
-	r, reached := intercepted(t, Options{Approve: approve}, func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+	r, reached := intercepted(t, Options{Approve: approve}, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 		if _, err := next(ctx, r); err != nil {
 			return nil, err
 		}
@@ -104,12 +105,12 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 		"over them":      func(r *Request) { copy(r.Arguments, oslo) },
 	} {
 		var asked, sent []string
-		p := newPeer().tool("w", weather, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		p := newPeer().tool("w", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			sent = append(sent, string(req.Params.Arguments))
 			return say("ok"), nil
 		})
 		again := func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 				if _, err := next(ctx, r); err != nil {
 					return nil, err
 				}
@@ -139,25 +140,25 @@ func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
 	const replaced = "Error: the call was stopped: an interceptor may not put another Tool or Call into the Request: call the other tool itself"
 	for name, tt := range map[string]struct {
-		i    func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error)
+		i    func(context.Context, *Request, Handler) (*mcp.CallToolResult, error)
 		want string
 	}{
-		"error":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, over }, "Error: the call was stopped: over the budget"},
-		"nothing": {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: an interceptor returned neither a result nor an error"},
-		"panic":   {func(context.Context, *Request, Handler) (*mcpclient.CallToolResult, error) { panic("oops") }, "Error: the call was stopped: interceptor panicked: oops"},
-		"another tool": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+		"error":   {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return nil, over }, "Error: the call was stopped: over the budget"},
+		"nothing": {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { return nil, nil }, "Error: the call was stopped: an interceptor returned neither a result nor an error"},
+		"panic":   {func(context.Context, *Request, Handler) (*mcp.CallToolResult, error) { panic("oops") }, "Error: the call was stopped: interceptor panicked: oops"},
+		"another tool": {func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			other := *r.Tool
 			r.Tool = &other
 			return next(ctx, r)
 		}, replaced},
-		"another call": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+		"another call": {func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			r.Call.ID = "2"
 			return next(ctx, r)
 		}, replaced},
-		"another request": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+		"another request": {func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			return next(ctx, &Request{Arguments: r.Arguments})
 		}, replaced},
-		"bad arguments": {func(ctx context.Context, r *Request, next Handler) (*mcpclient.CallToolResult, error) {
+		"bad arguments": {func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 			r.Arguments = json.RawMessage(`{}`)
 			return next(ctx, r)
 		}, `Error: arguments of w: missing required property "city". Nothing was done. Correct the arguments and call the tool again.`},
@@ -173,11 +174,11 @@ type userKey struct{}
 
 // Many users share a toolset: each request carries the headers of its user.
 func TestHeadersFromTheContext(t *testing.T) {
-	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(req.Extra.Header.Get("X-User") + " " + req.Extra.Header.Get("X-Trace")), nil
 	})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	web := memhttp.New(handler)
 	t.Cleanup(web.Close)
 	base := web.Client().Transport
@@ -192,7 +193,7 @@ func TestHeadersFromTheContext(t *testing.T) {
 		return h
 	}}
 	trace := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 			return next(context.WithValue(ctx, traceKey{}, r.Call.ID), r)
 		}
 	}

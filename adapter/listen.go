@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // listened is what a toolset wants to hear of.
@@ -164,9 +165,9 @@ const listChanged = "notifications/tools/list_changed"
 
 // withNotifications returns options whose notifications go to notify as well,
 // before the caller gets them.
-func withNotifications(opts *mcpclient.Options, notify func(*mcpclient.Notification)) *mcpclient.Options {
+func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) *mcpclient.Options {
 	next := opts.OnNotification
-	opts.OnNotification = func(n *mcpclient.Notification) {
+	opts.OnNotification = func(n *mcp.Notification) {
 		notify(n)
 		if next != nil {
 			next(n)
@@ -177,8 +178,8 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcpclient.Notificat
 
 // notify hears legacy servers that tell of changes without having declared it.
 // It does not wait for anything.
-func (t *Toolset) notify(s *server) func(*mcpclient.Notification) {
-	return func(n *mcpclient.Notification) {
+func (t *Toolset) notify(s *server) func(*mcp.Notification) {
+	return func(n *mcp.Notification) {
 		if n.Method != listChanged {
 			return
 		}

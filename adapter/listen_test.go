@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A modern server tells those who subscribe: one subscription for everything,
@@ -128,7 +129,7 @@ func TestListeningRefused(t *testing.T) {
 		if len(got) != 1 || got[0].Kind != ListeningEnded || got[0].Server != "p" {
 			t.Fatalf("got %v, want the end of listening", got)
 		}
-		if rpc, ok := errors.AsType[*mcpclient.RPCError](got[0].Err); !ok || rpc.Code != mcpclient.CodeMethodNotFound {
+		if rpc, ok := errors.AsType[*mcp.RPCError](got[0].Err); !ok || rpc.Code != mcp.CodeMethodNotFound {
 			t.Errorf("got %v, want the server's answer", got[0].Err)
 		}
 		l.mu.Lock()
@@ -215,10 +216,10 @@ func TestListeningOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		p := newPeer().tool("a", object, echo)
-		web := memhttp.New(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.Server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+		web := memhttp.New(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.Server }, &sdk.StreamableHTTPOptions{Stateless: true}))
 		defer web.Close()
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}})
-		if got := ts.Servers()[0].Client.Server().Revision; got != mcpclient.Revision20260728 {
+		if got := ts.Servers()[0].Client.Server().Revision; got != mcp.Revision20260728 {
 			t.Fatalf("got revision %s, want the modern era", got)
 		}
 		p.tool("b", object, echo)

@@ -7,13 +7,14 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // SetLogLevel asks all servers that log for messages at level and above from here
 // on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are added
 // later are asked, too. The messages arrive at OnNotification of the options of the
 // connection. The error joins the errors of servers that could not be told.
-func (t *Toolset) SetLogLevel(ctx context.Context, level mcpclient.LogLevel) error {
+func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
@@ -36,7 +37,7 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcpclient.LogLevel) err
 }
 
 // setLogLevel asks a server that logs.
-func setLogLevel(ctx context.Context, c *mcpclient.Client, level mcpclient.LogLevel) error {
+func setLogLevel(ctx context.Context, c *mcpclient.Client, level mcp.LogLevel) error {
 	if c.Server().Capabilities.Logging == nil {
 		return nil
 	}

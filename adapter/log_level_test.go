@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // newLevelPeer is a server whose tool says at which level it is asked to log.
 func newLevelPeer() *peer {
-	return newPeer().tool("level", object, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return newPeer().tool("level", object, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
 	})
 }
 
 func TestLogLevelWhileRunning(t *testing.T) {
-	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcpclient.LogError}, Prefix: PrefixAlways},
+	ts := open(t, &Options{Client: &mcpclient.Options{LogLevel: mcp.LogError}, Prefix: PrefixAlways},
 		Server{Name: "a", Transport: newLevelPeer().transport(t)},
 		Server{Name: "mute", Transport: scripted(t, map[string]string{"tools/list": `{"tools":[]}`})})
 	asked := func(server, want string) {
@@ -28,7 +29,7 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		}
 	}
 	asked("a", "error")
-	if err := ts.SetLogLevel(t.Context(), mcpclient.LogDebug); err != nil {
+	if err := ts.SetLogLevel(t.Context(), mcp.LogDebug); err != nil {
 		t.Fatal(err)
 	}
 	asked("a", "debug")

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // transportFunc is a function as a transport.
@@ -159,7 +160,7 @@ func TestOpenFailureClosesTheOthers(t *testing.T) {
 	p := newPeer().tool("x", object, echo)
 	listed := make(chan struct{})
 	_, err := Open(t.Context(), []Server{
-		{Name: "good", Transport: p.transport(t), Filter: func(*mcpclient.Tool) bool { close(listed); return true }},
+		{Name: "good", Transport: p.transport(t), Filter: func(*mcp.Tool) bool { close(listed); return true }},
 		{Name: "bad", Transport: transportFunc(func(context.Context) (mcpclient.Conn, error) { <-listed; return nil, errNoDial })},
 	}, nil)
 	if !errors.Is(err, errNoDial) {
@@ -225,18 +226,18 @@ func TestOpenChecksServers(t *testing.T) {
 
 // Each server may have a revision of its own, which leaves the shared options alone.
 func TestServerRevision(t *testing.T) {
-	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}
+	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	ts := open(t, &Options{Client: opts},
-		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcpclient.Revision20251125},
+		Server{Name: "one", Transport: newPeer().transport(t), Revision: mcp.Revision20251125},
 		Server{Name: "other", Transport: newPeer().transport(t)},
 		Server{Name: "own", Transport: newPeer().transport(t), Options: &mcpclient.Options{}})
-	want := []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20260728}
+	want := []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20260728}
 	for i, s := range ts.Servers() {
 		if got := s.Client.Server().Revision; got != want[i] {
 			t.Errorf("%s: got revision %s, want %s", s.Name, got, want[i])
 		}
 	}
-	if opts.Protocol.Revision != mcpclient.Revision20250618 {
+	if opts.Protocol.Revision != mcp.Revision20250618 {
 		t.Errorf("got %q in the caller's options, want them as they were", opts.Protocol.Revision)
 	}
 }
@@ -260,7 +261,7 @@ func TestOpenWithAClient(t *testing.T) {
 func TestToolsThatAreLeftOut(t *testing.T) {
 	p := newPeer().tool("good", object, echo).tool("hidden", object, echo)
 	p.tool("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcpclient.Tool) bool { return tool.Name != "hidden" }})
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcp.Tool) bool { return tool.Name != "hidden" }})
 	s := ts.Servers()[0]
 	if len(s.Tools) != 1 || s.Tools[0].Name() != "good" {
 		t.Errorf("got %v, want good alone", s.Tools)
@@ -282,7 +283,7 @@ func TestServerWithTooManyTools(t *testing.T) {
 func TestFilterThatPanics(t *testing.T) {
 	var log bytes.Buffer
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	ts := open(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcpclient.Tool) bool {
+	ts := open(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcp.Tool) bool {
 		if tool.Name == "a" {
 			panic("oops")
 		}
@@ -302,7 +303,7 @@ func TestFilterThatPanics(t *testing.T) {
 
 func TestServerWithoutTools(t *testing.T) {
 	p := newPeer()
-	p.AddPrompt(&mcp.Prompt{Name: "x"}, nil)
+	p.AddPrompt(&sdk.Prompt{Name: "x"}, nil)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 0 {
 		t.Errorf("got %+v, want no tools and no error", s)

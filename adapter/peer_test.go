@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -14,8 +14,8 @@ import (
 
 // peer is a server of the official SDK in this process.
 type peer struct {
-	*mcp.Server
-	session *mcp.ServerSession
+	*sdk.Server
+	session *sdk.ServerSession
 	die     func()        // ends the connection, as the end of a process would
 	ended   chan struct{} // closed when the session has ended
 }
@@ -23,7 +23,7 @@ type peer struct {
 // newPeer makes a server without tools.
 func newPeer() *peer {
 	return &peer{
-		Server: mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil),
+		Server: sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil),
 		ended:  make(chan struct{}),
 	}
 }
@@ -31,15 +31,15 @@ func newPeer() *peer {
 // newSilentPeer makes a server that does not tell of changes.
 func newSilentPeer() *peer {
 	p := newPeer()
-	p.Server = mcp.NewServer(&mcp.Implementation{Name: "silent", Version: "1"}, &mcp.ServerOptions{
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	p.Server = sdk.NewServer(&sdk.Implementation{Name: "silent", Version: "1"}, &sdk.ServerOptions{
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	return p
 }
 
 // tool adds a tool with a schema of its own.
-func (p *peer) tool(name, schema string, h mcp.ToolHandler) *peer {
-	p.AddTool(&mcp.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)}, h)
+func (p *peer) tool(name, schema string, h sdk.ToolHandler) *peer {
+	p.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)}, h)
 	return p
 }
 
@@ -48,7 +48,7 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	session, err := p.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	session, err := p.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,19 +64,19 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 }
 
 // answer is a tool that always says the same.
-func answer(text string) mcp.ToolHandler {
-	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func answer(text string) sdk.ToolHandler {
+	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(text), nil
 	}
 }
 
 // echo is a tool that answers with its arguments.
-func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func echo(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	return say(string(req.Params.Arguments)), nil
 }
 
-func say(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+func say(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
 // open opens a toolset that is closed with the test.

@@ -9,16 +9,16 @@ import (
 	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Drift is a tool that is not what it was pinned as: its name is new, or its
 // description, a schema or an annotation has changed since.
 type Drift struct {
 	Server      string
-	Definition  *mcpclient.Tool // what the server offers now; shared, not to be changed
-	Pinned      string          // the fingerprint that was expected, "" for a new tool
-	Fingerprint string          // of Definition
+	Definition  *mcp.Tool // what the server offers now; shared, not to be changed
+	Pinned      string    // the fingerprint that was expected, "" for a new tool
+	Fingerprint string    // of Definition
 }
 
 // DriftError says that a tool was left out because it is not what it was pinned
@@ -39,7 +39,7 @@ func (e *DriftError) Error() string {
 // Fingerprint is a hash of everything that a model or an approval goes by: the
 // tool's name, title, description, schemas and annotations. It does not depend
 // on how the server writes its JSON.
-func Fingerprint(tool *mcpclient.Tool) string {
+func Fingerprint(tool *mcp.Tool) string {
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(tool.Name), []byte(tool.Title), []byte(tool.Description),
@@ -51,7 +51,7 @@ func Fingerprint(tool *mcpclient.Tool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func annotations(a *mcpclient.ToolAnnotations) []byte {
+func annotations(a *mcp.ToolAnnotations) []byte {
 	b, err := json.Marshal(a) // of strings and booleans
 	if err != nil {
 		panic(err)

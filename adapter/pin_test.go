@@ -7,28 +7,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestFingerprint(t *testing.T) {
 	yes := true
-	tool := mcpclient.Tool{Name: "a", Description: "b", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740993}}}`)}
+	tool := mcp.Tool{Name: "a", Description: "b", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740993}}}`)}
 	same := tool
 	same.InputSchema = json.RawMessage("{ \"properties\": {\"x\":{\"maximum\":9007199254740993}},\n\"type\":\"object\"}")
-	same.Meta, same.Icons = json.RawMessage(`{"x":1}`), []mcpclient.Icon{{}}
+	same.Meta, same.Icons = json.RawMessage(`{"x":1}`), []mcp.Icon{{}}
 	if Fingerprint(&tool) != Fingerprint(&same) {
 		t.Error("got different fingerprints, want one for JSON that means the same")
 	}
-	for name, change := range map[string]func(*mcpclient.Tool){
-		"name":        func(t *mcpclient.Tool) { t.Name = "c" },
-		"shifted":     func(t *mcpclient.Tool) { t.Name, t.Description = "ab", "" },
-		"title":       func(t *mcpclient.Tool) { t.Title = "c" },
-		"description": func(t *mcpclient.Tool) { t.Description = "c" },
-		"schema": func(t *mcpclient.Tool) {
+	for name, change := range map[string]func(*mcp.Tool){
+		"name":        func(t *mcp.Tool) { t.Name = "c" },
+		"shifted":     func(t *mcp.Tool) { t.Name, t.Description = "ab", "" },
+		"title":       func(t *mcp.Tool) { t.Title = "c" },
+		"description": func(t *mcp.Tool) { t.Description = "c" },
+		"schema": func(t *mcp.Tool) {
 			t.InputSchema = json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740992}}}`)
 		},
-		"output schema": func(t *mcpclient.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
-		"annotation":    func(t *mcpclient.Tool) { t.Annotations = &mcpclient.ToolAnnotations{ReadOnlyHint: &yes} },
+		"output schema": func(t *mcp.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
+		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: &yes} },
 	} {
 		changed := tool
 		if change(&changed); Fingerprint(&tool) == Fingerprint(&changed) {

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // pair is a toolset of two servers, and what ran at them.
@@ -32,8 +33,8 @@ func newPair(t *testing.T, opts *Options) *pair {
 }
 
 // runs is a tool that notes that it ran.
-func (s *pair) runs(name string) mcp.ToolHandler {
-	return func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *pair) runs(name string) sdk.ToolHandler {
+	return func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		s.ran = append(s.ran, name+" "+string(req.Params.Arguments))
 		return say("done"), nil
 	}
@@ -183,7 +184,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 		t.Run(name+" in an interceptor", func(t *testing.T) {
 			var s *pair
 			s = newPair(t, &Options{Intercept: []Interceptor{func(next Handler) Handler {
-				return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+				return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 					change(s, t)
 					return next(ctx, r)
 				}
@@ -289,12 +290,12 @@ func TestApprovedIsSent(t *testing.T) {
 // one form: a name that is there twice does not mean two things.
 func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 	asked, sent := "", ""
-	p := newPeer().tool("w", weather, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("w", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		sent = string(req.Params.Arguments)
 		return say("ok"), nil
 	})
 	twice := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcpclient.CallToolResult, error) {
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 			r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`)
 			return next(ctx, r)
 		}

@@ -12,12 +12,13 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // PromptMessages turns a prompt that a server has filled in into messages for a
 // model. Images and sounds become [llms.BinaryContent]; resources become text,
 // and images and sounds among them both.
-func PromptMessages(res *mcpclient.GetPromptResult) []llms.MessageContent {
+func PromptMessages(res *mcp.GetPromptResult) []llms.MessageContent {
 	out := make([]llms.MessageContent, len(res.Messages))
 	for i, m := range res.Messages {
 		out[i].Role = llms.ChatMessageTypeHuman
@@ -29,11 +30,11 @@ func PromptMessages(res *mcpclient.GetPromptResult) []llms.MessageContent {
 	return out
 }
 
-func promptParts(c mcpclient.Content) []llms.ContentPart {
+func promptParts(c mcp.Content) []llms.ContentPart {
 	r := rendering{room: (&Options{}).withDefaults().MaxMedia}
 	r.add(c)
-	_, picture := c.(*mcpclient.ImageContent)
-	_, sound := c.(*mcpclient.AudioContent)
+	_, picture := c.(*mcp.ImageContent)
+	_, sound := c.(*mcp.AudioContent)
 	if (picture || sound) && len(r.media) > 0 {
 		return r.media
 	}
@@ -50,7 +51,7 @@ func promptParts(c mcpclient.Content) []llms.ContentPart {
 type PromptTemplate struct {
 	Server string // the host's label of the server, "" when there is none
 	Client *mcpclient.Client
-	Prompt *mcpclient.Prompt
+	Prompt *mcp.Prompt
 
 	// Timeout bounds a use through langchaingo's interfaces, which have no
 	// context. Default 30 s.

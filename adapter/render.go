@@ -9,7 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Texts that stand for results without any.
@@ -28,7 +28,7 @@ type rendering struct {
 
 // render writes a result as text, of which there is always some, and as media
 // that a text cannot hold, of at most limit bytes.
-func render(res *mcpclient.CallToolResult, limit int) (string, []llms.ContentPart) {
+func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	r := rendering{room: limit}
 	for _, c := range res.Content {
 		r.add(c)
@@ -61,20 +61,20 @@ func failed(text string) string {
 }
 
 // add renders one block.
-func (r *rendering) add(c mcpclient.Content) {
+func (r *rendering) add(c mcp.Content) {
 	switch c := c.(type) {
-	case *mcpclient.TextContent:
+	case *mcp.TextContent:
 		r.parts = append(r.parts, c.Text)
 		r.text = r.text || strings.TrimSpace(c.Text) != ""
-	case *mcpclient.ImageContent:
+	case *mcp.ImageContent:
 		r.attach("image", c.MIMEType, c.Data)
-	case *mcpclient.AudioContent:
+	case *mcp.AudioContent:
 		r.attach("audio", c.MIMEType, c.Data)
-	case *mcpclient.ResourceLink:
+	case *mcp.ResourceLink:
 		r.parts = append(r.parts, linkText(&c.Resource))
-	case *mcpclient.EmbeddedResource:
+	case *mcp.EmbeddedResource:
 		r.resource(&c.Resource)
-	case *mcpclient.UnknownContent:
+	case *mcp.UnknownContent:
 		r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", cut(c.Type, 100), c.Raw))
 	default:
 		r.raw(c)
@@ -82,11 +82,11 @@ func (r *rendering) add(c mcpclient.Content) {
 }
 
 // raw shows a block that does not belong in a tool's result.
-func (r *rendering) raw(c mcpclient.Content) {
+func (r *rendering) raw(c mcp.Content) {
 	if c == nil {
 		return
 	}
-	b, err := mcpclient.EncodeContent(c)
+	b, err := mcp.EncodeContent(c)
 	if err != nil {
 		b = []byte(err.Error())
 	}
@@ -120,7 +120,7 @@ func (r *rendering) take(mimeType string, data []byte) bool {
 }
 
 // resource renders the contents of a resource.
-func (r *rendering) resource(c *mcpclient.ResourceContents) {
+func (r *rendering) resource(c *mcp.ResourceContents) {
 	head := "resource " + cut(c.URI, 1000)
 	if c.MIMEType != "" {
 		head += " (" + cut(c.MIMEType, 100) + ")"
@@ -140,7 +140,7 @@ func (r *rendering) resource(c *mcpclient.ResourceContents) {
 }
 
 // linkText names a resource that the server could be asked for.
-func linkText(l *mcpclient.Resource) string {
+func linkText(l *mcp.Resource) string {
 	var b strings.Builder
 	b.WriteString("[resource link: " + cut(l.URI, 1000))
 	if name := cmp.Or(l.Title, l.Name); name != "" && name != l.URI {

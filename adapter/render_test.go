@@ -9,63 +9,63 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestRender(t *testing.T) {
-	text := func(s string) mcpclient.Content { return &mcpclient.TextContent{Text: s} }
+	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 	bytes := int64(2048)
 	png := []byte("\x89PNG\r\n\x1a\n")
 	tests := []struct {
 		name  string
-		res   mcpclient.CallToolResult
+		res   mcp.CallToolResult
 		want  string
 		media []llms.ContentPart
 	}{
-		{"text", mcpclient.CallToolResult{Content: []mcpclient.Content{text("a"), text("b")}}, "a\nb", nil},
-		{"empty", mcpclient.CallToolResult{}, "(the tool returned no content)", nil},
-		{"blank", mcpclient.CallToolResult{Content: []mcpclient.Content{text(" \n")}}, "(the tool returned no content)", nil},
-		{"failure", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("no such file")}}, "Error: no such file", nil},
-		{"failure that says so", mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{text("error: disk full")}}, "error: disk full", nil},
-		{"failure beside structured content", mcpclient.CallToolResult{
-			IsError: true, StructuredContent: json.RawMessage(`{"code":7}`), Content: []mcpclient.Content{text("quota used up")},
+		{"text", mcp.CallToolResult{Content: []mcp.Content{text("a"), text("b")}}, "a\nb", nil},
+		{"empty", mcp.CallToolResult{}, "(the tool returned no content)", nil},
+		{"blank", mcp.CallToolResult{Content: []mcp.Content{text(" \n")}}, "(the tool returned no content)", nil},
+		{"failure", mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("no such file")}}, "Error: no such file", nil},
+		{"failure that says so", mcp.CallToolResult{IsError: true, Content: []mcp.Content{text("error: disk full")}}, "error: disk full", nil},
+		{"failure beside structured content", mcp.CallToolResult{
+			IsError: true, StructuredContent: json.RawMessage(`{"code":7}`), Content: []mcp.Content{text("quota used up")},
 		}, "Error: quota used up", nil},
-		{"failure with structured content only", mcpclient.CallToolResult{IsError: true, StructuredContent: json.RawMessage(`{"code":7}`)}, `Error: {"code":7}`, nil},
-		{"failure without a reason", mcpclient.CallToolResult{IsError: true}, "Error: (the tool failed without giving a reason)", nil},
-		{"structured only", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`{"n":1.50}`)}, `{"n":1.50}`, nil},
-		{"structured null", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`null`)}, `null`, nil},
-		{"structured beside text", mcpclient.CallToolResult{StructuredContent: json.RawMessage(`{}`), Content: []mcpclient.Content{text("x")}}, "x", nil},
-		{"structured beside an image", mcpclient.CallToolResult{
+		{"failure with structured content only", mcp.CallToolResult{IsError: true, StructuredContent: json.RawMessage(`{"code":7}`)}, `Error: {"code":7}`, nil},
+		{"failure without a reason", mcp.CallToolResult{IsError: true}, "Error: (the tool failed without giving a reason)", nil},
+		{"structured only", mcp.CallToolResult{StructuredContent: json.RawMessage(`{"n":1.50}`)}, `{"n":1.50}`, nil},
+		{"structured null", mcp.CallToolResult{StructuredContent: json.RawMessage(`null`)}, `null`, nil},
+		{"structured beside text", mcp.CallToolResult{StructuredContent: json.RawMessage(`{}`), Content: []mcp.Content{text("x")}}, "x", nil},
+		{"structured beside an image", mcp.CallToolResult{
 			StructuredContent: json.RawMessage(`{"w":1}`),
-			Content:           []mcpclient.Content{&mcpclient.ImageContent{Data: png, MIMEType: "image/png"}},
+			Content:           []mcp.Content{&mcp.ImageContent{Data: png, MIMEType: "image/png"}},
 		}, "[image: image/png, 8 bytes]\n{\"w\":1}", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}}},
 		{
-			"image without a type", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ImageContent{Data: png}}},
+			"image without a type", mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: png}}},
 			"[image: image/png, 8 bytes]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: png}},
 		},
-		{"empty image", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ImageContent{MIMEType: "image/png"}}}, "[image: empty]", nil},
+		{"empty image", mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png"}}}, "[image: empty]", nil},
 		{
-			"audio", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.AudioContent{Data: make([]byte, 1536), MIMEType: "audio/wav"}}},
+			"audio", mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{Data: make([]byte, 1536), MIMEType: "audio/wav"}}},
 			"[audio: audio/wav, 1.5 KiB]", []llms.ContentPart{llms.BinaryContent{MIMEType: "audio/wav", Data: make([]byte, 1536)}},
 		},
-		{"link", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ResourceLink{Resource: mcpclient.Resource{
+		{"link", mcp.CallToolResult{Content: []mcp.Content{&mcp.ResourceLink{Resource: mcp.Resource{
 			URI: "file:///a", Name: "a", Title: "The A", MIMEType: "text/plain", Size: &bytes, Description: "what it is",
 		}}}}, "[resource link: file:///a, The A, text/plain, 2.0 KiB: what it is]", nil},
-		{"embedded text", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
-			Resource: mcpclient.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"},
+		{"embedded text", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
+			Resource: mcp.ResourceContents{URI: "file:///a", MIMEType: "text/plain", Text: "body"},
 		}}}, "[resource file:///a (text/plain)]\nbody", nil},
-		{"embedded blob", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
-			Resource: mcpclient.ResourceContents{URI: "file:///a", Blob: []byte{1, 2}},
+		{"embedded blob", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
+			Resource: mcp.ResourceContents{URI: "file:///a", Blob: []byte{1, 2}},
 		}}}, "[resource file:///a: 2 bytes of binary data]", nil},
-		{"embedded image", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.EmbeddedResource{
-			Resource: mcpclient.ResourceContents{URI: "file:///a", MIMEType: "image/gif", Blob: []byte{1, 2}},
+		{"embedded image", mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{
+			Resource: mcp.ResourceContents{URI: "file:///a", MIMEType: "image/gif", Blob: []byte{1, 2}},
 		}}}, "[resource file:///a (image/gif): 2 bytes of binary data]", []llms.ContentPart{llms.BinaryContent{MIMEType: "image/gif", Data: []byte{1, 2}}}},
-		{"unknown", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.UnknownContent{
+		{"unknown", mcp.CallToolResult{Content: []mcp.Content{&mcp.UnknownContent{
 			Type: "video", Raw: json.RawMessage(`{"type":"video","x":1}`),
 		}}}, `[content of type "video": {"type":"video","x":1}]`, nil},
-		{"tool use", mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.ToolUseContent{ID: "1", Name: "n"}}},
+		{"tool use", mcp.CallToolResult{Content: []mcp.Content{&mcp.ToolUseContent{ID: "1", Name: "n"}}},
 			`[*mcpclient.ToolUseContent: {"type":"tool_use","id":"1","name":"n","input":{}}]`, nil},
-		{"no block", mcpclient.CallToolResult{Content: []mcpclient.Content{nil}}, "(the tool returned no content)", nil},
+		{"no block", mcp.CallToolResult{Content: []mcp.Content{nil}}, "(the tool returned no content)", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -103,11 +103,11 @@ func TestShorten(t *testing.T) {
 }
 
 func TestMediaIsBounded(t *testing.T) {
-	image := func(n int) mcpclient.Content {
-		return &mcpclient.ImageContent{Data: make([]byte, n), MIMEType: "image/png"}
+	image := func(n int) mcp.Content {
+		return &mcp.ImageContent{Data: make([]byte, n), MIMEType: "image/png"}
 	}
-	text, media := render(&mcpclient.CallToolResult{Content: []mcpclient.Content{image(60), image(50), image(40),
-		&mcpclient.EmbeddedResource{Resource: mcpclient.ResourceContents{URI: "u", MIMEType: "image/png", Blob: []byte("x")}},
+	text, media := render(&mcp.CallToolResult{Content: []mcp.Content{image(60), image(50), image(40),
+		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "u", MIMEType: "image/png", Blob: []byte("x")}},
 	}}, 100)
 	want := "[image: image/png, 60 bytes]\n[image: image/png, 50 bytes, left out because it is too large]\n[image: image/png, 40 bytes]\n" +
 		"[resource u (image/png): 1 bytes of binary data, left out because it is too large]"
@@ -121,7 +121,7 @@ func FuzzRender(f *testing.F) {
 	f.Add(`{"content":[],"structuredContent":[1]}`)
 	f.Add(`{"content":[{"type":"resource","resource":{"uri":"u","blob":""}},{"type":"resource_link","uri":"u"}]}`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		var res mcpclient.CallToolResult
+		var res mcp.CallToolResult
 		if json.Unmarshal([]byte(raw), &res) != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -33,7 +34,7 @@ type Result struct {
 
 	// Raw is the server's result, with structured content and _meta. It is nil
 	// when the server gave none.
-	Raw *mcpclient.CallToolResult
+	Raw *mcp.CallToolResult
 
 	// IsError says that the model is told of a failure.
 	IsError bool
@@ -42,7 +43,7 @@ type Result struct {
 	// [*UnknownToolError], an [*ArgumentError], a [*StaleToolError], a
 	// [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
 	// A tool that ran and failed has none, except with [ErrorAsError]: then it is a
-	// [*mcpclient.ToolError]. A result that does not fit its output schema has an
+	// [*mcp.ToolError]. A result that does not fit its output schema has an
 	// [*mcpclient.OutputError].
 	Err error
 
@@ -110,7 +111,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 // fail completes a result whose call did not come to a result of the server.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err)
-	var rpc *mcpclient.RPCError
+	var rpc *mcp.RPCError
 	if errors.As(err, &rpc) && r.Tool.policy.errors == ErrorAsError {
 		fatal = true
 	}
@@ -127,7 +128,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var denied *DeniedError
 	var unasked *approvalError
 	var intercepted *interceptedError
-	var rpc *mcpclient.RPCError
+	var rpc *mcp.RPCError
 	var late *mcpclient.TimeoutError
 	switch {
 	case ctx.Err() != nil:
@@ -142,7 +143,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "nobody could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &intercepted):
 		return "the call was stopped: " + cut(intercepted.err.Error(), 1<<10), false
-	case errors.Is(err, mcpclient.ErrRejected):
+	case errors.Is(err, mcp.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code) + advice(err), false
@@ -156,7 +157,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the tool asked for more and more input and was given up", false
 	case errors.Is(err, transport.ErrMessageTooLarge):
 		return "the tool ran, but its result is too large to be received", false
-	case errors.Is(err, mcpclient.ErrInvalidResult):
+	case errors.Is(err, mcp.ErrInvalidResult):
 		return "the tool ran, but its result cannot be read", false
 	case unsent(err):
 		return "the tool's server cannot be reached. Nothing was done.", true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Server is one server of a toolset, and how it is treated.
@@ -30,7 +31,7 @@ type Server struct {
 	Options *mcpclient.Options
 
 	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of
-	// the one in the options of the connection: as [mcpclient.Revision20251125] for a
+	// the one in the options of the connection: as [mcp.Revision20251125] for a
 	// server whose tools ask by requests, which 2026-07-28 does not have.
 	Revision string
 
@@ -46,14 +47,14 @@ type Server struct {
 	// all are. It must not change the tool. A tool at which it panics is left out,
 	// see [SkippedTool]. [ReadOnly], [NotDestructive] and
 	// [Matching] are filters.
-	Filter func(*mcpclient.Tool) bool
+	Filter func(*mcp.Tool) bool
 
 	// Prefix is used in the names of tools instead of Name.
 	Prefix string
 
 	// Rename gives a tool another name for the model; "" keeps it. The result is
 	// made legal and told apart from others like any name.
-	Rename func(*mcpclient.Tool) string
+	Rename func(*mcp.Tool) string
 
 	// Trust says how far the server's word counts in approvals. Default:
 	// Untrusted.
@@ -199,7 +200,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 }
 
 // offer makes a tool of a definition, nil if the host does not want it.
-func (s *server) offer(def *mcpclient.Tool) (*Tool, error) {
+func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 	keep, err := s.keeps(def)
 	if err != nil || !keep {
 		return nil, err

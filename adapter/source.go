@@ -6,6 +6,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Source says where a server's request comes from, in the host's own terms.
@@ -77,40 +78,40 @@ func withSources(opts *mcpclient.Options, server string) *mcpclient.Options {
 // sampling is a handler that is told its source.
 type sampling struct {
 	server string
-	next   mcpclient.SamplingHandler
+	next   mcp.SamplingHandler
 }
 
-func (s sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func (s sampling) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return s.next.CreateMessage(withSource(ctx, s.server), params)
 }
 
 // SamplingCapability answers for the handler inside.
-func (s sampling) SamplingCapability() mcpclient.SamplingCapability {
+func (s sampling) SamplingCapability() mcp.SamplingCapability {
 	if next, ok := s.next.(interface {
-		SamplingCapability() mcpclient.SamplingCapability
+		SamplingCapability() mcp.SamplingCapability
 	}); ok {
 		return next.SamplingCapability()
 	}
-	return mcpclient.SamplingCapability{}
+	return mcp.SamplingCapability{}
 }
 
 // elicitation is a handler that is told its source.
 type elicitation struct {
 	server string
-	next   mcpclient.ElicitationHandler
+	next   mcp.ElicitationHandler
 }
 
-func (e elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (e elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return e.next.Elicit(withSource(ctx, e.server), params)
 }
 
 // ElicitationCapability answers for the handler inside: forms only, when it does
 // not say.
-func (e elicitation) ElicitationCapability() mcpclient.ElicitationCapability {
+func (e elicitation) ElicitationCapability() mcp.ElicitationCapability {
 	if next, ok := e.next.(interface {
-		ElicitationCapability() mcpclient.ElicitationCapability
+		ElicitationCapability() mcp.ElicitationCapability
 	}); ok {
 		return next.ElicitationCapability()
 	}
-	return mcpclient.ElicitationCapability{Form: true}
+	return mcp.ElicitationCapability{Form: true}
 }

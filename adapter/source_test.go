@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // asks is a tool that asks the person in the middle of its call.
-func asks(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
+func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
 		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
 	}})
 	if err != nil {
@@ -47,18 +48,18 @@ func seenIn(ctx context.Context) seen {
 // others, and works in the revision that the advice names.
 func TestToolThatMayNotAsk(t *testing.T) {
 	const advice = "[for the user: the tool asks by a request of its server, which this revision"
-	opts := mcpclient.Options{Elicitation: mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+	opts := mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}
 	p, q := newPeer().tool("asks", object, asks), newPeer().tool("works", object, asks)
-	p.tool("says", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p.tool("says", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		_, err := asks(ctx, req)
 		result := say(err.Error())
 		result.IsError = true
 		return result, nil
 	})
 	ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: p.transport(t)},
-		Server{Name: "q", Transport: q.transport(t), Revision: mcpclient.Revision20251125})
+		Server{Name: "q", Transport: q.transport(t), Revision: mcp.Revision20251125})
 	for _, tool := range []string{"asks", "says"} {
 		if r := ts.Catalog(Plain).Call(t.Context(), call("1", tool, "")); !r.IsError || !strings.Contains(r.Text, advice) {
 			t.Errorf("%s: got %q, want the advice", tool, r.Text)
@@ -72,9 +73,9 @@ func TestToolThatMayNotAsk(t *testing.T) {
 func TestSourceOfAnElicitation(t *testing.T) {
 	var got seen
 	opts := legacy
-	opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	opts.Elicitation = mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		got = seenIn(ctx)
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})
 	p := newPeer().tool("asks", object, asks)
 	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
@@ -90,21 +91,21 @@ func TestSourceOfAnElicitation(t *testing.T) {
 func TestSourceInTheModernEra(t *testing.T) {
 	var mu sync.Mutex
 	got := map[seen]bool{}
-	opts := mcpclient.Options{Elicitation: mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	opts := mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		got[seenIn(ctx)] = true
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}
 	var both sync.WaitGroup // both calls are under way before either asks
 	both.Add(2)
-	p := newPeer().tool("asks", object, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newPeer().tool("asks", object, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if len(req.Params.InputResponses) > 0 {
 			return say("thanks"), nil
 		}
 		both.Done()
 		both.Wait()
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.ElicitParams{
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{
 			Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
 		}}}, nil
 	})
@@ -135,16 +136,16 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 			asked := make(chan seen, 2)
 			release := make(chan struct{})
 			opts := legacy
-			opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			opts.Elicitation = mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				asked <- seenIn(ctx)
 				<-release
-				return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 			})
-			p := newPeer().tool("asks", object, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			p := newPeer().tool("asks", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				both.Done()
 				both.Wait()
 				return asks(ctx, req)
-			}).tool("waits", object, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			}).tool("waits", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				both.Done()
 				<-release
 				return say("ok"), nil
@@ -182,28 +183,28 @@ func TestSourceInsideAHandler(t *testing.T) {
 	}
 }
 
-type ableSampler struct{ mcpclient.SamplingFunc }
+type ableSampler struct{ mcp.SamplingFunc }
 
-func (ableSampler) SamplingCapability() mcpclient.SamplingCapability {
-	return mcpclient.SamplingCapability{Tools: true}
+func (ableSampler) SamplingCapability() mcp.SamplingCapability {
+	return mcp.SamplingCapability{Tools: true}
 }
 
-type ableAsker struct{ mcpclient.ElicitationFunc }
+type ableAsker struct{ mcp.ElicitationFunc }
 
-func (ableAsker) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{URL: true}
+func (ableAsker) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{URL: true}
 }
 
 func TestHandlersKeepTheirCapabilities(t *testing.T) {
-	sample := func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		return &mcpclient.CreateMessageResult{Model: seenIn(ctx).Server}, nil
+	sample := func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Model: seenIn(ctx).Server}, nil
 	}
 	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
 	got := withSources(given, "s")
-	if got.Sampling.(sampling).SamplingCapability() != (mcpclient.SamplingCapability{Tools: true}) {
+	if got.Sampling.(sampling).SamplingCapability() != (mcp.SamplingCapability{Tools: true}) {
 		t.Error("got another sampling capability, want that of the handler")
 	}
-	if got.Elicitation.(elicitation).ElicitationCapability() != (mcpclient.ElicitationCapability{URL: true}) {
+	if got.Elicitation.(elicitation).ElicitationCapability() != (mcp.ElicitationCapability{URL: true}) {
 		t.Error("got another elicitation capability, want that of the handler")
 	}
 	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
@@ -213,11 +214,11 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 		t.Error("got the caller's options changed")
 	}
 
-	plain := withSources(&mcpclient.Options{Sampling: mcpclient.SamplingFunc(sample), Elicitation: mcpclient.ElicitationFunc(nil)}, "s")
-	if plain.Sampling.(sampling).SamplingCapability() != (mcpclient.SamplingCapability{}) {
+	plain := withSources(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
+	if plain.Sampling.(sampling).SamplingCapability() != (mcp.SamplingCapability{}) {
 		t.Error("got a sampling capability, want none")
 	}
-	if plain.Elicitation.(elicitation).ElicitationCapability() != (mcpclient.ElicitationCapability{Form: true}) {
+	if plain.Elicitation.(elicitation).ElicitationCapability() != (mcp.ElicitationCapability{Form: true}) {
 		t.Error("got no forms, want them by default")
 	}
 	if none := withSources(nil, "s"); none.Sampling != nil || none.Elicitation != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // readResult is the tool by which a model pages through a result that is too
@@ -35,11 +35,11 @@ type spill struct {
 func newSpill(o *Options, schemas *schema.Cache) *spill {
 	p := &spill{limit: o.Spill, texts: map[string]string{}}
 	yes := true
-	def := &mcpclient.Tool{
+	def := &mcp.Tool{
 		Name:        readResult,
 		Description: "Reads on in a tool's result that was shortened.",
 		InputSchema: json.RawMessage(readResultSchema),
-		Annotations: &mcpclient.ToolAnnotations{ReadOnlyHint: &yes},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 	}
 	tool, err := newTool(newPolicy(o, &Server{}), nil, def, schemas)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *spill) keep(text string) string {
 }
 
 // read answers a call of the tool.
-func (p *spill) read(_ context.Context, args json.RawMessage) *mcpclient.CallToolResult {
+func (p *spill) read(_ context.Context, args json.RawMessage) *mcp.CallToolResult {
 	var in struct {
 		Handle string      `json:"handle"`
 		Offset json.Number `json:"offset"`
@@ -100,11 +100,11 @@ func (p *spill) read(_ context.Context, args json.RawMessage) *mcpclient.CallToo
 		more = fmt.Sprintf("go on with offset %d", end)
 	}
 	head := fmt.Sprintf("[bytes %d to %d of %d; %s]\n", offset, end, len(text), more)
-	return &mcpclient.CallToolResult{Content: []mcpclient.Content{&mcpclient.TextContent{Text: head + text[offset:end]}}}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: head + text[offset:end]}}}
 }
 
-func toolFailure(text string) *mcpclient.CallToolResult {
-	return &mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{&mcpclient.TextContent{Text: text}}}
+func toolFailure(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 // fit brings the text of a tool's result within its bound and keeps what is cut.

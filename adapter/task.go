@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // tasksExtension is what servers of the modern era have tasks by.
@@ -15,7 +16,7 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 // must be, and every tool of a server that decides that itself, as it may refuse
 // calls that cannot become tasks. Where a tool leaves it to us, a call that waits for
 // its result is answered sooner without.
-func mayBeTask(client *mcpclient.Client, def *mcpclient.Tool) bool {
+func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	if client != nil {
 		if _, decides := client.Server().Capabilities.Extensions[tasksExtension]; decides {
 			return true
@@ -28,7 +29,7 @@ func mayBeTask(client *mcpclient.Client, def *mcpclient.Tool) bool {
 }
 
 // ask has the server run the tool, in the way that the tool wants.
-func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcpclient.CallToolResult, error) {
+func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	if t.task {
 		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // taskPeer is a scripted server with the tool "slow", which must be called as a
@@ -237,7 +238,7 @@ func TestTaskProgress(t *testing.T) {
 			p.status, p.polls, p.progress = "completed", 2, true
 			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 				heard := 0
-				r := ts.Catalog(Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcpclient.Progress) { heard++ }))
+				r := ts.Catalog(Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
 				if r.Text != "done" || heard < 3 {
 					t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
 				}

@@ -12,13 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Tool is a server's tool as the model sees it. It is a langchaingo tool.
 type Tool struct {
 	policy  *policy
 	client  *mcpclient.Client // nil for the toolset's own tools
-	def     *mcpclient.Tool
+	def     *mcp.Tool
 	name    string
 	input   *toolschema.Schema
 	wrapped bool                // the model is asked for all arguments in the wrapper
@@ -34,13 +35,13 @@ type Tool struct {
 	run func(ctx context.Context, t *Tool, input string) (string, error)
 
 	// local runs the tool in this process. It is set for the toolset's own tools.
-	local func(context.Context, json.RawMessage) *mcpclient.CallToolResult
+	local func(context.Context, json.RawMessage) *mcp.CallToolResult
 }
 
 var _ tools.Tool = (*Tool)(nil)
 
 // newTool makes a tool of a definition. client is nil for the toolset's own.
-func newTool(p *policy, client *mcpclient.Client, def *mcpclient.Tool, schemas *schema.Cache) (*Tool, error) {
+func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	input, err := toolschema.New(def.InputSchema, schemas)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (t *Tool) hold() error {
 	}
 	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))
 	// A failure needs no structured content: what is wrong with it is the schema.
-	if err := mcpclient.CheckOutput(v, t.def, &mcpclient.CallToolResult{IsError: true}); err != nil {
+	if err := mcpclient.CheckOutput(v, t.def, &mcp.CallToolResult{IsError: true}); err != nil {
 		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", cut(t.def.Name, 200), "error", err)
 		return nil
 	}
@@ -110,7 +111,7 @@ func (t *Tool) Client() *mcpclient.Client { return t.client }
 
 // Definition is the tool as its server describes it, under its own name. It is
 // shared and must not be changed.
-func (t *Tool) Definition() *mcpclient.Tool { return t.def }
+func (t *Tool) Definition() *mcp.Tool { return t.def }
 
 // summary says what the tool is for.
 func (t *Tool) summary() string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Toolset is the tools of several servers under one roof.
@@ -21,8 +22,8 @@ type Toolset struct {
 	schemas   schema.Cache
 	approvals *approvals
 	calls     *calls
-	spill     *spill                             // nil when results are not kept
-	level     atomic.Pointer[mcpclient.LogLevel] // of SetLogLevel; nil before
+	spill     *spill                       // nil when results are not kept
+	level     atomic.Pointer[mcp.LogLevel] // of SetLogLevel; nil before
 	present   atomic.Pointer[snapshot]
 
 	life   context.Context // of what runs in the background; ends with Close

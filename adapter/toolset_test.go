@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // toolNamesOf lists the names that the model knows.
@@ -137,7 +138,7 @@ func TestRefreshByAnnouncement(t *testing.T) {
 		var events []Event
 		var heard []string
 		opts := legacy
-		opts.OnNotification = func(n *mcpclient.Notification) { heard = append(heard, n.Method) }
+		opts.OnNotification = func(n *mcp.Notification) { heard = append(heard, n.Method) }
 		p := newPeer().tool("a", object, echo)
 		ts := open(t, &Options{Client: &opts, OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
 		time.Sleep(time.Minute)
@@ -211,7 +212,7 @@ func TestRefreshThatFails(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	fail = true
-	if err := ts.Refresh(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {
+	if err := ts.Refresh(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), `refresh toolset: server "p"`) {
 		t.Errorf("got %v, want what went wrong and where", err)
 	}
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"a"}); diff != "" {
@@ -256,7 +257,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 
 func TestServerOptions(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	fails := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	fails := func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		r := say("broken")
 		r.IsError = true
 		return r, nil
@@ -265,7 +266,7 @@ func TestServerOptions(t *testing.T) {
 	b := newPeer().tool("long", object, answer(long)).tool("fails", object, fails)
 	ts := open(t, &Options{Prefix: PrefixAlways},
 		Server{Name: "a", Transport: a.transport(t), MaxResult: 300, Errors: ErrorAsError, Prefix: "short",
-			Rename: func(tool *mcpclient.Tool) string { return strings.TrimPrefix(tool.Name, "f") }},
+			Rename: func(tool *mcp.Tool) string { return strings.TrimPrefix(tool.Name, "f") }},
 		Server{Name: "b", Transport: b.transport(t)})
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"short__ails", "short__long", "b__fails", "b__long"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
@@ -276,7 +277,7 @@ func TestServerOptions(t *testing.T) {
 	if n := len(ts.Catalog(Plain).Call(t.Context(), call("1", "b__long", "")).Text); n != 5000 {
 		t.Errorf("got %d bytes, want all", n)
 	}
-	var failed *mcpclient.ToolError
+	var failed *mcp.ToolError
 	r := ts.Catalog(Plain).Call(t.Context(), call("1", "short__ails", ""))
 	if !errors.As(r.Fatal(), &failed) || r.Text != "Error: broken" || !r.IsError {
 		t.Errorf("got %v and %q, want the failure as an error", r.Fatal(), r.Text)
@@ -294,7 +295,7 @@ func TestServerOptions(t *testing.T) {
 
 func TestRenameThatPanics(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Rename: func(tool *mcpclient.Tool) string {
+	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Rename: func(tool *mcp.Tool) string {
 		if tool.Name == "a" {
 			panic("oops")
 		}

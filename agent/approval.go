@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Approval is a tool call that awaits a decision. Its arguments are in their final
@@ -21,7 +21,7 @@ type Approval struct {
 
 	// Definition is the server's description of the tool. Its annotations are
 	// the server's claims, not facts.
-	Definition *mcpclient.Tool
+	Definition *mcp.Tool
 }
 
 // Decision answers an [Approval]. The zero value denies.

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/parallel"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // job is one tool call of a turn.
@@ -99,7 +100,7 @@ func (r *run) runJob(ctx context.Context, j *job) error {
 // callTool runs the call of the job.
 func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
 	ctx = context.WithValue(ctx, callKey{}, &j.about)
-	progress := func(p mcpclient.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
+	progress := func(p mcp.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
 	opts := append(r.agent.opts.limits(), mcpclient.WithProgress(progress))
 	result := j.call.Run(ctx, opts...)
 	if j.edited {

@@ -6,7 +6,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Event is something that happened in a run. The members are [*ModelStart],
@@ -99,7 +99,7 @@ type ToolStart struct {
 // ToolProgress is a notice of the server about a call under way.
 type ToolProgress struct {
 	Call
-	Progress mcpclient.Progress
+	Progress mcp.Progress
 }
 
 // ToolEnd is what became of a call. Every call that the model asked for has
@@ -119,7 +119,7 @@ type ElicitationStart struct {
 // callback failed or its context ended.
 type ElicitationEnd struct {
 	*Question
-	Result   *mcpclient.ElicitResult
+	Result   *mcp.ElicitResult
 	Err      error
 	Duration time.Duration
 }
@@ -128,15 +128,15 @@ type ElicitationEnd struct {
 type SamplingStart struct {
 	Server string // the host's label
 	Call   *Call  // the tool call it belongs to, nil when that cannot be known
-	Params *mcpclient.CreateMessageParams
+	Params *mcp.CreateMessageParams
 }
 
 // SamplingEnd is what the server was answered: Result, or Err.
 type SamplingEnd struct {
 	Server   string
 	Call     *Call
-	Params   *mcpclient.CreateMessageParams
-	Result   *mcpclient.CreateMessageResult
+	Params   *mcp.CreateMessageParams
+	Result   *mcp.CreateMessageResult
 	Err      error
 	Duration time.Duration
 }

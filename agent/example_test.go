@@ -6,30 +6,31 @@ import (
 	"io"
 	"log"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // weather runs an MCP server in this process, whose tool asks for the city when
 // it is not told.
 func weather() mcpclient.Transport {
-	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1"}, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "weather", Version: "1"}, nil)
 	type input struct {
 		City string `json:"city,omitempty"`
 	}
-	mcp.AddTool(server, &mcp.Tool{Name: "forecast", Description: "Weather of a city"},
-		func(_ context.Context, r *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-			if answer, ok := r.Params.InputResponses["city"].(*mcp.ElicitResult); ok {
+	sdk.AddTool(server, &sdk.Tool{Name: "forecast", Description: "Weather of a city"},
+		func(_ context.Context, r *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
+			if answer, ok := r.Params.InputResponses["city"].(*sdk.ElicitResult); ok {
 				in.City = fmt.Sprint(answer.Content["city"])
 			}
 			if in.City != "" {
 				return text("Sunny in " + in.City + "."), nil, nil
 			}
-			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"city": &mcp.ElicitParams{
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"city": &sdk.ElicitParams{
 				Message: "Which city?",
 				RequestedSchema: map[string]any{
 					"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}},
@@ -38,7 +39,7 @@ func weather() mcpclient.Transport {
 		})
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	if _, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil); err != nil {
+	if _, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil); err != nil {
 		log.Fatal(err)
 	}
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
@@ -120,9 +121,9 @@ func ExampleElicitation() {
 
 	model := play(uses(toolCall("1", "forecast", `{}`)), says("Take sunglasses."))
 	a, err := agent.New(model, toolset, &agent.Options{
-		OnElicit: func(_ context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+		OnElicit: func(_ context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
 			fmt.Printf("%s asks: %s\n", q.Server, q.Params.Message)
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"city": "Rome"}}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"city": "Rome"}}, nil
 		},
 	})
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/guard"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Question is what a server asks the person.
 type Question struct {
 	Server string // the host's label, which a person must be told
 	Call   *Call  // the tool call it belongs to, nil when that cannot be known
-	Params *mcpclient.ElicitParams
+	Params *mcp.ElicitParams
 }
 
 // Elicitation makes a handler, for [mcpclient.Options], that brings questions
@@ -27,26 +27,26 @@ type Question struct {
 //
 // The handler takes the modes of elicitation that next takes; without a next,
 // forms. A host whose OnElicit shows URLs needs a next that declares them.
-func Elicitation(next mcpclient.ElicitationHandler) mcpclient.ElicitationHandler {
+func Elicitation(next mcp.ElicitationHandler) mcp.ElicitationHandler {
 	return &elicitation{next: next}
 }
 
 type elicitation struct {
-	next mcpclient.ElicitationHandler // may be nil
+	next mcp.ElicitationHandler // may be nil
 }
 
 // ElicitationCapability is that of the next handler.
-func (h *elicitation) ElicitationCapability() mcpclient.ElicitationCapability {
+func (h *elicitation) ElicitationCapability() mcp.ElicitationCapability {
 	if c, ok := h.next.(interface {
-		ElicitationCapability() mcpclient.ElicitationCapability
+		ElicitationCapability() mcp.ElicitationCapability
 	}); ok {
 		return c.ElicitationCapability()
 	}
-	return mcpclient.ElicitationCapability{Form: true}
+	return mcp.ElicitationCapability{Form: true}
 }
 
-// Elicit implements [mcpclient.ElicitationHandler].
-func (h *elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+// Elicit implements [mcp.ElicitationHandler].
+func (h *elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, ctx, leave := visit(ctx)
 	if r == nil {
 		return h.fallback(ctx, params)
@@ -58,7 +58,7 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams
 		return nil, r.ended()
 	}
 	start := time.Now()
-	var result *mcpclient.ElicitResult
+	var result *mcp.ElicitResult
 	err := guarded("elicitation callback", func() (err error) {
 		if ask := r.agent.opts.OnElicit; ask != nil {
 			result, err = ask(ctx, q)
@@ -75,9 +75,9 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcpclient.ElicitParams
 	return result, forServer(err)
 }
 
-func (h *elicitation) fallback(ctx context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (h *elicitation) fallback(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if h.next == nil {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	return h.next.Elicit(ctx, params)
 }
@@ -85,7 +85,7 @@ func (h *elicitation) fallback(ctx context.Context, params *mcpclient.ElicitPara
 // Sampling makes a handler, for [mcpclient.Options], that shows requests for
 // the host's model as events of the run they belong to. next answers them, and
 // its capability is declared. Sampling of nil is nil: nothing is offered.
-func Sampling(next mcpclient.SamplingHandler) mcpclient.SamplingHandler {
+func Sampling(next mcp.SamplingHandler) mcp.SamplingHandler {
 	if next == nil {
 		return nil
 	}
@@ -93,21 +93,21 @@ func Sampling(next mcpclient.SamplingHandler) mcpclient.SamplingHandler {
 }
 
 type sampling struct {
-	next mcpclient.SamplingHandler
+	next mcp.SamplingHandler
 }
 
 // SamplingCapability is that of the next handler.
-func (h *sampling) SamplingCapability() mcpclient.SamplingCapability {
+func (h *sampling) SamplingCapability() mcp.SamplingCapability {
 	if c, ok := h.next.(interface {
-		SamplingCapability() mcpclient.SamplingCapability
+		SamplingCapability() mcp.SamplingCapability
 	}); ok {
 		return c.SamplingCapability()
 	}
-	return mcpclient.SamplingCapability{}
+	return mcp.SamplingCapability{}
 }
 
-// CreateMessage implements [mcpclient.SamplingHandler].
-func (h *sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+// CreateMessage implements [mcp.SamplingHandler].
+func (h *sampling) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	r, ctx, leave := visit(ctx)
 	if r == nil {
 		return h.next.CreateMessage(ctx, params)
@@ -118,7 +118,7 @@ func (h *sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 		return nil, r.ended()
 	}
 	start := time.Now()
-	var result *mcpclient.CreateMessageResult
+	var result *mcp.CreateMessageResult
 	err := guarded("sampling handler", func() (err error) {
 		result, err = h.next.CreateMessage(ctx, params)
 		return err
@@ -134,7 +134,7 @@ func (h *sampling) CreateMessage(ctx context.Context, params *mcpclient.CreateMe
 // than that.
 func forServer(err error) error {
 	if _, ok := errors.AsType[*guard.PanicError](err); ok {
-		return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: "the handler panicked"}
+		return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the handler panicked"}
 	}
 	return err
 }

@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // answering is a person who gives a name.
-func answering(name string) mcpclient.ElicitationFunc {
-	return func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": name}}, nil
+func answering(name string) mcp.ElicitationFunc {
+	return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": name}}, nil
 	}
 }
 
-func onElicit(name string) func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) {
-	return func(ctx context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+func onElicit(name string) func(context.Context, *agent.Question) (*mcp.ElicitResult, error) {
+	return func(ctx context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
 		return answering(name)(ctx, q.Params)
 	}
 }
@@ -50,8 +51,8 @@ func isQuestion(e agent.Event) bool {
 
 func TestElicitation(t *testing.T) {
 	for name, test := range map[string]struct {
-		next     mcpclient.ElicitationHandler
-		onElicit func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error)
+		next     mcp.ElicitationHandler
+		onElicit func(context.Context, *agent.Question) (*mcp.ElicitResult, error)
 		want     []string
 	}{
 		"callback": {
@@ -64,7 +65,7 @@ func TestElicitation(t *testing.T) {
 		},
 		"callback that leaves it to next": {
 			answering("next"),
-			func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) { return nil, nil },
+			func(context.Context, *agent.Question) (*mcp.ElicitResult, error) { return nil, nil },
 			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
 		},
 		"nobody": {
@@ -100,7 +101,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer()
-				s.addTool("askLater", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				s.addTool("askLater", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 					time.Sleep(time.Second) // until both calls are here
 					return ask(ctx, r)
 				})
@@ -119,8 +120,8 @@ func TestElicitationInParallelCalls(t *testing.T) {
 }
 
 func TestSampling(t *testing.T) {
-	poet := mcpclient.SamplingFunc(func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		return &mcpclient.CreateMessageResult{Model: "poet-1", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "roses"}}}, nil
+	poet := mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
 	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
@@ -139,9 +140,9 @@ func TestSampling(t *testing.T) {
 // in turn: that question belongs to the run, but not to the first call.
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
-	poet := mcpclient.SamplingFunc(func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		poem := toolset.Catalog(adapter.Plain).Call(ctx, toolCall("x", "two__ask", "{}")).Text
-		return &mcpclient.CreateMessageResult{Model: "poet-1", Content: []mcpclient.Content{&mcpclient.TextContent{Text: poem}}}, nil
+		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{
 		Prefix: adapter.PrefixAlways,
@@ -160,8 +161,8 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 // An answer that is none for the form never reaches the server, and the event
 // says so.
 func TestUnfitAnswerIsAnError(t *testing.T) {
-	unfit := func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": 12.5}}, nil
+	unfit := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": 12.5}}, nil
 	}
 	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: unfit})
@@ -185,7 +186,7 @@ func TestUnfitAnswerIsAnError(t *testing.T) {
 
 func TestPanicInOnElicitIsAnError(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
-		ask := func(context.Context, *agent.Question) (*mcpclient.ElicitResult, error) { panic("oh no") }
+		ask := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) { panic("oh no") }
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: ask})
 		var failed error
 		for e, err := range a.Events(t.Context(), human("go")) {
@@ -208,7 +209,7 @@ func TestPanicInOnElicitIsAnError(t *testing.T) {
 }
 
 func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
-	poet := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		panic("oh no")
 	})
 	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
@@ -232,7 +233,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.Elicitation(nil)}})
 					returned := false
-					slow := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
+					slow := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
 						<-ctx.Done()
 						time.Sleep(time.Second)
 						returned = true
@@ -263,18 +264,18 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		asking := make(chan struct{})
-		s.addTool("hasty", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.addTool("hasty", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			time.Sleep(time.Second) // until both calls are here
-			go r.Session.Elicit(context.WithoutCancel(ctx), &mcp.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
+			go r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{Message: "who?", RequestedSchema: map[string]any{"type": "object"}})
 			<-asking
 			return text("never mind"), nil
 		})
 		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.Elicitation(nil)}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
-		patient := func(ctx context.Context, _ *agent.Question) (*mcpclient.ElicitResult, error) {
+		patient := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
 			close(asking)
 			<-ctx.Done()
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{OnElicit: patient})
@@ -293,38 +294,38 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 }
 
 type declaring struct {
-	mcpclient.ElicitationHandler
-	mcpclient.SamplingHandler
+	mcp.ElicitationHandler
+	mcp.SamplingHandler
 }
 
-func (declaring) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{URL: true}
+func (declaring) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{URL: true}
 }
 
-func (declaring) SamplingCapability() mcpclient.SamplingCapability {
-	return mcpclient.SamplingCapability{Tools: true, Context: true}
+func (declaring) SamplingCapability() mcp.SamplingCapability {
+	return mcp.SamplingCapability{Tools: true, Context: true}
 }
 
 func TestCapabilitiesAreThoseOfNext(t *testing.T) {
 	type elicits interface {
-		ElicitationCapability() mcpclient.ElicitationCapability
+		ElicitationCapability() mcp.ElicitationCapability
 	}
 	type samples interface {
-		SamplingCapability() mcpclient.SamplingCapability
+		SamplingCapability() mcp.SamplingCapability
 	}
 	got := []any{
 		agent.Elicitation(nil).(elicits).ElicitationCapability(),
 		agent.Elicitation(answering("x")).(elicits).ElicitationCapability(),
 		agent.Elicitation(declaring{}).(elicits).ElicitationCapability(),
-		agent.Sampling(mcpclient.SamplingFunc(nil)).(samples).SamplingCapability(),
+		agent.Sampling(mcp.SamplingFunc(nil)).(samples).SamplingCapability(),
 		agent.Sampling(declaring{}).(samples).SamplingCapability(),
 	}
 	want := []any{
-		mcpclient.ElicitationCapability{Form: true},
-		mcpclient.ElicitationCapability{Form: true},
-		mcpclient.ElicitationCapability{URL: true},
-		mcpclient.SamplingCapability{},
-		mcpclient.SamplingCapability{Tools: true, Context: true},
+		mcp.ElicitationCapability{Form: true},
+		mcp.ElicitationCapability{Form: true},
+		mcp.ElicitationCapability{URL: true},
+		mcp.SamplingCapability{},
+		mcp.SamplingCapability{Tools: true, Context: true},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("capabilities (-want +got):\n%s", d)

@@ -8,7 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Options configure an [Agent]. Nil and the zero value are valid.
@@ -56,7 +56,7 @@ type Options struct {
 	// [Elicitation] is the handler of their clients. It may run several times at
 	// once. A nil result without an error leaves the answer to the handler that
 	// Elicitation was given. Default: always left to that one.
-	OnElicit func(ctx context.Context, q *Question) (*mcpclient.ElicitResult, error)
+	OnElicit func(ctx context.Context, q *Question) (*mcp.ElicitResult, error)
 
 	// CallOptions go with every model call. The agent itself decides on tools,
 	// streaming, and that there is one candidate.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	oai "github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
@@ -69,7 +69,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)
-			s.AddTool(&mcp.Tool{Name: "odd", InputSchema: json.RawMessage(odd)}, nil)
+			s.AddTool(&sdk.Tool{Name: "odd", InputSchema: json.RawMessage(odd)}, nil)
 			if err := tools.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}

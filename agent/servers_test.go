@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The revisions that stand for the two eras.
@@ -26,28 +27,28 @@ var eras = []string{"2025-11-25", "2026-07-28"}
 
 // server is an MCP server of the official SDK, in this process.
 type server struct {
-	*mcp.Server
+	*sdk.Server
 	hangUp func() // ends its connection
 
 	running, most atomic.Int32 // calls of "sleep" at the same time
 }
 
 // addTool adds a tool without a fixed shape of arguments.
-func (s *server) addTool(name string, handler mcp.ToolHandler) {
-	s.AddTool(&mcp.Tool{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, handler)
+func (s *server) addTool(name string, handler sdk.ToolHandler) {
+	s.AddTool(&sdk.Tool{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, handler)
 }
 
-func text(s string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+func text(s string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
 // newServer has the tools that the tests use.
 func newServer() *server {
-	s := &server{Server: mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)}
-	s.addTool("echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s := &server{Server: sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)}
+	s.addTool("echo", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(string(r.Params.Arguments)), nil
 	})
-	s.addTool("fail", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.addTool("fail", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		out := text("disk full")
 		out.IsError = true
 		return out, nil
@@ -57,7 +58,7 @@ func newServer() *server {
 	s.addTool("picture", picture)
 	s.addTool("ask", ask)
 	s.addTool("sample", sample)
-	s.addTool("die", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.addTool("die", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		s.hangUp()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -66,7 +67,7 @@ func newServer() *server {
 }
 
 // sleep takes as many seconds as it is told.
-func (s *server) sleep(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *server) sleep(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var args struct{ Seconds int }
 	if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
 		return nil, err
@@ -84,9 +85,9 @@ func (s *server) sleep(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallTo
 }
 
 // count reports progress three times.
-func count(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func count(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	for i := 1; i <= 3; i++ {
-		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3,
 		})
 		if err != nil {
@@ -96,23 +97,23 @@ func count(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, er
 	return text("counted"), nil
 }
 
-func picture(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	return &mcp.CallToolResult{Content: []mcp.Content{
-		&mcp.TextContent{Text: "two pictures"},
-		&mcp.ImageContent{MIMEType: "image/png", Data: []byte("PNG")},
-		&mcp.ImageContent{MIMEType: "image/tiff", Data: []byte("TIFF")},
+func picture(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{Content: []sdk.Content{
+		&sdk.TextContent{Text: "two pictures"},
+		&sdk.ImageContent{MIMEType: "image/png", Data: []byte("PNG")},
+		&sdk.ImageContent{MIMEType: "image/tiff", Data: []byte("TIFF")},
 	}}, nil
 }
 
 // ask asks the person for a name.
-func ask(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func ask(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	switch answer := r.Params.InputResponses["name"].(type) {
 	case nil:
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"name": &mcp.ElicitParams{
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": &sdk.ElicitParams{
 			Message:         "who are you?",
 			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 		}}}, nil
-	case *mcp.ElicitResult:
+	case *sdk.ElicitResult:
 		return text(fmt.Sprintf("%s %v", answer.Action, answer.Content["name"])), nil
 	default:
 		return nil, fmt.Errorf("answered with %T", answer)
@@ -120,15 +121,15 @@ func ask(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error)
 }
 
 // sample asks for a completion.
-func sample(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func sample(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	switch answer := r.Params.InputResponses["poem"].(type) {
 	case nil:
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": &mcp.CreateMessageParams{
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"poem": &sdk.CreateMessageParams{
 			MaxTokens: 10,
-			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "a poem"}}},
+			Messages:  []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "a poem"}}},
 		}}}, nil
-	case *mcp.CreateMessageWithToolsResult:
-		return text(answer.Content[0].(*mcp.TextContent).Text), nil
+	case *sdk.CreateMessageWithToolsResult:
+		return text(answer.Content[0].(*sdk.TextContent).Text), nil
 	default:
 		return nil, fmt.Errorf("answered with %T", answer)
 	}
@@ -139,7 +140,7 @@ func (s *server) connect(t testing.TB) mcpclient.Transport {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := s.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,11 +197,11 @@ func happenings(t testing.TB, a *agent.Agent, want func(agent.Event) bool) []str
 // The log level of the toolset can be changed in the course of a run.
 func TestLogLevelInARun(t *testing.T) {
 	s := newServer()
-	s.addTool("level", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.addTool("level", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return text(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil
 	})
 	ts := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	asks := func(level mcpclient.LogLevel) step {
+	asks := func(level mcp.LogLevel) step {
 		return func(ctx context.Context, p prompt) (*llms.ContentResponse, error) {
 			if err := ts.SetLogLevel(ctx, level); err != nil {
 				return nil, err
@@ -208,7 +209,7 @@ func TestLogLevelInARun(t *testing.T) {
 			return uses(toolCall("of "+string(level), "level", "{}"))(ctx, p)
 		}
 	}
-	model := play(asks(mcpclient.LogDebug), asks(""), says("done"))
+	model := play(asks(mcp.LogDebug), asks(""), says("done"))
 	run(t, withTools(t, model, ts, nil), human("go"))
 	want := []string{`human: "go"`, "ai: of debug=level({})", `tool: of debug/level→"debug"`, "ai: of =level({})", `tool: of /level→"<nil>"`}
 	if diff := cmp.Diff(want, lines(model.prompts()[2].messages)); diff != "" {

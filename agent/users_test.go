@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -45,8 +45,8 @@ func note(user, server, arguments string) string { return user + "@" + server + 
 // save adds a tool that says whose it is, and takes what is meant for that
 // server, from a user who may save there, as it was approved.
 func (c *crowd) save(s *server, owner, name string) {
-	s.AddTool(&mcp.Tool{Name: name, Description: owner, InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&sdk.Tool{Name: name, Description: owner, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			var args struct{ User, For string }
 			if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
 				c.t.Error(err)

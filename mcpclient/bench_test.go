@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // benchAnswer answers any request as fast as can be, nil for other messages.
@@ -95,7 +96,7 @@ func BenchmarkCallTool(b *testing.B) {
 	}
 	args := map[string]any{"city": "Bern", "days": 3}
 	for _, transport := range transports {
-		for _, revision := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728} {
+		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 			b.Run(transport.name+"/"+revision, func(b *testing.B) {
 				c, err := mcpclient.Connect(b.Context(), transport.make(b), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 				if err != nil {
@@ -132,7 +133,7 @@ func BenchmarkTools(b *testing.B) {
 			_ = conn.Send(context.Background(), out)
 		}
 	}()
-	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}})
+	c, err := mcpclient.Connect(b.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,13 +18,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // blocks installs a sampling handler that goes on until release is closed or
 // its context ends.
 func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, running *atomic.Int32) {
 	running = new(atomic.Int32)
-	return samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return samples(o, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		running.Add(1)
 		defer running.Add(-1)
 		select {
@@ -44,7 +45,7 @@ func TestMaxServerRequests(t *testing.T) {
 			p.ask(fmt.Sprint(i))
 		}
 		m := p.next()
-		if string(m.ID) != "2" || m.Error == nil || m.Error.Code != mcpclient.CodeInternalError || !strings.Contains(m.Error.Message, "busy: 2 requests") {
+		if string(m.ID) != "2" || m.Error == nil || m.Error.Code != mcp.CodeInternalError || !strings.Contains(m.Error.Message, "busy: 2 requests") {
 			t.Errorf("got %+v, want a refusal of the third request", m)
 		}
 		synctest.Wait()
@@ -70,7 +71,7 @@ func TestRequestIDUsedTwice(t *testing.T) {
 		p.ask("1")
 		synctest.Wait()
 		p.ask("1")
-		if m := p.next(); string(m.ID) != "1" || m.Error == nil || m.Error.Code != mcpclient.CodeInvalidRequest {
+		if m := p.next(); string(m.ID) != "1" || m.Error == nil || m.Error.Code != mcp.CodeInvalidRequest {
 			t.Errorf("got %+v, want a refusal", m)
 		}
 		synctest.Wait()
@@ -96,7 +97,7 @@ func TestRequestIDUsedTwice(t *testing.T) {
 func TestWaitingNotificationsAreSmall(t *testing.T) {
 	var block chan struct{}
 	opts := modern()
-	opts.OnNotification = func(*mcpclient.Notification) { <-block }
+	opts.OnNotification = func(*mcp.Notification) { <-block }
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		block = make(chan struct{})
 		defer close(block)
@@ -236,7 +237,7 @@ func TestMaxNotifications(t *testing.T) {
 	release := make(chan bool)
 	opts := legacy()
 	opts.Limits.Notifications = 3
-	opts.OnNotification = func(n *mcpclient.Notification) {
+	opts.OnNotification = func(n *mcp.Notification) {
 		<-release
 		mu.Lock()
 		defer mu.Unlock()
@@ -273,7 +274,7 @@ func TestProgressIsBounded(t *testing.T) {
 		release := make(chan bool)
 		var call sync.WaitGroup
 		call.Go(func() {
-			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcpclient.Progress) {
+			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(p mcp.Progress) {
 				<-release
 				got = append(got, p.Progress)
 			}))
@@ -339,7 +340,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 		opts.Limits.ServerRequests = 1
 		var client atomic.Pointer[mcpclient.Client]
 		depth := 0
-		opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			if depth++; depth < 3 {
 				callText(t, ctx, client.Load(), "a", "a")
 			}
@@ -375,7 +376,7 @@ func TestCursorIsBounded(t *testing.T) {
 				p.send(`{"id":%s,"result":{"tools":[],"nextCursor":"%s"}}`, m.ID, strings.Repeat("x", int(size.Load())))
 			}
 		}()
-		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 			t.Errorf("at the bound: got %v", err)
 		}
 		for _, err := range c.Tools(t.Context()) {
@@ -385,7 +386,7 @@ func TestCursorIsBounded(t *testing.T) {
 		}
 		size.Add(1)
 		for _, err := range c.Tools(t.Context()) {
-			if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "nextCursor: 65537 bytes") || len(err.Error()) > 4<<10 {
+			if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "nextCursor: 65537 bytes") || len(err.Error()) > 4<<10 {
 				t.Errorf("over the bound: got %.200v, want an error about its size", err)
 			}
 		}
@@ -429,7 +430,7 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asksOther := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		asksOther := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			_, err := b.CallTool(ctx, "b", nil)
 			return nil, err
 		})
@@ -511,7 +512,7 @@ func TestCachedResultsAreBounded(t *testing.T) {
 			}
 		}()
 		read := func(n int) {
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, new(fmt.Sprint(n))); err != nil {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n))); err != nil {
 				t.Error(err)
 			}
 		}
@@ -552,7 +553,7 @@ func TestBreachesInLog(t *testing.T) {
 	}
 	t.Run("a handler that fails", func(t *testing.T) {
 		opts := legacy()
-		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return nil, errors.New("no model")
 		})
 		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
@@ -625,7 +626,7 @@ func TestSessionIDIsBounded(t *testing.T) {
 			defer server.Close()
 			o := legacy()
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
-			if fits && err != nil || !fits && !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if fits && err != nil || !fits && !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("an id of %d bytes: got %v", size, err)
 			}
 			if err == nil {
@@ -657,8 +658,8 @@ func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testi
 func TestHandshakeIsBounded(t *testing.T) {
 	icons := `[` + strings.Repeat(`{},`, 100_000) + `{}]`
 	for name, answer := range map[string]string{
-		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","icons":` + icons + `}}`,
-		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","icons":` + icons + `}}}`,
+		mcp.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","icons":` + icons + `}}`,
+		mcp.Revision20260728: `{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","icons":` + icons + `}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport, server := mcpclient.Pipe()
@@ -672,7 +673,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 				_ = c.Close()
 				t.Fatal("connected to a server that lists more than 100,000 icons")
 			}
-			if !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("got %v, want ErrInvalidResult", err)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // wantTools lists the tools.
@@ -52,7 +53,7 @@ func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want strin
 
 func TestCache(t *testing.T) {
 	rooted := modern()
-	rooted.Roots = []mcpclient.Root{}
+	rooted.Roots = []mcp.Root{}
 	playAll(t, []conversation{
 		{name: "cache_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
@@ -64,7 +65,7 @@ func TestCache(t *testing.T) {
 			wantTools(t, ctx, c, "a3 b3")
 			wantTools(t, ctx, c, "a4", mcpclient.WithMeta("k", json.RawMessage("1")))
 			for _, err := range c.Prompts(ctx) {
-				if !errors.Is(err, mcpclient.ErrInvalidResult) {
+				if !errors.Is(err, mcp.ErrInvalidResult) {
 					t.Errorf("got %v, want ErrInvalidResult", err)
 				}
 			}
@@ -84,14 +85,14 @@ func TestCache(t *testing.T) {
 			for _, err := range c.Tools(ctx) {
 				last = err
 			}
-			wantError[*mcpclient.RPCError](t, last)
+			wantError[*mcp.RPCError](t, last)
 			wantTools(t, ctx, c, "new")
 		}},
 		{name: "cache_read_modern", opts: rooted, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
 			wantRead(t, ctx, c, "5 6 7 8 9 9", slices.Repeat([]string{"file:///r"}, 6)...)
 			r, err := c.ReadResource(ctx, "file:///r")
-			if err != nil || r.Cache != (mcpclient.CacheHint{TTL: 24 * time.Hour, Scope: mcpclient.CachePrivate}) {
+			if err != nil || r.Cache != (mcp.CacheHint{TTL: 24 * time.Hour, Scope: mcp.CachePrivate}) {
 				t.Errorf("hint: got %+v, %v", r.Cache, err)
 			}
 			if _, err := c.ReadResource(ctx, "file:///e"); err == nil {
@@ -151,29 +152,29 @@ func TestCacheBounds(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		first, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
+		first, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		next := "c"
-		want := &mcpclient.Page[mcpclient.Tool]{
-			Items:      []*mcpclient.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
+		want := &mcp.Page[mcp.Tool]{
+			Items:      []*mcp.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
 			NextCursor: &next,
-			Cache:      mcpclient.CacheHint{TTL: time.Minute, Scope: mcpclient.CachePublic},
+			Cache:      mcp.CacheHint{TTL: time.Minute, Scope: mcp.CachePublic},
 		}
 		if diff := cmp.Diff(want, first); diff != "" {
 			t.Errorf("page: got +, want -:\n%s", diff)
 		}
-		second, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, first.NextCursor)
+		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		if err != nil || second.NextCursor != nil || second.Items[0].Name != "b" {
 			t.Errorf("got %+v, %v", second, err)
 		}
 		time.Sleep(time.Second)
-		_, err = mcpclient.ListPage[mcpclient.Tool](ctx, c, first.NextCursor)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: ") {
+		_, err = mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "tools/list: ") {
 			t.Errorf("got %v", err)
 		}
-		if again, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil); err != nil || again.Items[0].Name != "new" {
+		if again, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil); err != nil || again.Items[0].Name != "new" {
 			t.Errorf("got %+v, %v", again, err)
 		}
 	}}})
@@ -208,10 +209,10 @@ func TestNotificationsInvalidate(t *testing.T) {
 				asked := map[string]int{}
 				go p.keeper(asked)
 				all := func() {
-					_, tools := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil)
-					_, prompts := mcpclient.ListPage[mcpclient.Prompt](t.Context(), c, nil)
-					_, resources := mcpclient.ListPage[mcpclient.Resource](t.Context(), c, nil)
-					_, templates := mcpclient.ListPage[mcpclient.ResourceTemplate](t.Context(), c, nil)
+					_, tools := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
+					_, prompts := mcpclient.ListPage[mcp.Prompt](t.Context(), c, nil)
+					_, resources := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)
+					_, templates := mcpclient.ListPage[mcp.ResourceTemplate](t.Context(), c, nil)
 					_, skills := collect(c.Skills(t.Context()), func(s *mcpclient.Skill) string { return s.URI })
 					_, skill := c.Skill(t.Context(), "u")
 					_, read := c.ReadResource(t.Context(), "u")
@@ -294,7 +295,7 @@ func TestCacheEndsWithClient(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		_ = p.conn.Close()
 		<-c.Done()
-		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrClosed) {
+		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 	})

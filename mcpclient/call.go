@@ -1,13 +1,13 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // request is one request before the era and the connection had their say.
@@ -77,33 +77,11 @@ func (c *Client) call(ctx context.Context, r *request, result any, opts []CallOp
 	if err != nil {
 		return err
 	}
-	if err := decodeResult(raw, result); err != nil {
+	if err := jsonrpc.DecodeResult(raw, result); err != nil {
 		c.cache.get().forget(r)
-		return fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
+		return fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, c.quote(raw))
 	}
 	return nil
-}
-
-// decoded is what reads itself from its text.
-type decoded interface {
-	decode(d *jsonrpc.Decoder)
-}
-
-// decodeResult decodes a result, which is valid JSON, within a bound.
-func decodeResult(raw json.RawMessage, result any) error {
-	switch result := result.(type) {
-	case nil:
-		return nil
-	case *json.RawMessage:
-		*result = bytes.Clone(raw) // without the rest of the message
-		return nil
-	case json.Unmarshaler: // which needs no other look at what is valid
-		return result.UnmarshalJSON(raw)
-	}
-	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements, "structuredContent"); err != nil { // which also refuses what is no object
-		return err
-	}
-	return json.Unmarshal(raw, result)
 }
 
 // answer gets the result of a request, from the cache where that may be.

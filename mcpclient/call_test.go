@@ -11,26 +11,27 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestProgress(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "progress", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		var got []mcpclient.Progress
+		var got []mcp.Progress
 		callText(t, ctx, c, "slow", "done", mcpclient.WithMeta("trace", json.RawMessage(`"t"`)),
-			mcpclient.WithProgress(func(p mcpclient.Progress) { got = append(got, p) }))
+			mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p) }))
 		three := 3.0
-		want := []mcpclient.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}}
+		want := []mcp.Progress{{Progress: 1, Total: &three, Message: "one"}, {Progress: 2.5}, {Progress: 3}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		callText(t, ctx, c, "slow", "done", mcpclient.WithProgress(func(p mcpclient.Progress) { t.Errorf("got %+v of a call that is over", p) }))
+		callText(t, ctx, c, "slow", "done", mcpclient.WithProgress(func(p mcp.Progress) { t.Errorf("got %+v of a call that is over", p) }))
 	}}))
 }
 
 func TestCustomMessages(t *testing.T) {
 	do := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		params := json.RawMessage(`{"x": [1], "_meta": {"a": 1, "b": 0}}`)
-		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcpclient.Progress) {}))
+		raw, err := c.Call(ctx, "acme/do", params, mcpclient.WithMeta("b", json.RawMessage("2")), mcpclient.WithProgress(func(mcp.Progress) {}))
 		if err != nil || string(raw) != `{"y":1}` {
 			t.Errorf("got %s, %v", raw, err)
 		}
@@ -137,15 +138,15 @@ func TestCancelledBefore(t *testing.T) {
 func TestModernRefusals(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for code, data := range map[int]string{
-			mcpclient.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
-			mcpclient.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
-			mcpclient.CodeHeaderMismatch:      `{}`, // of which a connection without headers has no remedy
+			mcp.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
+			mcp.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
+			mcp.CodeHeaderMismatch:      `{}`, // of which a connection without headers has no remedy
 		} {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)
 			}()
 			_, err := c.CallTool(t.Context(), "a", nil)
-			if e := wantError[*mcpclient.RPCError](t, err); e.Code != code || string(e.Data) != data {
+			if e := wantError[*mcp.RPCError](t, err); e.Code != code || string(e.Data) != data {
 				t.Errorf("got %v with %s, want code %d with %s", e, e.Data, code, data)
 			}
 			p.quiet()
@@ -173,7 +174,7 @@ func TestNilArguments(t *testing.T) {
 						return err
 					},
 					"no round": func() error {
-						_, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), c, nil, nil)
+						_, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)
 						return err
 					},
 					"tools[0]: no tool": func() error { return c.RegisterTools(nil) },

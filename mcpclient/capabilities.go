@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // declared is what Options.Protocol.Capabilities says, as far as we have handlers for it.
@@ -66,11 +67,11 @@ func (o *Options) offered() (offers, error) {
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
 	_, out.tasks = d.Extensions[tasksExtension]
 	if out.sampling != nil && d.Sampling != nil {
-		out.sampling = &SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
+		out.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
 	}
 	if out.elicitation != nil && d.Elicitation != nil {
 		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} is form too
-		out.elicitation = &ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
+		out.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
 	}
 	return out, err
 }

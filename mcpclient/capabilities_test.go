@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestUndeclaredCapabilities(t *testing.T) {
@@ -18,9 +19,9 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
 		_, subscribe := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
 		_, skills := collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.Name })
-		_, task := c.StartTask(ctx, &mcpclient.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
+		_, task := c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
-			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcpclient.LogInfo), "subscribe": subscribe, "skills/list": skills} {
+			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcp.LogInfo), "subscribe": subscribe, "skills/list": skills} {
 			if e := wantError[*mcpclient.CapabilityError](t, err); e.Method != want {
 				t.Errorf("got %v, want it to name %s", err, want)
 			}
@@ -44,9 +45,9 @@ func TestExactCapabilities(t *testing.T) {
 		if err := c.SetRoots(ctx, nil); err != nil { // which it did not promise to announce
 			t.Error(err)
 		}
-		if _, err := c.StartTask(ctx, &mcpclient.Tool{Name: "t"}, nil, 0); err == nil {
+		if _, err := c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0); err == nil {
 			t.Error("a task without the extension: got no error")
-		} else if c.Server().Revision == mcpclient.Revision20260728 && !strings.Contains(err.Error(), "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
+		} else if c.Server().Revision == mcp.Revision20260728 && !strings.Contains(err.Error(), "Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -67,7 +68,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 			if err := c.SetRoots(ctx, nil); err != nil {
 				t.Error(err)
 			}
-			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcpclient.Tool{Name: "ask"}))
+			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
 		}}})
 	}
 	for declared, want := range map[string]string{
@@ -98,7 +99,7 @@ func TestAllowUndeclared(t *testing.T) {
 		opts.Protocol.AllowUndeclared = true
 		playAll(t, []conversation{{name: "capabilities_relaxed_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "ask", "done")
-			if prompts, err := collect(c.Prompts(ctx), func(p *mcpclient.Prompt) string { return p.Name }); err != nil || len(prompts) != 0 {
+			if prompts, err := collect(c.Prompts(ctx), func(p *mcp.Prompt) string { return p.Name }); err != nil || len(prompts) != 0 {
 				t.Errorf("got %v, %v", prompts, err)
 			}
 			if suffix == "legacy" {
@@ -111,7 +112,7 @@ func TestAllowUndeclared(t *testing.T) {
 				}
 				return
 			}
-			task, err := c.StartTask(ctx, &mcpclient.Tool{Name: "ask"}, nil, 0)
+			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

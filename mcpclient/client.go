@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -30,12 +31,12 @@ type Client struct {
 
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
-	server atomic.Pointer[Server]
+	server atomic.Pointer[mcp.Server]
 
 	lastCall atomic.Int64
-	level    atomic.Pointer[LogLevel] // that was set while connected; nil for Options.LogLevel
+	level    atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
 
-	roots    atomic.Pointer[[]Root] // nil without Options.Roots
+	roots    atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 	tools    lazily[knownTools]
 	session  session
 	restarts *restarts // nil without Options.Restart
@@ -121,7 +122,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 func newClient(t Transport, opts Options) (*Client, error) {
 	c := &Client{opts: opts, log: opts.Logger, transport: t}
 	var errs [4]error
-	c.introduction, errs[0] = opts.Client.encode()
+	c.introduction, errs[0] = encodeImplementation(&opts.Client)
 	errs[1] = opts.check()
 	c.offers, errs[2] = opts.offered()
 	errs[3] = missing(t)
@@ -184,7 +185,7 @@ func (c *Client) current() era { return c.era.Load().era }
 
 // Server tells what is known of the server, nothing before Connect has learnt it.
 // What it points to is shared and must not be changed.
-func (c *Client) Server() Server { return c.knownServer() }
+func (c *Client) Server() mcp.Server { return c.knownServer() }
 
 // Transport is the recipe of the connection in use: that of Connect, or the [SSE]
 // that a [HTTP] fell back to.

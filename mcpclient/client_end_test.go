@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Err keeps the reason of a client that ended by itself.
@@ -131,7 +132,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 func TestCloseDropsNotifications(t *testing.T) {
 	told := 0
 	o := legacy()
-	o.OnNotification = func(*mcpclient.Notification) {
+	o.OnNotification = func(*mcp.Notification) {
 		told++
 		time.Sleep(time.Second)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func eras() map[string]mcpclient.Options {
@@ -26,7 +27,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	for want, opts := range map[string]mcpclient.Options{
 		"Options.Protocol.Revision": {Protocol: mcpclient.Protocol{Revision: "2020-01-01"}},
 		"Options.LogLevel":          {LogLevel: "loud"},
-		"file://":                   {Roots: []mcpclient.Root{{URI: "/tmp"}}},
+		"file://":                   {Roots: []mcp.Root{{URI: "/tmp"}}},
 		"Options.Elicitation":       {Elicitation: noModes},
 	} {
 		transport, _ := mcpclient.Pipe()
@@ -40,12 +41,12 @@ func TestOptionsAreChecked(t *testing.T) {
 // elicitationModes is a handler whose capability is itself.
 type elicitationModes struct{ form, url bool }
 
-func (m elicitationModes) Elicit(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+func (m elicitationModes) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 }
 
-func (m elicitationModes) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{Form: m.form, URL: m.url}
+func (m elicitationModes) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: m.form, URL: m.url}
 }
 
 func TestCloseFailsCalls(t *testing.T) {
@@ -253,7 +254,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 				p.send(`{"method":"notifications/tools/list_changed"}`)
 				go p.read()
 				o := asks(opts)
-				o.OnNotification = func(*mcpclient.Notification) {}
+				o.OnNotification = func(*mcp.Notification) {}
 				go func() {
 					var first message
 					ponged := name != "legacy" // where a ping is answered before anything else
@@ -287,11 +288,11 @@ func TestHandlerCallsClient(t *testing.T) {
 				var client atomic.Pointer[mcpclient.Client]
 				var observed sync.WaitGroup
 				observed.Add(1)
-				opts := samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				opts := samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					callText(t, ctx, client.Load(), "inner", "inner")
 					return tea(), nil
 				})
-				opts.OnNotification = func(*mcpclient.Notification) {
+				opts.OnNotification = func(*mcp.Notification) {
 					defer observed.Done()
 					callText(t, t.Context(), client.Load(), "observer", "observer")
 				}
@@ -335,11 +336,11 @@ func TestStubbornHandlers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan bool)
 				defer close(release)
-				opts := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				opts := samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					<-release
 					return nil, nil
 				})
-				opts.OnNotification = func(*mcpclient.Notification) { <-release }
+				opts.OnNotification = func(*mcp.Notification) { <-release }
 				opts.Timeouts.Close = 3 * time.Second
 				c, p, err := connect(t, t.Context(), opts)
 				if err != nil {
@@ -381,7 +382,7 @@ func TestCloseInInputRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
 		defer close(release)
-		opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			<-release
 			return nil, nil
 		})
@@ -405,7 +406,7 @@ func TestCloseInInputRound(t *testing.T) {
 func TestObserverPanics(t *testing.T) {
 	seen := 0
 	opts := legacy()
-	opts.OnNotification = func(*mcpclient.Notification) {
+	opts.OnNotification = func(*mcp.Notification) {
 		if seen++; seen == 1 {
 			panic("oops")
 		}
@@ -462,7 +463,7 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 				case 0:
 					_ = c.Server()
 				case 1:
-					_ = c.SetRoots(t.Context(), []mcpclient.Root{{URI: "file:///" + name}})
+					_ = c.SetRoots(t.Context(), []mcp.Root{{URI: "file:///" + name}})
 				case 2:
 					ctx, cancel := context.WithCancel(t.Context())
 					cancel()

@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What is held against the time later has the reading of a clock that is never
@@ -36,7 +38,7 @@ func TestClockJumps(t *testing.T) {
 	wantSteady(t, "the beginning of a session", c.session.begun)
 
 	v := new(EraCache)
-	v.keep(&HTTP{URL: "https://example.com"}, Revision20251125)
+	v.keep(&HTTP{URL: "https://example.com"}, mcp.Revision20251125)
 	for _, found := range v.known {
 		wantSteady(t, "the age of an entry", found.Since)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // closer is a callback that closes its client, and then takes a second.
@@ -94,7 +95,7 @@ func TestHandlerCloses(t *testing.T) {
 		"OnNotification": {
 			func(f func()) mcpclient.Options {
 				o := legacy()
-				o.OnNotification = func(*mcpclient.Notification) { f() }
+				o.OnNotification = func(*mcp.Notification) { f() }
 				return o
 			},
 			func(_ *mcpclient.Client, p *peer) { p.send(`{"method":"n"}`) },
@@ -138,16 +139,16 @@ func TestHandlerCloses(t *testing.T) {
 }
 
 func closingSampler(o mcpclient.Options, f func()) mcpclient.Options {
-	return samples(o, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return samples(o, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		f()
 		return tea(), nil
 	})
 }
 
 func closingElicitor(o mcpclient.Options, f func()) mcpclient.Options {
-	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	o.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		f()
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})
 	return o
 }
@@ -161,7 +162,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, p.next().ID)
 			}()
-			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcpclient.Progress) { k.callback() }))
+			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
 			if !errors.Is(err, mcpclient.ErrClosed) {
 				t.Errorf("got %v, want ErrClosed", err)
 			}
@@ -202,7 +203,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			})
 			k := newCloser(t)
 			o := modern()
-			o.Schemas.OnInvalidTool = func(*mcpclient.Tool, error) { k.callback() }
+			o.Schemas.OnInvalidTool = func(*mcp.Tool, error) { k.callback() }
 			c := connectTo(t, s, o)
 			k.client.Store(c)
 			_, _ = collect(c.Tools(t.Context()), toolName)
@@ -332,7 +333,7 @@ func TestHandlerWaitsForHandlersOfAnotherClient(t *testing.T) {
 	test := func(t *testing.T, closeIn func(t *testing.T, closeOther func())) {
 		synctest.Test(t, func(t *testing.T) {
 			var over atomic.Bool
-			other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				<-ctx.Done()
 				time.Sleep(time.Second)
 				over.Store(true)

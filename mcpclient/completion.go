@@ -8,58 +8,8 @@ import (
 	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// CompletionRef names what an argument belongs to: see [PromptRef] and
-// [TemplateRef].
-type CompletionRef struct {
-	kind string
-	name string
-}
-
-// PromptRef refers to the prompt called name.
-func PromptRef(name string) CompletionRef { return CompletionRef{"ref/prompt", name} }
-
-// TemplateRef refers to a resource template, by [ResourceTemplate.URITemplate].
-func TemplateRef(uriTemplate string) CompletionRef {
-	return CompletionRef{"ref/resource", uriTemplate}
-}
-
-// String is the name of the prompt, or the template.
-func (r CompletionRef) String() string { return r.name }
-
-// MarshalJSON implements [json.Marshaler].
-func (r CompletionRef) MarshalJSON() ([]byte, error) {
-	wire := struct {
-		Type string `json:"type"`
-		Name string `json:"name,omitempty"`
-		URI  string `json:"uri,omitempty"`
-	}{Type: r.kind}
-	if r.kind == "ref/prompt" {
-		wire.Name = r.name
-	} else {
-		wire.URI = r.name
-	}
-	return jsonrpc.Marshal(wire)
-}
-
-// CompleteParams asks how an argument can go on.
-type CompleteParams struct {
-	Ref      CompletionRef
-	Argument string // the name of the argument
-	Value    string // what was typed of it so far
-
-	// Filled holds the arguments that are known already. It is sent since
-	// revision 2025-06-18; earlier servers complete without it.
-	Filled map[string]string
-}
-
-// Completion is a server's proposals for the value of an argument.
-type Completion struct {
-	Values  []string // the best first, at most 100
-	Total   *int     // of all that there are; nil when the server does not say
-	HasMore bool     // there are more than Values
-}
 
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
@@ -70,7 +20,7 @@ const maxCompletions = 100
 //
 // Every keystroke need not become a request: wait until the person pauses, and
 // cancel the context of a call that has become pointless.
-func (c *Client) Complete(ctx context.Context, p *CompleteParams, opts ...CallOption) (*Completion, error) {
+func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
 	if p == nil {
 		return nil, errors.New("complete: no params (nil)")
 	}
@@ -81,8 +31,8 @@ func (c *Client) Complete(ctx context.Context, p *CompleteParams, opts ...CallOp
 	return out, nil
 }
 
-func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOption) (*Completion, error) {
-	if p.Ref == (CompletionRef{}) {
+func (c *Client) complete(ctx context.Context, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
+	if p.Ref == (mcp.CompletionRef{}) {
 		return nil, errors.New("CompleteParams.Ref: want a PromptRef or a TemplateRef")
 	}
 	type argument struct {
@@ -93,9 +43,9 @@ func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOpt
 		Arguments map[string]string `json:"arguments"`
 	}
 	wire := struct {
-		Ref      CompletionRef `json:"ref"`
-		Argument argument      `json:"argument"`
-		Context  *filled       `json:"context,omitempty"`
+		Ref      mcp.CompletionRef `json:"ref"`
+		Argument argument          `json:"argument"`
+		Context  *filled           `json:"context,omitempty"`
 	}{Ref: p.Ref, Argument: argument{p.Argument, p.Value}}
 	if len(p.Filled) > 0 && c.current().has(completionContext) {
 		wire.Context = &filled{maps.Clone(p.Filled)}
@@ -115,9 +65,9 @@ func (c *Client) complete(ctx context.Context, p *CompleteParams, opts []CallOpt
 		return nil, err
 	}
 	if result.Completion == nil {
-		return nil, fmt.Errorf("%w: no member %q", ErrInvalidResult, "completion")
+		return nil, fmt.Errorf("%w: no member %q", mcp.ErrInvalidResult, "completion")
 	}
-	out := &Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
+	out := &mcp.Completion{Values: result.Completion.Values, HasMore: result.Completion.HasMore}
 	if n, err := result.Completion.Total.Int64(); err == nil && n >= 0 {
 		total := int(n)
 		out.Total = &total

@@ -10,49 +10,50 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestCompletion(t *testing.T) {
-	language := &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("review"), Argument: "language", Value: "py"}
-	any := &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"}
+	language := &mcp.CompleteParams{Ref: mcp.PromptRef("review"), Argument: "language", Value: "py"}
+	any := &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"}
 	playAll(t, bothEras(conversation{name: "completion", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		got, err := c.Complete(ctx, language)
 		ten := 10
-		want := &mcpclient.Completion{Values: []string{"python", "pytorch"}, Total: &ten, HasMore: true}
+		want := &mcp.Completion{Values: []string{"python", "pytorch"}, Total: &ten, HasMore: true}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("prompt: got +, want -:\n%s%v", diff, err)
 		}
-		got, err = c.Complete(ctx, &mcpclient.CompleteParams{
-			Ref: mcpclient.TemplateRef("file:///{dir}/{name}"), Argument: "name", Filled: map[string]string{"dir": "src"},
+		got, err = c.Complete(ctx, &mcp.CompleteParams{
+			Ref: mcp.TemplateRef("file:///{dir}/{name}"), Argument: "name", Filled: map[string]string{"dir": "src"},
 		})
-		if diff := cmp.Diff(&mcpclient.Completion{Values: []string{}}, got); diff != "" || err != nil {
+		if diff := cmp.Diff(&mcp.Completion{Values: []string{}}, got); diff != "" || err != nil {
 			t.Errorf("template: got +, want -:\n%s%v", diff, err)
 		}
 		got, err = c.Complete(ctx, any)
 		if err != nil || len(got.Values) != 100 || got.Values[99] != "99" || !got.HasMore {
 			t.Errorf("101 values: got %+v, %v, want the first 100 and HasMore", got, err)
 		}
-		if _, err = c.Complete(ctx, any); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if _, err = c.Complete(ctx, any); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("no completion in the result: got %v, want ErrInvalidResult", err)
 		}
 		_, err = c.Complete(ctx, any)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`) {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`) {
 			t.Errorf("refused: got %v", err)
 		}
-		if _, err = c.Complete(ctx, &mcpclient.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "CompleteParams.Ref") {
+		if _, err = c.Complete(ctx, &mcp.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "CompleteParams.Ref") {
 			t.Errorf("no reference: got %v", err)
 		}
 	}}))
 	playAll(t, []conversation{
-		{name: "completion_2024-11-05", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "completion_2024-11-05", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			p := *language
 			p.Filled = map[string]string{"style": "terse"}
 			got, err := c.Complete(ctx, &p)
-			if diff := cmp.Diff(&mcpclient.Completion{Values: []string{"python"}}, got); diff != "" || err != nil {
+			if diff := cmp.Diff(&mcp.Completion{Values: []string{"python"}}, got); diff != "" || err != nil {
 				t.Errorf("got +, want -:\n%s%v", diff, err)
 			}
 		}},
-		{name: "completion_undeclared", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		{name: "completion_undeclared", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Complete(ctx, language)
 			if e := wantError[*mcpclient.CapabilityError](t, err); e.Capability != "completions" {
 				t.Errorf("got %v, want the capability completions", err)
@@ -70,7 +71,7 @@ func TestCompletionTotal(t *testing.T) {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, p.next().ID, total)
 			}()
-			got, err := c.Complete(t.Context(), &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"})
+			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"})
 			if err != nil {
 				t.Fatal(err)
 			}

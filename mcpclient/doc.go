@@ -61,9 +61,9 @@
 //
 // # What a server may ask
 //
-// A [SamplingHandler], an [ElicitationHandler] and [Options.Roots] are offered
+// A [mcp.SamplingHandler], an [mcp.ElicitationHandler] and [Options.Roots] are offered
 // to the server exactly when they are installed. They are called alike in both
-// eras; [OriginFrom] tells a handler which server asks, and for which call. A
+// eras; [mcp.OriginFrom] tells a handler which server asks, and for which call. A
 // call to a modern server can be answered by its caller instead, at once or days
 // later in another process: see [WithManualInput].
 //
@@ -96,8 +96,8 @@
 // # Errors
 //
 // Three failures are kept apart. The server answered with an error: an
-// [*RPCError]. A tool ran and failed: not an error of the call, but
-// [CallToolResult.Err] makes it a [*ToolError]. We could not ask: every other
+// [*mcp.RPCError]. A tool ran and failed: not an error of the call, but
+// [mcp.CallToolResult.Err] makes it a [*mcp.ToolError]. We could not ask: every other
 // error. Among those are [ErrClosed], [*HTTPError], [*ProcessError],
 // [*CapabilityError], and the error of the context: a call whose context ended
 // satisfies errors.Is(err, ctx.Err()).

@@ -5,29 +5,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // URLElicitationError says that a call needs a person to visit URLs first, and
 // that this has not happened: no handler takes URLs, the person did not agree,
-// or the server still asked after they did. It wraps the server's [*RPCError].
+// or the server still asked after they did. It wraps the server's [*mcp.RPCError].
 // Only servers of revision 2025-11-25 ask this way.
 type URLElicitationError struct {
 	// Elicitations are what the server asked for, without what was malformed.
-	Elicitations []*ElicitParams
+	Elicitations []*mcp.ElicitParams
 
 	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first
 	// of them that they did not accept. It is ElicitAccept when the server asked
 	// again, and empty when nobody was asked.
 	Action string
 
-	rpc *RPCError
+	rpc *mcp.RPCError
 }
 
 func (e *URLElicitationError) Error() string {
@@ -35,7 +35,7 @@ func (e *URLElicitationError) Error() string {
 	switch {
 	case len(e.Elicitations) == 0:
 		why = "the server names none that is valid"
-	case e.Action == ElicitAccept:
+	case e.Action == mcp.ElicitAccept:
 		why = "the person agreed, and the server asks again"
 	case e.Action != "":
 		why = "the person's answer is " + e.Action
@@ -111,14 +111,14 @@ func (v *visits) complete(params json.RawMessage) {
 // visited answers an error that asks for visits to URLs. It returns nil when the
 // person agreed to all of them, so that the call may be made once more.
 func (c *Client) visited(ctx context.Context, r *request, err error) error {
-	rpc, ok := errors.AsType[*RPCError](err)
-	if !ok || rpc.Code != CodeURLElicitationNeeded || !c.current().has(urlElicitationErrors) {
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
+	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !c.current().has(urlElicitationErrors) {
 		return err
 	}
 	failure := &URLElicitationError{Elicitations: c.elicitationsOf(rpc), rpc: rpc}
 	switch {
 	case r.visited:
-		failure.Action = ElicitAccept
+		failure.Action = mcp.ElicitAccept
 		return failure
 	case len(failure.Elicitations) == 0, c.offers.elicitation == nil, !c.offers.elicitation.URL:
 		return failure
@@ -130,7 +130,7 @@ func (c *Client) visited(ctx context.Context, r *request, err error) error {
 		if err != nil {
 			return err
 		}
-		if action != ElicitAccept {
+		if action != mcp.ElicitAccept {
 			failure.Action = action
 			return failure
 		}
@@ -140,18 +140,18 @@ func (c *Client) visited(ctx context.Context, r *request, err error) error {
 
 // elicitationsOf reads the elicitations of the error -32042. What is malformed
 // is skipped, and what is more than [Limits.ServerRequests].
-func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
+func (c *Client) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
-	if decodeResult(rpc.Data, &data) != nil {
+	if jsonrpc.DecodeResult(rpc.Data, &data) != nil {
 		return nil
 	}
 	seen := map[string]bool{}
 	for i, raw := range data.Elicitations {
-		p := new(ElicitParams)
+		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
-		case err != nil, p.Mode != ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !visitable(p.URL):
+		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !mcp.Visitable(p.URL):
 			c.link.Load().tolerated(c, "skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == c.opts.Limits.ServerRequests:
 			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
@@ -164,25 +164,18 @@ func (c *Client) elicitationsOf(rpc *RPCError) (valid []*ElicitParams) {
 	return valid
 }
 
-// visitable reports whether a URL of the server is one that a person may be sent
-// to. Other schemes run code or reach into the person's machine.
-func visitable(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
-}
-
 // visit has the handler ask the person about one URL.
-func (c *Client) visit(ctx context.Context, r *request, p *ElicitParams) (action string, err error) {
+func (c *Client) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (action string, err error) {
 	params, err := jsonrpc.EncodeParams(p)
 	if err != nil {
 		return "", err
 	}
-	question := map[string]InputRequest{"": {Method: "elicitation/create", Params: params}}
+	question := map[string]mcp.InputRequest{"": {Method: "elicitation/create", Params: params}}
 	answers, err := c.gather(ctx, question, r.info())
 	if err != nil {
 		return "", err
 	}
-	var result ElicitResult
+	var result mcp.ElicitResult
 	if err := json.Unmarshal(answers[""], &result); err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // visitor takes URLs. It accepts all but the one that ends in decline.
@@ -22,11 +23,11 @@ type visitor struct {
 	done []<-chan struct{}
 }
 
-func (v *visitor) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{URL: true}
+func (v *visitor) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{URL: true}
 }
 
-func (v *visitor) Elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (v *visitor) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	v.seen = append(v.seen, p.URL)
 	v.done = append(v.done, mcpclient.ElicitationDone(ctx))
 	if v.wait {
@@ -36,11 +37,11 @@ func (v *visitor) Elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpcl
 			return nil, ctx.Err()
 		}
 	}
-	action := mcpclient.ElicitAccept
+	action := mcp.ElicitAccept
 	if path.Base(p.URL) == "decline" {
-		action = mcpclient.ElicitDecline
+		action = mcp.ElicitDecline
 	}
-	return &mcpclient.ElicitResult{Action: action}, nil
+	return &mcp.ElicitResult{Action: action}, nil
 }
 
 func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
@@ -52,8 +53,8 @@ func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
 func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
 	e := wantError[*mcpclient.URLElicitationError](t, err)
-	rpc := wantError[*mcpclient.RPCError](t, err)
-	if e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcpclient.CodeURLElicitationNeeded {
+	rpc := wantError[*mcp.RPCError](t, err)
+	if e.Action != action || len(e.Elicitations) != urls || rpc.Code != mcp.CodeURLElicitationNeeded {
 		t.Errorf("got %q with %d URLs (%v), want %q with %d", e.Action, len(e.Elicitations), err, action, urls)
 	}
 }
@@ -67,10 +68,10 @@ func TestURLElicitationError(t *testing.T) {
 			t.Errorf("completed visits: took %v, want 2 s", took)
 		}
 		_, err := c.CallTool(ctx, "t", nil)
-		wantVisits(t, err, mcpclient.ElicitDecline, 2)
+		wantVisits(t, err, mcp.ElicitDecline, 2)
 		start = time.Now()
 		_, err = c.CallTool(ctx, "t", nil)
-		wantVisits(t, err, mcpclient.ElicitAccept, 1)
+		wantVisits(t, err, mcp.ElicitAccept, 1)
 		if took := time.Since(start); took != 5*time.Minute {
 			t.Errorf("no word of completion: took %v, want 5 min", took)
 		}
@@ -87,13 +88,13 @@ func TestURLElicitationError(t *testing.T) {
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
-	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}
+	other := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	plain := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "t", nil)
 		if visits, ok := errors.AsType[*mcpclient.URLElicitationError](err); ok {
 			t.Errorf("got %v, want the server's error alone", visits)
 		}
-		wantError[*mcpclient.RPCError](t, err)
+		wantError[*mcp.RPCError](t, err)
 	}
 	playAll(t, []conversation{
 		{name: "url_unhandled_legacy", opts: form, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -113,8 +114,8 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 		person := new(visitor)
 		inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, params)
-			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidParams {
-				t.Errorf("%q: got %+v, want code %d", url, m, mcpclient.CodeInvalidParams)
+			if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInvalidParams {
+				t.Errorf("%q: got %+v, want code %d", url, m, mcp.CodeInvalidParams)
 			}
 		})
 		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -123,8 +124,8 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, m.ID, params)
 				}
 			}()
-			if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
-				t.Errorf("%q: got %v, want %v", url, err, mcpclient.ErrInvalidResult)
+			if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcp.ErrInvalidResult) {
+				t.Errorf("%q: got %v, want %v", url, err, mcp.ErrInvalidResult)
 			}
 			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]

@@ -10,20 +10,12 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-)
-
-// The revisions of the protocol, the newest first.
-const (
-	Revision20260728 = "2026-07-28"
-	Revision20251125 = "2025-11-25"
-	Revision20250618 = "2025-06-18"
-	Revision20250326 = "2025-03-26"
-	Revision20241105 = "2024-11-05"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 var (
-	modernRevisions = [...]string{Revision20260728}
-	legacyRevisions = [...]string{Revision20251125, Revision20250618, Revision20250326, Revision20241105}
+	modernRevisions = [...]string{mcp.Revision20260728}
+	legacyRevisions = [...]string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
 )
 
 func isModern(revision string) bool { return slices.Contains(modernRevisions[:], revision) }
@@ -51,7 +43,7 @@ func versionField(revision string) field {
 // server asks comes as the result of a request).
 type era interface {
 	// handshake learns who the server is and may settle on another revision.
-	handshake(ctx context.Context, c *Client) (*Server, error)
+	handshake(ctx context.Context, c *Client) (*mcp.Server, error)
 
 	// started does what is due once the handshake is done.
 	started(ctx context.Context, c *Client) error
@@ -88,13 +80,13 @@ type era interface {
 	resubscribe(ctx context.Context, c *Client) error
 
 	// taskable reports why a tool cannot be called as a task.
-	taskable(c *Client, tool *Tool) error
+	taskable(c *Client, tool *mcp.Tool) error
 
 	// taskRequest makes r one whose result may be a task.
 	taskRequest(r *request, ttl time.Duration) *request
 
 	// created reads the task that a result is, if it is one.
-	created(result json.RawMessage) (state TaskState, isTask bool, err error)
+	created(result json.RawMessage) (state mcp.TaskState, isTask bool, err error)
 
 	// polled reads the result of tasks/get, once for all that is in it.
 	polled(result json.RawMessage) (polledTask, error)
@@ -129,8 +121,8 @@ const (
 // offers is what the installed handlers can do, as they said when the client
 // connected. Nil is not offered.
 type offers struct {
-	sampling    *SamplingCapability
-	elicitation *ElicitationCapability
+	sampling    *mcp.SamplingCapability
+	elicitation *mcp.ElicitationCapability
 	roots       bool
 	quietRoots  bool // that they change is not notified
 	tasks       bool // the extension of the modern era

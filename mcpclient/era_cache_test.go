@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // changeable is a transport to a server whose era may change from connection to
@@ -63,7 +64,7 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 		t.Fatal(err)
 	}
 	_ = c.Close()
-	if legacy := c.Server().Revision != mcpclient.Revision20260728; legacy != (s.era == "legacy") {
+	if legacy := c.Server().Revision != mcp.Revision20260728; legacy != (s.era == "legacy") {
 		t.Errorf("got revision %s of a %s server", c.Server().Revision, s.era)
 	}
 	s.mu.Lock()
@@ -294,8 +295,8 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 		defer server.Close()
 		v := new(mcpclient.EraCache)
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
-		for _, want := range []string{mcpclient.Revision20251125, mcpclient.Revision20260728, mcpclient.Revision20260728} {
-			modern = want == mcpclient.Revision20260728
+		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
+			modern = want == mcp.Revision20260728
 			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			if err != nil {
 				t.Fatal(err)
@@ -322,7 +323,7 @@ func TestEraCacheReadMany(t *testing.T) {
 		}
 		all := map[string]entry{}
 		for i := range stored {
-			all[fmt.Sprintf("%032d", i)] = entry{mcpclient.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
+			all[fmt.Sprintf("%032d", i)] = entry{mcp.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
 		}
 		data, err := json.Marshal(all)
 		if err != nil {

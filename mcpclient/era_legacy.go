@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // legacyEra is 2024-11-05 to 2025-11-25: initialize, then requests in both
@@ -29,31 +30,31 @@ var settledLegacy = func() map[string]*eraBox {
 	return all
 }()
 
-func (e *legacyEra) handshake(ctx context.Context, c *Client) (*Server, error) {
+func (e *legacyEra) handshake(ctx context.Context, c *Client) (*mcp.Server, error) {
 	introduction := c.introduction
 	b := append(append(make([]byte, 0, envelope+len(introduction)), `{"protocolVersion":"`...), e.revision...)
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')
 	l := c.link.Load()
 	raw, err := l.greet(ctx, c, &request{method: "initialize", params: params})
-	if rpc, ok := errors.AsType[*RPCError](err); ok && len(supportedBy(rpc)) > 0 {
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
-	var g greeting
-	if err := decodeResult(raw, &g); err != nil {
-		return nil, fmt.Errorf("initialize: %w: %v: %s", ErrInvalidResult, err, l.quote(raw))
+	var g mcp.Greeting
+	if err := jsonrpc.DecodeResult(raw, &g); err != nil {
+		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(raw))
 	}
-	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.revision) {
-		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.revision}})
+	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
 	}
-	g.server.Revision = g.revision
-	c.era.Store(settledLegacy[g.revision])
+	g.Server.Revision = g.Revision
+	c.era.Store(settledLegacy[g.Revision])
 	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
-	return g.server, nil
+	return g.Server, nil
 }
 
 func (e *legacyEra) started(ctx context.Context, c *Client) error {
@@ -68,7 +69,7 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 		return nil
 	}
 	err := c.SetLogLevel(ctx, level)
-	if _, refused := errors.AsType[*RPCError](err); refused {
+	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
 	}
@@ -99,7 +100,7 @@ func (e *legacyEra) room(r *request) int {
 
 func (e *legacyEra) header(h fields, r *request) fields {
 	first := r != nil && r.method == "initialize"
-	if !e.settled || first || e.revision < Revision20250618 {
+	if !e.settled || first || e.revision < mcp.Revision20250618 {
 		return h
 	}
 	return append(h, e.version)
@@ -121,18 +122,18 @@ func (e *legacyEra) mirrors() bool { return false }
 
 func (e *legacyEra) answers() bool { return true }
 
-func (e *legacyEra) severalBlocks() bool { return e.revision >= Revision20251125 }
+func (e *legacyEra) severalBlocks() bool { return e.revision >= mcp.Revision20251125 }
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
 	case sessionLevel:
 		return true
 	case completionCapability, audioContent:
-		return e.revision >= Revision20250326
+		return e.revision >= mcp.Revision20250326
 	case completionContext:
-		return e.revision >= Revision20250618
+		return e.revision >= mcp.Revision20250618
 	case urlElicitationErrors, coreTasks:
-		return e.revision == Revision20251125
+		return e.revision == mcp.Revision20251125
 	}
 	return false
 }

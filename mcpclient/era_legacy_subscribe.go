@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // subscribe asks the server to watch the resources; lists it watches unasked.
@@ -106,7 +107,7 @@ func (c *Client) watchInTurn(ctx context.Context, uris []string, o *callOptions)
 // unwatched reports whether a server certainly does not watch what it was asked
 // to watch when that ended with err: it refused, never knew of it or forgot.
 func unwatched(err error) bool {
-	_, refused := errors.AsType[*RPCError](err)
+	_, refused := errors.AsType[*mcp.RPCError](err)
 	_, unsent := errors.AsType[*unsentError](err)
 	_, forgot := lostSession(err)
 	return refused || unsent || forgot || errors.Is(err, ErrConnectionLost)
@@ -137,7 +138,7 @@ func (e *legacyEra) resubscribe(ctx context.Context, c *Client) error {
 	defer subs.spread(Change{Kind: Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := c.watch(ctx, []string{uri}, &callOptions{})
-		if _, refused := errors.AsType[*RPCError](err); refused {
+		if _, refused := errors.AsType[*mcp.RPCError](err); refused {
 			c.log.Warn("the server does not watch a resource any more", "error", err)
 		} else if err != nil {
 			return err

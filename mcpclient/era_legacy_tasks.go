@@ -9,11 +9,12 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // taskable refuses what the server must not be asked for: "clients MUST NOT
 // attempt to use task augmentation" without the capability and the tool's word.
-func (e *legacyEra) taskable(c *Client, tool *Tool) error {
+func (e *legacyEra) taskable(c *Client, tool *mcp.Tool) error {
 	tasks := c.server.Load().Capabilities.Tasks
 	if !e.has(coreTasks) || !c.opts.Protocol.AllowUndeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
 		return &CapabilityError{Method: "tools/call", Capability: "tasks"}
@@ -42,15 +43,15 @@ func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	return r
 }
 
-func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
+func (e *legacyEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
-		Task *TaskState `json:"task"`
+		Task *mcp.TaskState `json:"task"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return TaskState{}, false, fmt.Errorf("%w: %v", ErrInvalidResult, err)
+		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	if result.Task == nil {
-		return TaskState{}, false, nil
+		return mcp.TaskState{}, false, nil
 	}
 	return *result.Task, true, nil
 }
@@ -58,12 +59,12 @@ func (e *legacyEra) created(raw json.RawMessage) (TaskState, bool, error) {
 func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
 	if err := json.Unmarshal(raw, &task.state); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
+		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil
 }
 
-const relatedTask = metaPrefix + "related-task"
+const relatedTask = mcp.MetaPrefix + "related-task"
 
 // aboutTask repeats in an answer which task the question belongs to, as "all
 // requests, responses and notifications related to a task MUST" do.
@@ -99,9 +100,9 @@ func (e *legacyEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage
 		switch {
 		case err != nil:
 			return nil, err
-		case task.state.Status == TaskCancelled:
+		case task.state.Status == mcp.TaskCancelled:
 			return nil, ErrTaskCancelled
-		case task.state.Status != TaskWorking:
+		case task.state.Status != mcp.TaskWorking:
 			return w.fetch(ctx)
 		}
 		if err := w.pause(ctx, task.state); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // modernEra is 2026-07-28: no handshake and no session. Every request carries
@@ -24,13 +25,11 @@ type modernWords struct {
 	forTasks     string // it on requests whose result may be a task
 }
 
-const metaPrefix = "io.modelcontextprotocol/"
-
 func (c *Client) modernEra(revision string) modernEra {
-	const capabilities = `"` + metaPrefix + `clientCapabilities":`
+	const capabilities = `"` + mcp.MetaPrefix + `clientCapabilities":`
 	var buf [1 << 10]byte
-	b := append(append(buf[:0], `"`+metaPrefix+`protocolVersion":"`...), revision...)
-	b = append(append(b, `","`+metaPrefix+`clientInfo":`...), c.introduction...)
+	b := append(append(buf[:0], `"`+mcp.MetaPrefix+`protocolVersion":"`...), revision...)
+	b = append(append(b, `","`+mcp.MetaPrefix+`clientInfo":`...), c.introduction...)
 	b = append(b, ',')
 	first := len(b)
 	b = append(c.offers.appendTo(append(b, capabilities...), "{}"), ',')
@@ -53,24 +52,24 @@ var (
 // handshake asks the server who it is. It leaves the choice among the server's
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
 // not among them.
-func (e modernEra) handshake(ctx context.Context, c *Client) (*Server, error) {
+func (e modernEra) handshake(ctx context.Context, c *Client) (*mcp.Server, error) {
 	l := c.link.Load()
 	raw, err := l.greet(ctx, c, &request{method: "server/discover"})
 	if err != nil {
 		return nil, fmt.Errorf("server/discover: %w", l.doubted(err))
 	}
-	g := greeting{modern: true}
-	if err := decodeResult(raw, &g); err != nil || len(g.revisions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errNotDiscovered, c.quote(raw))
+	g := mcp.Greeting{Modern: true}
+	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, c.quote(raw))
 	}
-	if len(g.resultType) > 0 && string(g.resultType) != `"complete"` {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", ErrInvalidResult, errIncomplete, c.quoteJSON(g.resultType))
+	if len(g.ResultType) > 0 && string(g.ResultType) != `"complete"` {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, c.quoteJSON(g.ResultType))
 	}
-	if !slices.Contains(g.revisions, e.revision()) {
-		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.revisions}
+	if !slices.Contains(g.Revisions, e.revision()) {
+		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.Revisions}
 	}
-	g.server.Revision = e.revision()
-	return g.server, nil
+	g.Server.Revision = e.revision()
+	return g.Server, nil
 }
 
 func (e modernEra) started(context.Context, *Client) error { return nil }
@@ -90,7 +89,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 		b = append(b, words.capabilities...)
 	}
 	if o.logLevel != "" {
-		b = append(b, `"`+metaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
+		b = append(b, `"`+mcp.MetaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
 	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }
@@ -133,7 +132,7 @@ func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.R
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, c.quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, c.quote(raw))
 	}
 	switch string(resultType) {
 	case "", `"complete"`:
@@ -145,15 +144,15 @@ func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.R
 		}
 		fallthrough
 	default:
-		return nil, fmt.Errorf("%w: resultType %s is not known", ErrInvalidResult, c.quoteJSON(resultType))
+		return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, c.quoteJSON(resultType))
 	}
 	switch {
 	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
-		return nil, fmt.Errorf("%w: input_required is not allowed for %s", ErrInvalidResult, r.method)
+		return nil, fmt.Errorf("%w: input_required is not allowed for %s", mcp.ErrInvalidResult, r.method)
 	case questions == nil && state == nil:
-		return nil, fmt.Errorf("%w: input_required with neither inputRequests nor requestState", ErrInvalidResult)
+		return nil, fmt.Errorf("%w: input_required with neither inputRequests nor requestState", mcp.ErrInvalidResult)
 	case state != nil && state[0] != '"':
-		return nil, fmt.Errorf("%w: requestState is not a string", ErrInvalidResult)
+		return nil, fmt.Errorf("%w: requestState is not a string", mcp.ErrInvalidResult)
 	}
 	return c.nextRound(ctx, r, questions, state)
 }
@@ -200,7 +199,7 @@ func (c *Client) nextRound(ctx context.Context, r *request, questions, state jso
 
 // questions reads inputRequests, nil for none, of which so many were answered
 // before. They are counted first.
-func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]InputRequest, err error) {
+func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil
 	}
@@ -208,11 +207,11 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
 		if n++; n > limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", ErrInvalidResult, limit)
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
-		return nil, fmt.Errorf("%w: inputRequests: %s", ErrInvalidResult, c.quote(raw))
+		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, c.quote(raw))
 	}
 	return asked, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
@@ -105,7 +106,7 @@ func broken(err error) bool {
 	if status, ok := errors.AsType[*HTTPError](err); ok {
 		return status.transient()
 	}
-	_, answered := errors.AsType[*RPCError](err)
+	_, answered := errors.AsType[*mcp.RPCError](err)
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)
 }
 
@@ -186,7 +187,7 @@ func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.
 			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
 		} `json:"_meta"`
 	}
-	if len(m.Params) > 0 && decodeResult(m.Params, &p) != nil {
+	if len(m.Params) > 0 && jsonrpc.DecodeResult(m.Params, &p) != nil {
 		return
 	}
 	a := l.listeningTo(p.Meta.Subscription, from)

@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // tasksExtension is declared by both sides; we declare it on the requests whose
 // result may be a task, and on those about tasks.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-func (e modernEra) taskable(c *Client, _ *Tool) error {
+func (e modernEra) taskable(c *Client, _ *mcp.Tool) error {
 	if !c.offers.tasks && !c.opts.Protocol.AllowUndeclared {
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + tasksExtension)
 	}
 	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.opts.Protocol.AllowUndeclared {
 		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension})
 		if c.server.Load().Capabilities.Tasks != nil {
-			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, Revision20251125)
+			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}
 		return err
 	}
@@ -31,12 +32,12 @@ func (e modernEra) taskable(c *Client, _ *Tool) error {
 
 func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
 
-func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
+func (e modernEra) created(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil || result.ResultType != "task" {
-		return TaskState{}, false, err
+		return mcp.TaskState{}, false, err
 	}
 	task, err := e.polled(raw)
 	return task.state, true, err
@@ -45,10 +46,10 @@ func (e modernEra) created(raw json.RawMessage) (TaskState, bool, error) {
 func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
 	if err := json.Unmarshal(raw, &task.taskOutcome); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
+		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	if err := json.Unmarshal(raw, &task.state); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", ErrInvalidResult, err)
+		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil
 }
@@ -62,19 +63,19 @@ func (e modernEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage,
 			return nil, err
 		}
 		switch task.state.Status {
-		case TaskCompleted:
+		case mcp.TaskCompleted:
 			if len(task.Result) == 0 {
-				return nil, fmt.Errorf("%w: a completed task without a result", ErrInvalidResult)
+				return nil, fmt.Errorf("%w: a completed task without a result", mcp.ErrInvalidResult)
 			}
 			return task.Result, nil
-		case TaskFailed:
+		case mcp.TaskFailed:
 			if len(task.Error) == 0 {
-				return nil, fmt.Errorf("%w: a failed task without an error", ErrInvalidResult)
+				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
 			}
 			return nil, rpcError(task.Error, w.client.link.Load().scrub)
-		case TaskCancelled:
+		case mcp.TaskCancelled:
 			return nil, ErrTaskCancelled
-		case TaskInputRequired:
+		case mcp.TaskInputRequired:
 			asked, err := w.answer(ctx, task.Input, w.opts)
 			if err != nil {
 				return nil, err
@@ -104,7 +105,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	}()
 	if len(input) > c.opts.Limits.ServerRequests {
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
-			ErrInvalidResult, len(input), c.opts.Limits.ServerRequests)
+			mcp.ErrInvalidResult, len(input), c.opts.Limits.ServerRequests)
 	}
 	answers, err := c.gather(ctx, input, t.info())
 	if err != nil {
@@ -124,7 +125,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 
 // claim reads the questions that nobody has answered or is answering. They count
 // as answered from then on.
-func (t *Task) claim(questions json.RawMessage) (map[string]InputRequest, error) {
+func (t *Task) claim(questions json.RawMessage) (map[string]mcp.InputRequest, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	input, err := t.client.questions(questions, len(t.answered))
@@ -143,7 +144,7 @@ func (t *Task) claim(questions json.RawMessage) (map[string]InputRequest, error)
 }
 
 // disclaim has questions be asked again.
-func (t *Task) disclaim(input map[string]InputRequest) {
+func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range input {

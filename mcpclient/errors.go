@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,22 +9,14 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Three failures are kept apart. The server answered with an error: an
-// [*RPCError]. A tool ran and failed: not an error of the call, but
-// [CallToolResult.Err] makes it a [*ToolError]. We could not ask: every other
+// [*mcp.RPCError]. A tool ran and failed: not an error of the call, but
+// [mcp.CallToolResult.Err] makes it a [*mcp.ToolError]. We could not ask: every other
 // error, among them those below.
 var (
-	// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
-	// the person or a policy refused. A legacy server is told code -1 and no more; a
-	// modern one is not told, and the call that asked fails with this error.
-	ErrRejected = errors.New("mcpclient: rejected by the user")
-
-	// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
-	// of the shape its method demands, or of a result type that is not allowed
-	// there.
-	ErrInvalidResult = errors.New("mcpclient: invalid result")
 
 	// ErrSessionLost marks a request that came to a server which had forgotten
 	// the session (HTTP status 404, legacy era), and that was not sent again. A
@@ -54,60 +45,10 @@ var (
 	ErrDeferred = errors.New("mcpclient: the server keeps putting the call off")
 )
 
-// Error codes of JSON-RPC and of the protocol.
-const (
-	CodeUserRejected         = -1
-	CodeParseError           = -32700
-	CodeInvalidRequest       = -32600
-	CodeMethodNotFound       = -32601
-	CodeInvalidParams        = -32602
-	CodeInternalError        = -32603
-	CodeResourceNotFound     = -32002 // up to revision 2025-11-25
-	CodeHeaderMismatch       = -32020 // since revision 2026-07-28
-	CodeMissingCapability    = -32021 // since revision 2026-07-28
-	CodeUnsupportedRevision  = -32022 // since revision 2026-07-28
-	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
-)
-
-// RPCError is an error that the server answered with. A handler that returns
-// one, not wrapped, answers the server with its code, message and data.
-type RPCError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
-// Error gives the server's message, cut to 1 KiB, and the code.
-func (e *RPCError) Error() string {
-	return fmt.Sprintf("server error %d: %s", e.Code, excerpt.Cut(e.Message))
-}
-
-// ToolError is a tool's own failure: the call went well, the tool did not.
-type ToolError struct {
-	Tool   string
-	Result *CallToolResult
-
-	// Advice is what the host can do about it, as to connect with another revision; ""
-	// where nothing is known.
-	Advice string
-}
-
-// Error gives the text of the result, cut to 1 KiB, and the advice.
-func (e *ToolError) Error() string {
-	text := strings.TrimSpace(e.Result.Text())
-	if text == "" {
-		text = "no reason given"
-	}
-	if e.Advice != "" {
-		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, excerpt.Cut(text), e.Advice)
-	}
-	return fmt.Sprintf("tool %q failed: %s", e.Tool, excerpt.Cut(text))
-}
-
 // HTTPError is an answer over HTTP whose status is the failure: one that carried
 // no JSON-RPC message, or one about authorization (401, 403), load (408, 429)
 // or the server's state (5xx). Where such a response carried a JSON-RPC error
-// too, that is the [*RPCError] that the HTTPError wraps.
+// too, that is the [*mcp.RPCError] that the HTTPError wraps.
 type HTTPError struct {
 	Method     string // of the HTTP request
 	URL        string // without user info and query
@@ -115,10 +56,10 @@ type HTTPError struct {
 	Body       string        // the first KiB
 	RetryAfter time.Duration // zero when the server named none
 
-	raw      []byte    // the body, up to 64 KiB
-	rpc      *RPCError // in the body, or nil
-	session  string    // that the server no longer knows, or ""
-	declined bool      // the request had credentials
+	raw      []byte        // the body, up to 64 KiB
+	rpc      *mcp.RPCError // in the body, or nil
+	session  string        // that the server no longer knows, or ""
+	declined bool          // the request had credentials
 }
 
 // Unwrap returns the JSON-RPC error that the response carried, if any.

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
 	for want, err := range map[string]error{
-		"server error -32601: no such method": &mcpclient.RPCError{Code: -32601, Message: "no such method"},
-		`tool "t" failed: out of paper`:       &mcpclient.ToolError{Tool: "t", Result: result("out of paper\n")},
-		`tool "t" failed: no reason given`:    &mcpclient.ToolError{Tool: "t", Result: result(" ")},
+		"server error -32601: no such method": &mcp.RPCError{Code: -32601, Message: "no such method"},
+		`tool "t" failed: out of paper`:       &mcp.ToolError{Tool: "t", Result: result("out of paper\n")},
+		`tool "t" failed: no reason given`:    &mcp.ToolError{Tool: "t", Result: result(" ")},
 		"POST http://h/mcp: HTTP status 429 (retry after 7s): \"slow \\\"down\\\"\"": &mcpclient.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 429, RetryAfter: 7 * time.Second, Body: `slow "down"`},
 		"GET http://h/mcp: HTTP status 404":  &mcpclient.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
@@ -35,7 +36,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		&mcpclient.RPCError{Message: long}, &mcpclient.ToolError{Result: result(long)},
+		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
 		&mcpclient.HTTPError{Body: strings.Repeat("\x00", 1000)}, &mcpclient.RevisionError{Server: []string{long}},
 	} {
 		if got := err.Error(); len(got) > 5000 || !strings.HasPrefix(strings.ToValidUTF8(got, "?"), got) {
@@ -48,24 +49,24 @@ func TestErrorTexts(t *testing.T) {
 func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	errs := map[string]error{
 		"Ping":        c.Ping(ctx),
-		"SetLogLevel": c.SetLogLevel(ctx, mcpclient.LogInfo),
+		"SetLogLevel": c.SetLogLevel(ctx, mcp.LogInfo),
 		"Cancel":      c.Task("1", "t").Cancel(ctx),
 	}
 	_, errs["Tools"] = collect(c.Tools(ctx), toolName)
-	_, errs["ToolsPage"] = mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
+	_, errs["ToolsPage"] = mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 	_, errs["CallTool"] = c.CallTool(ctx, "t", nil)
-	_, errs["StartTask"] = c.StartTask(ctx, &mcpclient.Tool{Name: "t"}, nil, 0)
+	_, errs["StartTask"] = c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0)
 	_, errs["Poll"] = c.Task("1", "t").Poll(ctx)
 	_, errs["Wait"] = c.Task("1", "t").Wait(ctx)
 	_, errs["Prompts"] = collect(c.Prompts(ctx), promptName)
-	_, errs["PromptsPage"] = mcpclient.ListPage[mcpclient.Prompt](ctx, c, nil)
+	_, errs["PromptsPage"] = mcpclient.ListPage[mcp.Prompt](ctx, c, nil)
 	_, errs["GetPrompt"] = c.GetPrompt(ctx, "p", nil)
 	_, errs["Resources"] = collect(c.Resources(ctx), resourceURI)
-	_, errs["ResourcesPage"] = mcpclient.ListPage[mcpclient.Resource](ctx, c, nil)
+	_, errs["ResourcesPage"] = mcpclient.ListPage[mcp.Resource](ctx, c, nil)
 	_, errs["ResourceTemplates"] = collect(c.ResourceTemplates(ctx), templateURI)
-	_, errs["ResourceTemplatesPage"] = mcpclient.ListPage[mcpclient.ResourceTemplate](ctx, c, nil)
+	_, errs["ResourceTemplatesPage"] = mcpclient.ListPage[mcp.ResourceTemplate](ctx, c, nil)
 	_, errs["ReadResource"] = c.ReadResource(ctx, "file:///r")
-	_, errs["Complete"] = c.Complete(ctx, &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("p"), Argument: "a"})
+	_, errs["Complete"] = c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"})
 	_, errs["Subscribe"] = c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r"}})
 	_, errs["Skills"] = collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.URI })
 	_, errs["Skill"] = c.Skill(ctx, "skill://s")
@@ -121,16 +122,16 @@ func TestErrorsSayItOnce(t *testing.T) {
 	}
 }
 
-func result(text string) *mcpclient.CallToolResult {
-	return &mcpclient.CallToolResult{IsError: true, Content: []mcpclient.Content{&mcpclient.TextContent{Text: text}}}
+func result(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 func TestDisplayName(t *testing.T) {
-	annotated := &mcpclient.ToolAnnotations{Title: "annotated"}
-	for want, tool := range map[string]*mcpclient.Tool{
+	annotated := &mcp.ToolAnnotations{Title: "annotated"}
+	for want, tool := range map[string]*mcp.Tool{
 		"title":     {Name: "name", Title: "title", Annotations: annotated},
 		"annotated": {Name: "name", Annotations: annotated},
-		"name":      {Name: "name", Annotations: &mcpclient.ToolAnnotations{}},
+		"name":      {Name: "name", Annotations: &mcp.ToolAnnotations{}},
 	} {
 		if got := tool.DisplayName(); got != want {
 			t.Errorf("got %q, want %q", got, want)

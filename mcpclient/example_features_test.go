@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
@@ -50,8 +51,8 @@ func ExampleClient_Complete() {
 	}
 	defer client.Close()
 
-	completion, err := client.Complete(ctx, &mcpclient.CompleteParams{
-		Ref:      mcpclient.PromptRef("review"),
+	completion, err := client.Complete(ctx, &mcp.CompleteParams{
+		Ref:      mcp.PromptRef("review"),
 		Argument: "language",
 		Value:    "py",
 	})
@@ -139,7 +140,7 @@ func ExampleOptions_handlers() {
 	client, err := mcpclient.Connect(ctx, curious(), &mcpclient.Options{
 		Handlers: map[string]mcpclient.Handler{
 			"roots/list": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
-				return json.Marshal(map[string]any{"roots": []mcpclient.Root{{URI: workspace}}})
+				return json.Marshal(map[string]any{"roots": []mcp.Root{{URI: workspace}}})
 			},
 			"com.example/time": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
 				return json.RawMessage(`{"hour":9}`), nil
@@ -202,7 +203,7 @@ func ExampleListPage() {
 	}
 	defer client.Close()
 
-	page, err := mcpclient.ListPage[mcpclient.Tool](ctx, client, nil)
+	page, err := mcpclient.ListPage[mcp.Tool](ctx, client, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -217,7 +218,7 @@ func ExampleContinue() {
 		"tools/call":      `{"resultType":"input_required","requestState":"s","inputRequests":{"sure":{"method":"elicitation/create","params":{"message":"Delete it?","requestedSchema":{"type":"object","properties":{}}}}}}`,
 	})
 	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Elicitation: mcpclient.ElicitationFunc(nil)})
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -246,8 +247,8 @@ func ExampleContinue() {
 		form, _ := question.Elicitation()
 		fmt.Println(key, form.Message)
 	}
-	_, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, client, round, map[string]any{
-		"sure": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline},
+	_, err = mcpclient.Continue[mcp.CallToolResult](ctx, client, round, map[string]any{
+		"sure": &mcp.ElicitResult{Action: mcp.ElicitDecline},
 	}, mcpclient.WithManualInput())
 	fmt.Println(err)
 	// Output:
@@ -326,7 +327,7 @@ func ExampleClient_StartTask() {
 	}
 	defer client.Close()
 
-	task, err := client.StartTask(ctx, &mcpclient.Tool{Name: "build"}, nil, 0)
+	task, err := client.StartTask(ctx, &mcp.Tool{Name: "build"}, nil, 0)
 	if err != nil {
 		fmt.Println(err) // a CapabilityError: call the tool instead
 		return

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func ExampleClient_RegisterTools() {
@@ -23,7 +24,7 @@ func ExampleClient_RegisterTools() {
 	}
 	defer client.Close()
 
-	err = client.RegisterTools(&mcpclient.Tool{
+	err = client.RegisterTools(&mcp.Tool{
 		Name:        "report",
 		InputSchema: json.RawMessage(`{"properties":{"region":{"type":["string","null"],"x-mcp-header":"Region"}}}`),
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // exampleServer is a small server in this process.
@@ -179,7 +180,7 @@ func ExampleClient_Prompts() {
 			log.Fatal(err)
 		}
 		for _, m := range filled.Messages {
-			if text, ok := m.Content.(*mcpclient.TextContent); ok {
+			if text, ok := m.Content.(*mcp.TextContent); ok {
 				fmt.Printf("%s: %s\n", m.Role, text.Text)
 			}
 		}
@@ -195,7 +196,7 @@ func ExampleWithProgress() {
 	}
 	defer client.Close()
 
-	result, err := client.CallTool(ctx, "forecast", nil, mcpclient.WithProgress(func(p mcpclient.Progress) {
+	result, err := client.CallTool(ctx, "forecast", nil, mcpclient.WithProgress(func(p mcp.Progress) {
 		fmt.Printf("%v of %v: %s\n", p.Progress, *p.Total, p.Message)
 	}))
 	if err != nil {
@@ -210,13 +211,13 @@ func ExampleWithProgress() {
 
 // A server borrows the client's model.
 func ExampleSamplingFunc() {
-	model := mcpclient.SamplingFunc(func(ctx context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		origin, _ := mcpclient.OriginFrom(ctx)
-		question := p.Messages[0].Content[0].(*mcpclient.TextContent)
+	model := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		origin, _ := mcp.OriginFrom(ctx)
+		question := p.Messages[0].Content[0].(*mcp.TextContent)
 		fmt.Printf("%s asks while %q runs: %s\n", origin.Server.Info.Name, origin.Call.Name, question.Text)
-		return &mcpclient.CreateMessageResult{
+		return &mcp.CreateMessageResult{
 			Model:   "haiku",
-			Content: []mcpclient.Content{&mcpclient.TextContent{Text: "Drops knock at the door."}},
+			Content: []mcp.Content{&mcp.TextContent{Text: "Drops knock at the door."}},
 		}, nil
 	})
 	ctx := context.Background()
@@ -238,7 +239,7 @@ func ExampleSamplingFunc() {
 
 // A server asks the person in the middle of a call.
 func ExampleElicitationFunc() {
-	person := mcpclient.ElicitationFunc(func(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	person := mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		fields, err := p.Fields()
 		if err != nil {
 			return nil, err
@@ -252,7 +253,7 @@ func ExampleElicitationFunc() {
 			}
 			content[field.Name] = answer
 		}
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 	})
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, exampleServer(), &mcpclient.Options{Elicitation: person})

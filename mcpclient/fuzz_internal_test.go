@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // addResults seeds f with the results in all transcripts.
@@ -79,38 +80,38 @@ func FuzzDecodeResult(f *testing.F) {
 				t.Errorf("%s: got %+v of %s", what, got, raw)
 			}
 		}
-		tools := &paged[Tool]{key: "tools"}
-		err := decodeResult(raw, tools)
-		check("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *Tool, m map[string]json.RawMessage) bool {
+		tools := &mcp.PageResult[mcp.Tool]{Key: "tools"}
+		err := jsonrpc.DecodeResult(raw, tools)
+		check("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *mcp.Tool, m map[string]json.RawMessage) bool {
 			return tool.Name == text(m["name"]) && tool.Description == text(m["description"]) && bytes.Equal(tool.InputSchema, m["inputSchema"]) && bytes.Equal(tool.OutputSchema, m["outputSchema"])
 		}))
-		resources := &paged[Resource]{key: "resources"}
-		err = decodeResult(raw, resources)
+		resources := &mcp.PageResult[mcp.Resource]{Key: "resources"}
+		err = jsonrpc.DecodeResult(raw, resources)
 		check("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
 		for _, r := range resources.Items {
 			if once, again := encodedTwice(r); err == nil && !bytes.Equal(once, again) {
 				t.Errorf("resource: got %s the second time, want %s", again, once)
 			}
 		}
-		var called CallToolResult
-		err = decodeResult(raw, &called)
+		var called mcp.CallToolResult
+		err = jsonrpc.DecodeResult(raw, &called)
 		blocks := len(array(want["content"]))
 		if bytes.HasPrefix(want["content"], []byte("{")) {
 			blocks = 1
 		}
 		check("tool result", called, err, len(called.Content) == blocks && bytes.Equal(called.StructuredContent, want["structuredContent"]) &&
 			called.IsError == (string(want["isError"]) == "true") && bytes.Equal(called.Meta, want["_meta"]))
-		var prompt GetPromptResult
-		err = decodeResult(raw, &prompt)
+		var prompt mcp.GetPromptResult
+		err = jsonrpc.DecodeResult(raw, &prompt)
 		check("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
-		var legacy greeting
-		err = decodeResult(raw, &legacy)
-		check("initialize", legacy, err, legacy.revision == text(want["protocolVersion"]) && legacy.server.Instructions == text(want["instructions"]))
-		modern := greeting{modern: true}
-		err = decodeResult(raw, &modern)
-		check("server/discover", modern, err, len(modern.revisions) == len(array(want["supportedVersions"])) && modern.server.Instructions == text(want["instructions"]))
-		var read ReadResourceResult
-		err = decodeResult(raw, &read)
+		var legacy mcp.Greeting
+		err = jsonrpc.DecodeResult(raw, &legacy)
+		check("initialize", legacy, err, legacy.Revision == text(want["protocolVersion"]) && legacy.Server.Instructions == text(want["instructions"]))
+		modern := mcp.Greeting{Modern: true}
+		err = jsonrpc.DecodeResult(raw, &modern)
+		check("server/discover", modern, err, len(modern.Revisions) == len(array(want["supportedVersions"])) && modern.Server.Instructions == text(want["instructions"]))
+		var read mcp.ReadResourceResult
+		err = jsonrpc.DecodeResult(raw, &read)
 		parts := array(want["contents"])
 		check("resource", read, err, err != nil || len(read.Contents) == len(parts))
 		for i, part := range parts {
@@ -122,8 +123,8 @@ func FuzzDecodeResult(f *testing.F) {
 }
 
 // encodedTwice is the text of a resource, and of what is read of that.
-func encodedTwice(r *Resource) (once, again []byte) {
-	var read Resource
+func encodedTwice(r *mcp.Resource) (once, again []byte) {
+	var read mcp.Resource
 	once, err := jsonrpc.Marshal(r)
 	if err == nil && json.Unmarshal(once, &read) == nil {
 		again, _ = jsonrpc.Marshal(read)
@@ -270,7 +271,7 @@ func FuzzTaskState(f *testing.F) {
 			created, isTask, createErr := e.created(raw)
 			polled, pollErr := e.polled(raw)
 			for _, state := range []struct {
-				TaskState
+				mcp.TaskState
 				ok  bool
 				err error
 			}{{created, isTask, createErr}, {polled.state, true, pollErr}} {
@@ -280,7 +281,7 @@ func FuzzTaskState(f *testing.F) {
 						t.Errorf("%T: got an error of %d bytes", e, len(state.err.Error()))
 					}
 				case !state.ok:
-				case state.ID == "" || !state.Status.Final() && state.Status != TaskWorking && state.Status != TaskInputRequired:
+				case state.ID == "" || !state.Status.Final() && state.Status != mcp.TaskWorking && state.Status != mcp.TaskInputRequired:
 					t.Errorf("%T: got %+v of %s", e, state, raw)
 				case state.PollInterval < 0 || state.TTL != nil && *state.TTL < 0 || state.PollInterval > 366*24*time.Hour:
 					t.Errorf("%T: got times %v, %v of %s", e, state.PollInterval, state.TTL, raw)

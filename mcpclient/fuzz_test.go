@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Whatever a server sends, the client goes on to read.
@@ -32,10 +32,10 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, isModern bool) {
 		opts := asks(legacy())
 		if isModern {
-			opts.Protocol.Revision = mcpclient.Revision20260728
+			opts.Protocol.Revision = mcp.Revision20260728
 		}
 		marked := make(chan bool)
-		opts.OnNotification = func(n *mcpclient.Notification) {
+		opts.OnNotification = func(n *mcp.Notification) {
 			if n.Method == "the mark of the test" {
 				close(marked)
 			}

@@ -9,19 +9,20 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // inMind are handlers of a method of the host's own, and of roots.
 func inMind() map[string]mcpclient.Handler {
 	return map[string]mcpclient.Handler{
 		"com.example/echo": func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
-			if origin, ok := mcpclient.OriginFrom(ctx); !ok || origin.Session != r.Client || string(r.Meta["k"]) != "1" {
+			if origin, ok := mcp.OriginFrom(ctx); !ok || origin.Session != r.Client || string(r.Meta["k"]) != "1" {
 				return nil, errors.New("who asks?")
 			}
 			return r.Params, nil
 		},
 		"com.example/refuse": func(context.Context, *mcpclient.Request) (json.RawMessage, error) {
-			return nil, &mcpclient.RPCError{Code: 7, Message: "no"}
+			return nil, &mcp.RPCError{Code: 7, Message: "no"}
 		},
 		"com.example/secret":  func(context.Context, *mcpclient.Request) (json.RawMessage, error) { return nil, errors.New("secret") },
 		"com.example/panic":   func(context.Context, *mcpclient.Request) (json.RawMessage, error) { panic("secret") },
@@ -123,7 +124,7 @@ func TestHandlersRefused(t *testing.T) {
 		"ping itself":         {Handlers: map[string]mcpclient.Handler{"ping": h}},
 		"Options.Sampling":    {Handlers: map[string]mcpclient.Handler{"sampling/createMessage": h}},
 		"Options.Elicitation": {Handlers: map[string]mcpclient.Handler{"elicitation/create": h}},
-		"want one of them":    {Handlers: map[string]mcpclient.Handler{"roots/list": h}, Roots: []mcpclient.Root{}},
+		"want one of them":    {Handlers: map[string]mcpclient.Handler{"roots/list": h}, Roots: []mcp.Root{}},
 	} {
 		transport, conn := mcpclient.Pipe()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -35,7 +36,7 @@ func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json
 		return nil, err
 	}
 	raw, err := c.attempt(ctx, r, o)
-	if rpc, ok := errors.AsType[*RPCError](err); !ok || rpc.Code != CodeHeaderMismatch || r.corrected {
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || r.corrected {
 		return raw, err
 	}
 	r.corrected = true
@@ -51,7 +52,7 @@ func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json
 
 // relearn lists the tools up to the one that is wanted.
 func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
-	for t, err := range list[Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
+	for t, err := range list[mcp.Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // overModernHTTP runs f with a client whose tool calls are answered by h.
@@ -28,8 +29,8 @@ func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	})
 }
 
-func tool(name, schema string) *mcpclient.Tool {
-	return &mcpclient.Tool{Name: name, InputSchema: json.RawMessage(schema)}
+func tool(name, schema string) *mcp.Tool {
+	return &mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}
 }
 
 func TestParamHeaderRules(t *testing.T) {
@@ -176,8 +177,8 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	var log logged
 	o := modern()
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	o.Schemas.OnInvalidTool = func(tool *mcpclient.Tool, reason error) {
-		if !errors.Is(reason, mcpclient.ErrInvalidResult) {
+	o.Schemas.OnInvalidTool = func(tool *mcp.Tool, reason error) {
+		if !errors.Is(reason, mcp.ErrInvalidResult) {
 			t.Errorf("got reason %v", reason)
 		}
 		left = append(left, tool.Name)
@@ -217,7 +218,7 @@ func TestListsTeachHeaders(t *testing.T) {
 		"legacy": {legacy(), listTools, []string{"t", "bad"}, ""},
 		"modern": {modern(), listTools, []string{"t"}, "v"},
 		"page": {modern(), func(ctx context.Context, c *mcpclient.Client) (names []string, _ error) {
-			p, err := mcpclient.ListPage[mcpclient.Tool](ctx, c, nil)
+			p, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
 			for _, tool := range p.Items {
 				names = append(names, tool.Name)
 			}
@@ -290,12 +291,12 @@ func TestHeaderMismatch(t *testing.T) {
 		}
 		for i, want := range []string{"-32020", "the server does not list the tool", "no name for a header"} {
 			_, err := c.CallTool(ctx, "t", args)
-			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeHeaderMismatch || !strings.Contains(err.Error(), want) {
+			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeHeaderMismatch || !strings.Contains(err.Error(), want) {
 				t.Errorf("call %d: got %v, want %q", i, err, want)
 			}
 		}
 		_, err := c.GetPrompt(ctx, "p", nil)
-		wantError[*mcpclient.RPCError](t, err)
+		wantError[*mcp.RPCError](t, err)
 	}}})
 }
 
@@ -318,7 +319,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 	}
 	overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		const all = 3000
-		var tools []*mcpclient.Tool
+		var tools []*mcp.Tool
 		for i := range all {
 			tools = append(tools, tool(fmt.Sprint("t", i), schema))
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // neverEnds fails a request in a response whose body does not end.
@@ -63,7 +64,7 @@ func endlessStatus(status int) func(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 			t.Error(err)
 		}
 		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
@@ -86,7 +87,7 @@ func endlessPage(t *testing.T) {
 	})
 	defer s.Close()
 	c := connectTo(t, s, legacy())
-	if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
+	if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
 		t.Errorf("got %v, want an error about the content type", err)
 	}
 	if err := c.Close(); err != nil {
@@ -146,7 +147,7 @@ func sentAway(t *testing.T) {
 				return
 			}
 			defer func() { _ = c.Close() }()
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +169,7 @@ func cutConnections(t *testing.T) {
 	c := connectTo(t, s, modern())
 	const lists = 10
 	for range lists {
-		if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 			t.Error(err)
 		}
 	}

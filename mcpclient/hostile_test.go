@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // hostility is what a peer does to a client, from Connect to Close, and the most that
@@ -215,7 +216,7 @@ func millionCapabilities(t *testing.T) {
 		}()
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "more than 10000 members") {
+		if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "more than 10000 members") {
 			t.Errorf("%s: got %v, %.200v, want an error about the members", kind, c, err)
 		}
 		_ = conn.Close()
@@ -223,13 +224,13 @@ func millionCapabilities(t *testing.T) {
 }
 
 func millionEntries(t *testing.T) {
-	opts := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return tea(), nil
 	})
 	opts.ServerMiddleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler { return next }}
 	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
 		p.send("%s", `{"id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"_meta":{`+million()+`}}}`)
-		if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidParams {
+		if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInvalidParams {
 			t.Errorf("got %+v, want a refusal", m)
 		}
 	})
@@ -258,7 +259,7 @@ func otherRevision(t *testing.T) {
 	}()
 	opts := legacy()
 	c, err := mcpclient.Connect(t.Context(), transport, &opts)
-	if e := wantError[*mcpclient.RevisionError](t, err); c != nil || !slices.Equal(e.Client, []string{mcpclient.Revision20251125}) {
+	if e := wantError[*mcpclient.RevisionError](t, err); c != nil || !slices.Equal(e.Client, []string{mcp.Revision20251125}) {
 		t.Errorf("got %v, %v, want an error that names the revision", c, err)
 	}
 }
@@ -299,7 +300,7 @@ func listsWithHoles(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
 			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}
 		}

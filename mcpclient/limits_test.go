@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Silence ends a call, and however much progress it makes there is an end. The error
@@ -114,7 +115,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 		"tool with a timeout":   {tool: true, opts: []mcpclient.CallOption{mcpclient.WithTimeout(time.Hour)}},
 		"request":               {},
 		"request with idle":     {opts: []mcpclient.CallOption{mcpclient.WithIdleTimeout(time.Hour)}, want: true},
-		"request with progress": {opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcpclient.Progress) {})}, want: true},
+		"request with progress": {opts: []mcpclient.CallOption{mcpclient.WithProgress(func(mcp.Progress) {})}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -181,9 +182,9 @@ func TestSubscribeLimit(t *testing.T) {
 func slowly(o mcpclient.Options) mcpclient.Options {
 	o.Timeouts.Call = 24 * time.Hour
 	o.Timeouts.Idle = time.Minute
-	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	o.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		time.Sleep(2 * time.Hour)
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})
 	return o
 }
@@ -234,7 +235,7 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 func TestQuestionEndsSilence(t *testing.T) {
 	opts := legacy()
 	opts.Timeouts.Idle = time.Minute
-	opts.Roots = []mcpclient.Root{}
+	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -156,8 +157,8 @@ func (l *link) doubted(err error) error {
 // API.
 func doubtful(err error) error {
 	status, refused := errors.AsType[*HTTPError](err)
-	rpc, answered := errors.AsType[*RPCError](err)
-	if !errors.Is(err, ErrInvalidResult) && !(refused && status.nothingThere()) && !(answered && rpc.Code == 0) {
+	rpc, answered := errors.AsType[*mcp.RPCError](err)
+	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && status.nothingThere()) && !(answered && rpc.Code == 0) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)

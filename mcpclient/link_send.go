@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -165,7 +166,7 @@ func (l *link) swap(ctx context.Context, c *Client, call *jsonrpc.Call, m *outgo
 	case c.ending():
 		err = ErrClosed
 	case err == nil:
-		err = fmt.Errorf("%w: the response ended without an answer to the request", ErrInvalidResult)
+		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
 	}
 	l.calls.Fail(call.ID, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Middleware goes around requests: those that the client makes when it is in
@@ -56,7 +57,7 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // Nor are the pings of [Timeouts.KeepAlive].
 //
 // What the server asks is seen once for each question that handlers answer: a
-// request of the legacy era, or an entry of a modern input round. [OriginFrom]
+// request of the legacy era, or an entry of a modern input round. [mcp.OriginFrom]
 // tells where it comes from.
 //
 // A Request is of use until the outermost Middleware returns, to one goroutine.
@@ -68,7 +69,7 @@ type Request struct {
 
 	Method string
 	Name   string // of the tool or prompt, the URI of the resource, or the id of the task
-	Call   int64  // the call that it belongs to: [CallInfo.ID]; 0 when that is not known
+	Call   int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 when that is not known
 
 	// Notification says that there is no answer.
 	Notification bool
@@ -93,7 +94,7 @@ type passage struct {
 }
 
 // ID is the id of the message by which the client sent the request last; 0 before
-// that, and for what the server asks, whose id is in its [Origin].
+// that, and for what the server asks, whose id is in its [mcp.Origin].
 func (r *Request) ID() int64 {
 	if r.passage == nil {
 		return 0
@@ -209,7 +210,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 }
 
 // asked is a question of the server, as handlers and middleware see it.
-func (c *Client) asked(method string, params, meta json.RawMessage, call *CallInfo) (*Request, error) {
+func (c *Client) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
 	q := &Request{Client: c, Method: method, Params: params, passage: new(passage)}
 	if call != nil {
 		q.Call = call.ID
@@ -217,7 +218,7 @@ func (c *Client) asked(method string, params, meta json.RawMessage, call *CallIn
 	if len(meta) > 0 && meta[0] == '{' { // handlers get anything else raw in Origin.Meta
 		var err error
 		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
-			return nil, refuse(CodeInvalidParams, "_meta: %v", err)
+			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
 		}
 	}
 	return q, nil
@@ -258,7 +259,7 @@ func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 		err = errors.New("want a JSON object, got nothing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrInvalidResult, by, err)
+		return nil, fmt.Errorf("%w: %s: %w", mcp.ErrInvalidResult, by, err)
 	}
 	return made, nil
 }

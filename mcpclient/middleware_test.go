@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // diary keeps what middleware saw, in order.
@@ -104,7 +105,7 @@ func TestMiddleware(t *testing.T) {
 				d.middleware("inner"),
 			}
 			opts.ServerMiddleware = []mcpclient.Middleware{d.middleware("asked"), d.middleware("last")}
-			opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				d.write("handler in %v", ctx.Value(contextKey("span")))
 				return tea(), nil
 			})
@@ -129,7 +130,7 @@ func TestMiddleware(t *testing.T) {
 				if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
 					t.Error(err)
 				}
-				if _, err := mcpclient.ListPage[mcpclient.Resource](t.Context(), c, nil); err == nil {
+				if _, err := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil); err == nil {
 					t.Error("resources that are not offered: got no error")
 				}
 				want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
@@ -146,7 +147,7 @@ func TestMiddlewareRequest(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
 			var call, asked mcpclient.Request
-			var origin mcpclient.Origin
+			var origin mcp.Origin
 			var result string
 			opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 				if r.ID() != 0 {
@@ -164,10 +165,10 @@ func TestMiddlewareRequest(t *testing.T) {
 			})}
 			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 				asked = *r
-				origin, _ = mcpclient.OriginFrom(ctx)
+				origin, _ = mcp.OriginFrom(ctx)
 				return next(ctx, r)
 			})}
-			opts = samples(opts, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				return tea(), nil
 			})
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -268,13 +269,13 @@ func TestMiddlewareAnswers(t *testing.T) {
 			_, _ = next(ctx, r)
 			return nil, fmt.Errorf("not today: %w", boom)
 		}, 1, "", boom, `call tool "a": not today: boom`},
-		"nothing": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return nil, nil }, 0, "", mcpclient.ErrInvalidResult, "want a JSON object"},
+		"nothing": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return nil, nil }, 0, "", mcp.ErrInvalidResult, "want a JSON object"},
 		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
 			return json.RawMessage("[1]"), nil
-		}, 0, "", mcpclient.ErrInvalidResult, "want a JSON object"},
+		}, 0, "", mcp.ErrInvalidResult, "want a JSON object"},
 		"broken": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
 			return json.RawMessage("{"), nil
-		}, 0, "", mcpclient.ErrInvalidResult, "not valid JSON"},
+		}, 0, "", mcp.ErrInvalidResult, "not valid JSON"},
 		"a key of the protocol": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Meta["progressToken"] = json.RawMessage("1")
 			return next(ctx, r)
@@ -369,7 +370,7 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":%s}}}}`, m.ID, samplingParams)
 		})
-		o := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		o := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return nil, errors.New("no model for secret-key")
 		})
 		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
@@ -464,12 +465,12 @@ func TestServerMiddleware(t *testing.T) {
 			return json.RawMessage("{\n\"was\": " + string(raw) + "}"), err
 		}, `"was":{`, 0},
 		"a refusal": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
-			return nil, &mcpclient.RPCError{Code: -32000, Message: "not today"}
+			return nil, &mcp.RPCError{Code: -32000, Message: "not today"}
 		}, "", -32000},
 		"no object": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) {
 			return json.RawMessage("1"), nil
-		}, "", mcpclient.CodeInternalError},
-		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcpclient.CodeInternalError},
+		}, "", mcp.CodeInternalError},
+		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcp.CodeInternalError},
 		"a handler's panic": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"panic"`, 1))
 			if _, err := next(ctx, r); err == nil {
@@ -480,12 +481,12 @@ func TestServerMiddleware(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			opts := samples(legacy(), func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-				text := p.Messages[0].Content[0].(*mcpclient.TextContent).Text
+			opts := samples(legacy(), func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				text := p.Messages[0].Content[0].(*mcp.TextContent).Text
 				if text == "panic" {
 					panic(text)
 				}
-				return &mcpclient.CreateMessageResult{Model: text, Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+				return &mcp.CreateMessageResult{Model: text, Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
 			})
 			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(test.middleware)}
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -579,7 +580,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				before := client.Transport
 				opts := heeding(legacy())
 				if name != "HTTP" {
-					opts.Protocol.Revision = mcpclient.Revision20241105 // that of its server
+					opts.Protocol.Revision = mcp.Revision20241105 // that of its server
 				}
 				c, err := mcpclient.Connect(t.Context(), transport, &opts)
 				if err != nil {

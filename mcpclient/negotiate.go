@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -42,7 +44,7 @@ func (c *Client) negotiate(ctx context.Context) error {
 		return c.adoptLegacy(ctx, c.current())
 	case c.opts.Protocol.Revision != "":
 		err := c.adopt(ctx, c.current())
-		if rpc, ok := errors.AsType[*RPCError](err); ok && rpc.Code == CodeMethodNotFound {
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {
 			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Protocol.Revision empty to speak what it speaks)", err)
 		}
 		return err
@@ -84,9 +86,9 @@ func disproves(err error) bool {
 	if status, ok := errors.AsType[*HTTPError](err); ok {
 		return !status.transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
-	_, answered := errors.AsType[*RPCError](err)
+	_, answered := errors.AsType[*mcp.RPCError](err)
 	_, mismatch := errors.AsType[*RevisionError](err)
-	return answered || mismatch || errors.Is(err, ErrInvalidResult)
+	return answered || mismatch || errors.Is(err, mcp.ErrInvalidResult)
 }
 
 // identify asks a server of which nothing is known. A modern one is recognised by
@@ -111,7 +113,7 @@ func (c *Client) identify(ctx context.Context) error {
 	if legacyErr == nil || !errors.Is(probeErr, errSilent) {
 		return legacyErr
 	}
-	_, refused := errors.AsType[*RPCError](legacyErr)
+	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
 		// A modern server that was slow to start does not take initialize, and is up.
@@ -232,7 +234,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		}
 		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
 	}
-	var rpc *RPCError
+	var rpc *mcp.RPCError
 	var status *HTTPError
 	switch {
 	case errors.As(probeErr, &status):
@@ -247,7 +249,7 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		return newest, false, nil
 	case errors.Is(probeErr, errIncomplete):
 		return "", false, probeErr // what names its revisions is a modern server
-	case errors.Is(probeErr, errSilent), errors.Is(probeErr, ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
+	case errors.Is(probeErr, errSilent), errors.Is(probeErr, mcp.ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
 		return "", false, probeErr // a broken exchange says nothing about the server
@@ -282,8 +284,8 @@ func namedRevisions(err error) ([]string, bool) {
 	if errors.As(err, &mismatch) {
 		return mismatch.Server, true
 	}
-	var rpc *RPCError
-	if !errors.As(err, &rpc) || rpc.Code != CodeUnsupportedRevision {
+	var rpc *mcp.RPCError
+	if !errors.As(err, &rpc) || rpc.Code != mcp.CodeUnsupportedRevision {
 		return nil, false
 	}
 	named := supportedBy(rpc)
@@ -291,17 +293,17 @@ func namedRevisions(err error) ([]string, bool) {
 }
 
 // modernCode reports a code that only servers of the modern era give.
-func modernCode(e *RPCError) bool {
-	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
+func modernCode(e *mcp.RPCError) bool {
+	return e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeMissingCapability || e.Code == mcp.CodeUnsupportedRevision
 }
 
 // supportedBy lists the revisions that the data of an error names, whatever the
 // error is about: data of this shape come with several codes.
-func supportedBy(e *RPCError) []string {
+func supportedBy(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`
 	}
-	if decodeResult(e.Data, &data) != nil {
+	if jsonrpc.DecodeResult(e.Data, &data) != nil {
 		return nil
 	}
 	return data.Supported

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A legacy server that refuses server/discover and ends is started again for
@@ -28,7 +29,7 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		if got := c.Server().Revision; got != mcpclient.Revision20251125 || transport.dialed() != 2 {
+		if got := c.Server().Revision; got != mcp.Revision20251125 || transport.dialed() != 2 {
 			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
 		}
 	})

@@ -16,39 +16,40 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestProbe(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "probe_modern", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			s := c.Server()
-			if s.Revision != mcpclient.Revision20260728 || s.Info.Name != "scripted" || s.Instructions != "be kind" || s.Capabilities.Tools == nil {
+			if s.Revision != mcp.Revision20260728 || s.Info.Name != "scripted" || s.Instructions != "be kind" || s.Capabilities.Tools == nil {
 				t.Errorf("got server %+v", s)
 			}
 			ping(t, ctx, c)
 		}},
 		{name: "probe_method_not_found", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			s := c.Server()
-			if s.Revision != mcpclient.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind" {
+			if s.Revision != mcp.Revision20251125 || s.Info.Name != "scripted" || s.Instructions != "be kind" {
 				t.Errorf("got server %+v", s)
 			}
 			ping(t, ctx, c)
 		}},
-		{name: "probe_invalid_params", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_supported_data", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_own_code", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_url_elicitation", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_odd_result", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_silence", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_death", way: "pipe", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_unsupported_modern", play: speaks(mcpclient.Revision20260728)},
-		{name: "probe_unsupported_legacy", play: speaks(mcpclient.Revision20250618)},
-		{name: "probe_discover_legacy", play: speaks(mcpclient.Revision20251125)},
-		{name: "probe_unsupported_again", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
-		{name: "probe_unsupported_unnamed", refused: refusedWith(mcpclient.CodeUnsupportedRevision)},
-		{name: "probe_missing_capability", refused: refusedWith(mcpclient.CodeMissingCapability)},
+		{name: "probe_invalid_params", play: speaks(mcp.Revision20251125)},
+		{name: "probe_supported_data", play: speaks(mcp.Revision20251125)},
+		{name: "probe_own_code", play: speaks(mcp.Revision20251125)},
+		{name: "probe_url_elicitation", play: speaks(mcp.Revision20251125)},
+		{name: "probe_odd_result", play: speaks(mcp.Revision20251125)},
+		{name: "probe_silence", play: speaks(mcp.Revision20251125)},
+		{name: "probe_death", way: "pipe", play: speaks(mcp.Revision20251125)},
+		{name: "probe_unsupported_modern", play: speaks(mcp.Revision20260728)},
+		{name: "probe_unsupported_legacy", play: speaks(mcp.Revision20250618)},
+		{name: "probe_discover_legacy", play: speaks(mcp.Revision20251125)},
+		{name: "probe_unsupported_again", refused: refusedWith(mcp.CodeUnsupportedRevision)},
+		{name: "probe_unsupported_unnamed", refused: refusedWith(mcp.CodeUnsupportedRevision)},
+		{name: "probe_missing_capability", refused: refusedWith(mcp.CodeMissingCapability)},
 		{name: "probe_input_required", refused: func(t *testing.T, err error) {
-			if !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "its resultType is not complete") {
+			if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "its resultType is not complete") {
 				t.Errorf("got %v, want ErrInvalidResult for its type", err)
 			}
 		}},
@@ -59,7 +60,7 @@ func TestProbe(t *testing.T) {
 
 func refusedWith(code int) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != code {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != code {
 			t.Errorf("got %v, want code %d", err, code)
 		}
 	}
@@ -70,9 +71,9 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	const discovered = `{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}`
 	const initialized = `{"protocolVersion":"%s","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`
 	for forced, tt := range map[string]struct{ result, server string }{
-		mcpclient.Revision20260728: {discovered, mcpclient.Revision20251125},
-		mcpclient.Revision20251125: {fmt.Sprintf(initialized, mcpclient.Revision20250618), mcpclient.Revision20250618},
-		mcpclient.Revision20241105: {fmt.Sprintf(initialized, mcpclient.Revision20251125), mcpclient.Revision20251125},
+		mcp.Revision20260728: {discovered, mcp.Revision20251125},
+		mcp.Revision20251125: {fmt.Sprintf(initialized, mcp.Revision20250618), mcp.Revision20250618},
+		mcp.Revision20241105: {fmt.Sprintf(initialized, mcp.Revision20251125), mcp.Revision20251125},
 	} {
 		t.Run(forced, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestNothingAtTheURL(t *testing.T) {
 func noCommonRevision(server ...string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		e := wantError[*mcpclient.RevisionError](t, err)
-		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcpclient.Revision20251125) {
+		if !slices.Equal(e.Server, server) || !slices.Contains(e.Client, mcp.Revision20251125) {
 			t.Errorf("got %+v, want the server's to be %q", e, server)
 		}
 	}
@@ -195,15 +196,15 @@ func noCommonRevision(server ...string) func(*testing.T, error) {
 
 func TestForcedRevision(t *testing.T) {
 	all := []conversation{
-		{name: "forced_2026-07-28", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}}, refused: refusedWith(mcpclient.CodeMethodNotFound)},
-		{name: "initialize_unsupported", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}, refused: func(t *testing.T, err error) {
+		{name: "forced_2026-07-28", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}, refused: refusedWith(mcp.CodeMethodNotFound)},
+		{name: "initialize_unsupported", opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}, refused: func(t *testing.T, err error) {
 			if e := wantError[*mcpclient.RevisionError](t, err); !slices.Equal(e.Server, []string{"2026-07-28"}) {
 				t.Errorf("got %+v", e)
 			}
 		}},
 	}
 	all = append(all, conversation{name: "initialize_refused", opts: legacy(), refused: func(t *testing.T, err error) {
-		refusedWith(mcpclient.CodeUnsupportedRevision)(t, err)
+		refusedWith(mcp.CodeUnsupportedRevision)(t, err)
 		if want := "asked for 2025-11-25, the server speaks 2026-07-28, 2027-01-01"; !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
@@ -213,7 +214,7 @@ func TestForcedRevision(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 	}})
-	for _, r := range []string{mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105} {
+	for _, r := range []string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105} {
 		all = append(all,
 			conversation{name: "forced_" + r, opts: mcpclient.Options{Protocol: mcpclient.Protocol{Revision: r}}, play: speaks(r)},
 			conversation{name: "initialize_" + r, play: speaks(r)})
@@ -257,7 +258,7 @@ func TestProbeCannotBeSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Server().Revision; got != mcpclient.Revision20251125 || dials != 2 {
+		if got := c.Server().Revision; got != mcp.Revision20251125 || dials != 2 {
 			t.Errorf("got revision %s after %d dials", got, dials)
 		}
 		<-first.closed
@@ -312,7 +313,7 @@ func slowModernServer(t *testing.T, initialized string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if got := c.Server().Revision; got != mcpclient.Revision20260728 {
+	if got := c.Server().Revision; got != mcp.Revision20260728 {
 		t.Errorf("got revision %s, want the modern one", got)
 	}
 }
@@ -343,8 +344,8 @@ func TestNotAnMCPServer(t *testing.T) {
 					defer server.Close()
 					for _, transport := range transportsTo(server) {
 						_, err := mcpclient.Connect(t.Context(), transport, &opts)
-						_, refused := errors.AsType[*mcpclient.RPCError](err)
-						if !refused && !errors.Is(err, mcpclient.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
+						_, refused := errors.AsType[*mcp.RPCError](err)
+						if !refused && !errors.Is(err, mcp.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
 							t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
 						}
 					}
@@ -370,7 +371,7 @@ func TestConnectToEcho(t *testing.T) {
 			return next(ctx, r)
 		}
 	}
-	for _, revision := range []string{"", mcpclient.Revision20260728, mcpclient.Revision20251125} {
+	for _, revision := range []string{"", mcp.Revision20260728, mcp.Revision20251125} {
 		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {meta}} {
 			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
 				t.Run(fmt.Sprint(revision, name, end), func(t *testing.T) {

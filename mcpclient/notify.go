@@ -2,28 +2,13 @@ package mcpclient
 
 import (
 	"bytes"
-	"encoding/json"
 	"runtime/debug"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
-
-// Notification is a message of the server that awaits no answer.
-type Notification struct {
-	Method string
-	Params json.RawMessage // nil when absent
-}
-
-// Progress reads a notifications/progress, of whichever call; ok is false for other
-// notifications. [WithProgress] hears the notices of one call.
-func (n *Notification) Progress() (p Progress, ok bool) {
-	if n.Method != "notifications/progress" || json.Unmarshal(n.Params, &p) != nil {
-		return Progress{}, false
-	}
-	return p, true
-}
 
 // maxNoticeBytes bounds the memory of the notifications that wait. One is kept
 // whatever its size.
@@ -65,7 +50,7 @@ func (n *notifier) add(c *Client, m jsonrpc.Message) {
 	if c.opts.OnNotification == nil {
 		return
 	}
-	note := &Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+	note := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
 	n.queued(c, notice{func() { c.opts.OnNotification(note) }, len(note.Method) + len(note.Params)})
 }
 

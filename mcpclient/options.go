@@ -10,20 +10,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Implementation names a program that speaks the protocol.
-type Implementation struct {
-	Name        string `json:"name"`
-	Title       string `json:"title,omitempty"`
-	Version     string `json:"version"`
-	Description string `json:"description,omitempty"`
-	WebsiteURL  string `json:"websiteUrl,omitempty"`
-	Icons       []Icon `json:"icons,omitempty"`
-}
-
-// encode is the implementation as JSON.
-func (i *Implementation) encode() (string, error) {
+// encodeImplementation makes the JSON of who the client says it is.
+func encodeImplementation(i *mcp.Implementation) (string, error) {
 	var buf [256]byte
 	b := appendText(append(buf[:0], '{'), "name", i.Name)
 	if i.Title != "" {
@@ -57,13 +48,13 @@ func appendText(b []byte, key, text string) []byte {
 type Options struct {
 	// Client is who we say we are. Default: name "mcpchain" and the version of
 	// this module.
-	Client Implementation
+	Client mcp.Implementation
 
 	// Sampling, Elicitation and Roots answer what the server may ask for. Each
 	// declares its capability when it is set; what is not set is not offered.
-	Sampling    SamplingHandler
-	Elicitation ElicitationHandler
-	Roots       []Root
+	Sampling    mcp.SamplingHandler
+	Elicitation mcp.ElicitationHandler
+	Roots       []mcp.Root
 
 	// Handlers answer requests of the server by their methods: requests of an extension
 	// that Protocol.Capabilities declares, for example, or roots/list for roots that are
@@ -78,13 +69,13 @@ type Options struct {
 	// While it is slow later notifications wait; beyond Limits.Notifications the
 	// oldest are dropped and counted in the log. A modern server announces
 	// changes of its lists and resources to those who ask: see [Client.Subscribe].
-	OnNotification func(*Notification)
+	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
 	// (modern era). They arrive at OnNotification. [Client.SetLogLevel] changes it.
 	// Default: nothing is asked.
-	LogLevel LogLevel
+	LogLevel mcp.LogLevel
 
 	// Middleware goes around everything that the client sends, and
 	// ServerMiddleware around everything that handlers answer; the first is
@@ -118,7 +109,7 @@ type Protocol struct {
 	// instead of probing. A server that speaks only others is refused with a
 	// [*RevisionError]. Default: the newest one that both sides speak. Some servers
 	// speak 2026-07-28 with tools that still send their questions as requests, which
-	// fail there: [Revision20251125] lets those tools ask.
+	// fail there: [mcp.Revision20251125] lets those tools ask.
 	Revision string
 
 	// EraCache, when set, remembers beyond this client what era its server was
@@ -155,7 +146,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	if out.Client.Name == "" {
-		out.Client = Implementation{Name: "mcpchain", Version: moduleVersion()}
+		out.Client = mcp.Implementation{Name: "mcpchain", Version: moduleVersion()}
 	}
 	out.Handlers = maps.Clone(out.Handlers)
 	out.Restart = out.Restart.withDefaults()
@@ -233,27 +224,27 @@ func (o *callOptions) apply(opts []CallOption) {
 }
 
 type callOptions struct {
-	progress func(Progress)
+	progress func(mcp.Progress)
 	meta     map[string]json.RawMessage
 	maxNotes int // of progress, that wait to be seen
 	idle     limit
 	whole    limit
 	token    bool // progress is asked for
 	heed     bool // progress counts also if it does not come with the response
-	logLevel LogLevel
+	logLevel mcp.LogLevel
 	noCache  bool
 	manual   bool
 
-	described *Tool     // whose output schema is checked
+	described *mcp.Tool // whose output schema is checked
 	validator Validator // that checks it; nil for that of Options
-	task      *Tool     // that may be a task
+	task      *mcp.Tool // that may be a task
 	seen      *passage  // through Options.Middleware
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made
 // the call, one notice at a time, always before the call returns. When notices
 // arrive faster than fn takes them the oldest are dropped.
-func WithProgress(fn func(Progress)) CallOption {
+func WithProgress(fn func(mcp.Progress)) CallOption {
 	return func(o *callOptions) { o.progress = fn }
 }
 
@@ -272,6 +263,6 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 
 // WithLogLevel asks for log messages of this one request. It has an effect in
 // the modern era only.
-func WithLogLevel(level LogLevel) CallOption {
+func WithLogLevel(level mcp.LogLevel) CallOption {
 	return func(o *callOptions) { o.logLevel = level }
 }

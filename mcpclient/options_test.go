@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The defaults are those that the documentation names, for nil, for zero, and
@@ -22,7 +23,7 @@ func TestDefaults(t *testing.T) {
 		if got.Limits != limits || got.Timeouts != timeouts {
 			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
 		}
-		if want := (Implementation{Name: "mcpchain", Version: moduleVersion()}); !reflect.DeepEqual(got.Client, want) {
+		if want := (mcp.Implementation{Name: "mcpchain", Version: moduleVersion()}); !reflect.DeepEqual(got.Client, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got.Client, want)
 		}
 	}
@@ -37,12 +38,12 @@ func TestDefaults(t *testing.T) {
 
 // What a client says of itself is its Implementation as encoding/json has it.
 func TestIntroduction(t *testing.T) {
-	for _, i := range []Implementation{
+	for _, i := range []mcp.Implementation{
 		{Name: "a"},
 		{Name: "a <b> & \"c\"", Version: "1\n2"},
-		{Name: "a", Title: "A", Version: "1", Description: "d é", WebsiteURL: "https://a.test/?b&c", Icons: []Icon{{Src: "data:,", Sizes: []string{"48x48"}}}},
+		{Name: "a", Title: "A", Version: "1", Description: "d é", WebsiteURL: "https://a.test/?b&c", Icons: []mcp.Icon{{Src: "data:,", Sizes: []string{"48x48"}}}},
 	} {
-		got, err := i.encode()
+		got, err := encodeImplementation(&i)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,22 +8,23 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 type contextKey string
 
 // asking is what a handler saw.
 type asking struct {
-	origin mcpclient.Origin
+	origin mcp.Origin
 	known  bool
 	values map[contextKey]any
 }
 
 // watches installs a sampling handler that reports what it sees.
 func watches(o mcpclient.Options, seen chan asking) mcpclient.Options {
-	return samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	return samples(o, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		a := asking{values: map[contextKey]any{}}
-		a.origin, a.known = mcpclient.OriginFrom(ctx)
+		a.origin, a.known = mcp.OriginFrom(ctx)
 		for _, key := range []contextKey{"same", "different", "uncomparable"} {
 			a.values[key] = ctx.Value(key)
 		}
@@ -78,7 +79,7 @@ func TestOriginBesideLists(t *testing.T) {
 		for _, ask := range []func(context.Context) error{
 			func(ctx context.Context) error { return listOnce(ctx, c) },
 			func(ctx context.Context) error { return c.Ping(ctx) },
-			func(ctx context.Context) error { return c.SetLogLevel(ctx, mcpclient.LogError) },
+			func(ctx context.Context) error { return c.SetLogLevel(ctx, mcp.LogError) },
 			func(ctx context.Context) error { _, err := collect(c.Resources(ctx), resourceURI); return err },
 		} {
 			background.Go(func() { _ = ask(ctx) })
@@ -196,7 +197,7 @@ func TestOriginInResponse(t *testing.T) {
 // ending installs a handler that tells when it began and how it ended.
 func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended chan error) {
 	began, ended = make(chan bool, 1), make(chan error, 1)
-	opts = samples(o, func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts = samples(o, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		began <- true
 		<-ctx.Done()
 		ended <- ctx.Err()

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Schemas say what is held against the JSON Schemas of a server: see [Options].
@@ -25,7 +27,7 @@ type Schemas struct {
 	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
 	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
 	// that ranges over the list. The log says the same at Warn.
-	OnInvalidTool func(tool *Tool, reason error)
+	OnInvalidTool func(tool *mcp.Tool, reason error)
 }
 
 // Validator checks JSON values against JSON Schemas of servers. It is called
@@ -56,7 +58,7 @@ func (v *SchemaViolation) Error() string {
 // its tool declared. The tool ran.
 type OutputError struct {
 	Tool   string
-	Result *CallToolResult
+	Result *mcp.CallToolResult
 	Err    error // a [*SchemaViolation], unless the validator could not tell
 }
 
@@ -64,8 +66,8 @@ func (e *OutputError) Error() string {
 	return fmt.Sprintf("output of tool %q: %v", e.Tool, e.Err)
 }
 
-// Unwrap returns Err and [ErrInvalidResult].
-func (e *OutputError) Unwrap() []error { return []error{e.Err, ErrInvalidResult} }
+// Unwrap returns Err and [mcp.ErrInvalidResult].
+func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidResult} }
 
 // errNoValidator says how a check of outputs gets its compiler.
 var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
@@ -74,7 +76,7 @@ var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, su
 // [Task.Wait] against the output schema of the tool, as [CheckOutput] does. v may be
 // nil for the Validator of [Schemas]. A schema that cannot be used fails the call
 // before it is sent. Other methods ignore the option.
-func WithOutputCheck(tool *Tool, v Validator) CallOption {
+func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.described, o.validator = tool, v }
 }
 
@@ -86,7 +88,7 @@ func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
 // without structured content violates every schema; a tool without a schema and
 // a result that is an error are not checked. An error that is no OutputError is
 // about the schema.
-func CheckOutput(v Validator, tool *Tool, result *CallToolResult) error {
+func CheckOutput(v Validator, tool *mcp.Tool, result *mcp.CallToolResult) error {
 	check, err := outputCheck(v, tool)
 	if err != nil || check == nil {
 		return err
@@ -96,7 +98,7 @@ func CheckOutput(v Validator, tool *Tool, result *CallToolResult) error {
 
 // resultCheck is how the result of a tool is checked, nil for not at all: by the
 // definition that the caller gave, or by what is known of the tool.
-func (c *Client) resultCheck(name string, o *callOptions) (func(*CallToolResult) error, error) {
+func (c *Client) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
 	v := c.opts.Schemas.Validator
 	if o.described != nil {
 		return outputCheck(cmp.Or(o.validator, v), o.described)
@@ -112,7 +114,7 @@ func (c *Client) resultCheck(name string, o *callOptions) (func(*CallToolResult)
 
 // outputCheck compiles the output schema of a tool; it is nil when there is
 // nothing to check.
-func outputCheck(v Validator, tool *Tool) (func(*CallToolResult) error, error) {
+func outputCheck(v Validator, tool *mcp.Tool) (func(*mcp.CallToolResult) error, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
 	}
@@ -123,7 +125,7 @@ func outputCheck(v Validator, tool *Tool) (func(*CallToolResult) error, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output schema of tool %q: %w", tool.Name, err)
 	}
-	return func(r *CallToolResult) error {
+	return func(r *mcp.CallToolResult) error {
 		if r.IsError {
 			return nil
 		}

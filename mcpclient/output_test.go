@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-func forecast(schema string) *mcpclient.Tool {
-	return &mcpclient.Tool{Name: "forecast", OutputSchema: json.RawMessage(schema)}
+func forecast(schema string) *mcp.Tool {
+	return &mcp.Tool{Name: "forecast", OutputSchema: json.RawMessage(schema)}
 }
 
 const degrees = `{"type":"object","properties":{"degrees":{"type":"number"}},"required":["degrees"]}`
@@ -31,7 +32,7 @@ func TestOutputCheck(t *testing.T) {
 		res, err := c.CallTool(ctx, "forecast", nil, check)
 		e := wantError[*mcpclient.OutputError](t, err)
 		bad := wantError[*mcpclient.SchemaViolation](t, err)
-		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcpclient.ErrInvalidResult) || bad.Path != "/degrees" || bad.Keyword != "type" {
+		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || bad.Keyword != "type" {
 			t.Errorf("does not fit: got %+v, %v with %+v", res, err, bad)
 		}
 		_, err = c.CallTool(ctx, "forecast", nil, check)
@@ -47,7 +48,7 @@ func TestOutputCheck(t *testing.T) {
 		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator))); err == nil || !strings.Contains(err.Error(), "unsupported dialect") {
 			t.Errorf("unknown dialect: got %v", err)
 		}
-		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcpclient.Tool{}, nil)); err != nil {
+		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil)); err != nil {
 			t.Errorf("no schema: %v", err)
 		}
 	}}))
@@ -72,9 +73,9 @@ func TestCheckOutput(t *testing.T) {
 		{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, `{}`, "want at most 1048576"},
 		{`7`, `{}`, "output schema of tool"},
 	} {
-		err := mcpclient.CheckOutput(check, forecast(tt.schema), &mcpclient.CallToolResult{StructuredContent: json.RawMessage(tt.content)})
+		err := mcpclient.CheckOutput(check, forecast(tt.schema), &mcp.CallToolResult{StructuredContent: json.RawMessage(tt.content)})
 		if tt.content == "" {
-			err = mcpclient.CheckOutput(check, forecast(tt.schema), &mcpclient.CallToolResult{})
+			err = mcpclient.CheckOutput(check, forecast(tt.schema), &mcp.CallToolResult{})
 		}
 		if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s of %s: got %.200s, want %q", tt.content, tt.schema[:min(60, len(tt.schema))], got, tt.want)
@@ -129,7 +130,7 @@ func TestCheckOutputs(t *testing.T) {
 				t.Fatal(err)
 			}
 			held("registered without", "forecast", true)
-			if err := c.RegisterTools(&mcpclient.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}); err != nil {
+			if err := c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}); err != nil {
 				t.Fatal(err)
 			}
 			held("registered", "forecast", test.fits)
@@ -169,7 +170,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	}
 	register := func(name string, schema []byte) {
 		t.Helper()
-		if err := c.RegisterTools(&mcpclient.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}); err != nil {
+		if err := c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +248,7 @@ func TestNoValidator(t *testing.T) {
 	if _, err := mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Connect: got %v, want %q", err, want)
 	}
-	if err := mcpclient.CheckOutput(nil, forecast(degrees), new(mcpclient.CallToolResult)); err == nil || !strings.Contains(err.Error(), want) {
+	if err := mcpclient.CheckOutput(nil, forecast(degrees), new(mcp.CallToolResult)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("CheckOutput: got %v, want %q", err, want)
 	}
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -273,18 +274,18 @@ func TestValidatorOfForms(t *testing.T) {
 		asked     bool
 		code      int // of the answer; 0 for a result
 	}{
-		"none":             {nil, mcpclient.ElicitAccept, true, 0},
-		"content":          {moody{}, mcpclient.ElicitAccept, true, 0},
-		"strict":           {new(strict), mcpclient.ElicitAccept, true, mcpclient.CodeInternalError},
-		"strict, declined": {new(strict), mcpclient.ElicitDecline, true, 0},
-		"no compiler":      {moody{compile: errors.New("no")}, mcpclient.ElicitAccept, false, mcpclient.CodeInvalidParams},
+		"none":             {nil, mcp.ElicitAccept, true, 0},
+		"content":          {moody{}, mcp.ElicitAccept, true, 0},
+		"strict":           {new(strict), mcp.ElicitAccept, true, mcp.CodeInternalError},
+		"strict, declined": {new(strict), mcp.ElicitDecline, true, 0},
+		"no compiler":      {moody{compile: errors.New("no")}, mcp.ElicitAccept, false, mcp.CodeInvalidParams},
 	} {
 		opts := legacy()
 		opts.Schemas.Validator = test.validator
 		asked := false
-		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			asked = true
-			return &mcpclient.ElicitResult{Action: test.action, Content: map[string]any{"n": "Ada"}}, nil
+			return &mcp.ElicitResult{Action: test.action, Content: map[string]any{"n": "Ada"}}, nil
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)

@@ -1,10 +1,8 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,23 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// Page is one page of a list.
-type Page[T any] struct {
-	Items []*T
-
-	// NextCursor asks for the page after this one; nil on the last page. It is
-	// good for this connection only, and "" is a cursor like any other. A page
-	// with one over 64 KiB is an error.
-	NextCursor *string
-
-	Cache CacheHint
-	Meta  json.RawMessage
-}
-
-// maxCursor bounds a cursor of the server, in bytes.
-const maxCursor = 64 << 10
 
 // list iterates over all pages of a list method whose items stand under key.
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
@@ -68,7 +51,7 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 
 // ListPage asks for one page of a list: the one at cursor, nil for the first. Tools are
 // left out as by [Client.Tools]. The lists of a [Client] range over all pages.
-func ListPage[T Tool | Prompt | Resource | ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*Page[T], error) {
+func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
 	method, key := listing[T]()
 	var session atomic.Pointer[place]
 	session.Store(c.link.Load().place())
@@ -76,20 +59,20 @@ func ListPage[T Tool | Prompt | Resource | ResourceTemplate](ctx context.Context
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	if tools, ok := any(p).(*Page[Tool]); ok {
-		tools.Items = slices.DeleteFunc(tools.Items, func(t *Tool) bool { return !c.accepts(t) })
+	if tools, ok := any(p).(*mcp.Page[mcp.Tool]); ok {
+		tools.Items = slices.DeleteFunc(tools.Items, func(t *mcp.Tool) bool { return !c.accepts(t) })
 	}
 	return p, nil
 }
 
 // listing is the method that lists items of type T, and the key of the items.
-func listing[T Tool | Prompt | Resource | ResourceTemplate]() (method, key string) {
+func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (method, key string) {
 	switch any((*T)(nil)).(type) {
-	case *Tool:
+	case *mcp.Tool:
 		return "tools/list", "tools"
-	case *Prompt:
+	case *mcp.Prompt:
 		return "prompts/list", "prompts"
-	case *Resource:
+	case *mcp.Resource:
 		return "resources/list", "resources"
 	default:
 		return "resources/templates/list", "resourceTemplates"
@@ -102,15 +85,15 @@ func listing[T Tool | Prompt | Resource | ResourceTemplate]() (method, key strin
 // the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Pointer[place], opts []CallOption) (*Page[T], error) {
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Pointer[place], opts []CallOption) (*mcp.Page[T], error) {
 	r := &request{method: method, lasting: true, sentIn: session}
 	if cursor != nil {
 		r.session = session.Load()
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
-	p := &paged[T]{key: key}
+	p := &mcp.PageResult[T]{Key: key}
 	if err := c.call(ctx, r, p, opts); err != nil {
-		if rpc, ok := errors.AsType[*RPCError](err); ok && cursor != nil && rpc.Code == CodeInvalidParams {
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams {
 			c.cache.get().dropMethods(method)
 		}
 		return nil, err
@@ -119,71 +102,12 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 	return &p.Page, nil
 }
 
-// paged reads a page whose items stand under key.
-type paged[T any] struct {
-	Page[T]
-	key   string
-	found bool // the items, which some servers leave out when there are none
-	nulls int  // among the items, which are left out
-}
-
 // tolerate warns of what a page was read in spite of.
-func tolerate[T any](c *Client, p *paged[T], method string) {
-	if !p.found {
-		c.link.Load().tolerated(c, "a list of the server has no items, not even none", "method", method, "want", p.key)
+func tolerate[T any](c *Client, p *mcp.PageResult[T], method string) {
+	if !p.Found {
+		c.link.Load().tolerated(c, "a list of the server has no items, not even none", "method", method, "want", p.Key)
 	}
-	if p.nulls > 0 {
-		c.link.Load().tolerated(c, "a list of the server has items that are null", "method", method, "nulls", p.nulls)
-	}
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (p *paged[T]) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
-	p.decode(&d)
-	return d.Err()
-}
-
-func (p *paged[T]) decode(d *jsonrpc.Decoder) {
-	var ttl, scope []byte
-	for key := range d.Members {
-		switch string(key) {
-		case p.key:
-			p.found = true
-			p.items(d)
-		case "nextCursor":
-			jsonrpc.UnmarshalMember(d, "nextCursor", &p.NextCursor)
-			if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
-				d.Fail(fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor))
-			}
-		case "ttlMs":
-			ttl = d.Raw()
-		case "cacheScope":
-			scope = d.Raw()
-		case "_meta":
-			p.Meta = bytes.Clone(d.Raw())
-		}
-	}
-	p.Cache = hintOf(ttl, scope)
-}
-
-func (p *paged[T]) items(d *jsonrpc.Decoder) {
-	p.Items, p.nulls = nil, 0 // the last of equal members counts
-	if d.Kind() == 'n' {      // null, as of servers written in Go
-		d.Raw()
-		return
-	}
-	for range d.Elements {
-		if d.Kind() == 'n' {
-			p.nulls++
-			continue
-		}
-		item := new(T)
-		if own, ok := any(item).(decoded); ok {
-			own.decode(d)
-		} else {
-			jsonrpc.UnmarshalMember(d, p.key, item)
-		}
-		p.Items = append(p.Items, item)
+	if p.Nulls > 0 {
+		c.link.Load().tolerated(c, "a list of the server has items that are null", "method", method, "nulls", p.Nulls)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // collect drains a list up to its error.
@@ -30,14 +31,14 @@ func collect[T any](seq iter.Seq2[*T, error], name func(*T) string) (names []str
 	return names, nil
 }
 
-func toolName(t *mcpclient.Tool) string                { return t.Name }
-func promptName(p *mcpclient.Prompt) string            { return p.Name }
-func resourceURI(r *mcpclient.Resource) string         { return r.URI }
-func templateURI(r *mcpclient.ResourceTemplate) string { return r.URITemplate }
+func toolName(t *mcp.Tool) string                { return t.Name }
+func promptName(p *mcp.Prompt) string            { return p.Name }
+func resourceURI(r *mcp.Resource) string         { return r.URI }
+func templateURI(r *mcp.ResourceTemplate) string { return r.URITemplate }
 
 func TestLists(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		var tools []*mcpclient.Tool
+		var tools []*mcp.Tool
 		for tool, err := range c.Tools(ctx) {
 			if err != nil {
 				t.Fatal(err)
@@ -73,11 +74,11 @@ func TestLists(t *testing.T) {
 		if names, err := collect(c.Resources(ctx), resourceURI); err != nil || len(names) > 0 {
 			t.Errorf("no items: got %q, %v, want none", names, err)
 		}
-		if _, err := collect(c.ResourceTemplates(ctx), templateURI); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if _, err := collect(c.ResourceTemplates(ctx), templateURI); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("an object for the items: got %v", err)
 		}
 		_, err = collect(c.Prompts(ctx), promptName)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestListsWarn(t *testing.T) {
 		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}
 			if text := log.String(); (text == "") != (want == "") || !strings.Contains(text, want) {
@@ -189,7 +190,7 @@ func TestCursorsOfSessions(t *testing.T) {
 			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
 				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 			}
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
 				t.Errorf("a page: got %v, want a lost session", err)
 			}
 			if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
@@ -334,7 +335,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 			}
 			body, _ := r.GetBody()
 			if raw, _ := io.ReadAll(body); strings.Contains(string(raw), `"initialize"`) {
-				_, got = mcpclient.ListPage[mcpclient.Tool](r.Context(), c, new("c"))
+				_, got = mcpclient.ListPage[mcp.Tool](r.Context(), c, new("c"))
 			}
 		})}
 		o := legacy()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // message is what a peer reads of a message of the client.
@@ -26,8 +27,8 @@ type message struct {
 		Answers json.RawMessage `json:"inputResponses"`
 		State   string          `json:"requestState"`
 	} `json:"params"`
-	Result json.RawMessage     `json:"result"`
-	Error  *mcpclient.RPCError `json:"error"`
+	Result json.RawMessage `json:"result"`
+	Error  *mcp.RPCError   `json:"error"`
 }
 
 // peer is the server's end of a pipe, driven by a test.
@@ -151,8 +152,8 @@ func (p *peer) echo() {
 }
 
 // tea is the answer of a model.
-func tea() *mcpclient.CreateMessageResult {
-	return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}
+func tea() *mcp.CreateMessageResult {
+	return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}
 }
 
 // connectTo makes a client of a server over HTTP. It is the test's to close, before the

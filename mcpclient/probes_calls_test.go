@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Every progress notice that precedes a response is delivered before the call
@@ -34,7 +35,7 @@ func TestProgressBeforeResponse(t *testing.T) {
 					p.send("%s%s", all.String(), answerTo(m)) // in one piece
 				}()
 				got := 0
-				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcpclient.Progress) {
+				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
 					if n.Progress != float64(got) {
 						t.Errorf("got progress %v, want %d", n.Progress, got)
 					}
@@ -66,7 +67,7 @@ func TestFloodOfNotifications(t *testing.T) {
 			var seen atomic.Int64
 			var log logged
 			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			opts.OnNotification = func(*mcpclient.Notification) {
+			opts.OnNotification = func(*mcp.Notification) {
 				seen.Add(1)
 				time.Sleep(time.Millisecond)
 			}
@@ -206,7 +207,7 @@ func TestFloodOfCancellations(t *testing.T) {
 func TestSlowHuman(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
-			opts := samples(opts, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+			opts := samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 				time.Sleep(time.Hour)
 				return tea(), nil
 			})
@@ -243,11 +244,11 @@ func TestPanics(t *testing.T) {
 	const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
 	const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
 	for era, opts := range eras() {
-		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			panic("oops")
 		})
-		opts.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) { panic("oops") })
-		opts.OnNotification = func(*mcpclient.Notification) { panic("oops") }
+		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("oops") })
+		opts.OnNotification = func(*mcp.Notification) { panic("oops") }
 		for _, probe := range []struct {
 			name, says string // after a call was made, whose id is $ID
 			asks       string // the method of the server's question, if it is one
@@ -271,7 +272,7 @@ func TestPanics(t *testing.T) {
 								done <- fmt.Sprint("panic: ", p)
 							}
 						}()
-						_, err := c.CallTool(t.Context(), "first", nil, mcpclient.WithProgress(func(mcpclient.Progress) { panic("oops") }))
+						_, err := c.CallTool(t.Context(), "first", nil, mcpclient.WithProgress(func(mcp.Progress) { panic("oops") }))
 						done <- fmt.Sprint(err)
 					}()
 					m := p.next()
@@ -284,7 +285,7 @@ func TestPanics(t *testing.T) {
 						t.Errorf("the call ended with %s, want %s", got, want)
 					}
 					if era == "legacy" && probe.asks != "" {
-						if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInternalError {
+						if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInternalError {
 							t.Errorf("the server got %+v, want an internal error", m)
 						}
 					}

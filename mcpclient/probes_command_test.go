@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func init() {
@@ -76,7 +77,7 @@ func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	command := &Command{Path: os.Args[0], Env: []string{roleVariable + "=tools"}, StopTimeout: 200 * time.Millisecond}
-	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: Revision20251125}})
+	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}})
 	cancel()
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 			return len(b), nil
 		}),
 	}
-	if c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: Revision20251125}}); !errors.Is(err, context.Canceled) {
+	if c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, %v, want %v", c, err, context.Canceled)
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(<-pid))

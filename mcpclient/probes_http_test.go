@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -387,7 +388,7 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 						say(answerTo(m))
 					}
 				})
-				o := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				o := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					time.Sleep(10 * time.Minute)
 					return tea(), nil
 				})

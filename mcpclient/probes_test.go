@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -231,7 +232,7 @@ func TestStrangeMessages(t *testing.T) {
 
 func (v verdict) check(t *testing.T, got outcome) {
 	t.Helper()
-	want := map[verdict]error{invalid: mcpclient.ErrInvalidResult, tooLarge: transport.ErrMessageTooLarge}[v]
+	want := map[verdict]error{invalid: mcp.ErrInvalidResult, tooLarge: transport.ErrMessageTooLarge}[v]
 	if !errors.Is(got.err, want) {
 		t.Errorf("got %.300v, want %v", got.err, want)
 	}

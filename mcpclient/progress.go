@@ -4,34 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// Progress is one notice about a call that is under way.
-type Progress struct {
-	Progress float64  `json:"progress"`
-	Total    *float64 `json:"total,omitempty"` // nil when unknown
-	Message  string   `json:"message,omitempty"`
-}
-
-// String is how far the call is, for logs: `1 of 2: "reading"`. The message is cut
-// to 1 KiB.
-func (p Progress) String() string {
-	s := decimal(p.Progress)
-	if p.Total != nil {
-		s += " of " + decimal(*p.Total)
-	}
-	if p.Message != "" {
-		s += ": " + strconv.Quote(excerpt.Cut(p.Message))
-	}
-	return s
-}
-
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // maxProgress bounds the size of one progress notice for [WithProgress], as
 // many of them may wait.
@@ -70,8 +47,8 @@ func (l *link) progressed(c *Client, params json.RawMessage) {
 }
 
 // tellProgress decodes a notice for a caller who asked for them.
-func tellProgress(fn func(Progress), params json.RawMessage) {
-	var p Progress
+func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
+	var p mcp.Progress
 	if fn != nil && json.Unmarshal(params, &p) == nil {
 		fn(p)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What follows the answer is read for a second and for 4 KiB, so that the
@@ -144,7 +145,7 @@ func TestSendingAnAnswerIsBounded(t *testing.T) {
 		defer mu.Unlock()
 		return strings.Contains(log.String(), "answer to the server lost")
 	}
-	opts := samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return tea(), nil
 	})
 	opts.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {

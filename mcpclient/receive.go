@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // maxBatch bounds the messages of one batch.
@@ -150,12 +151,12 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 // rpcError reads the error of a response, without what scrub takes out. The URLs
 // that a person is to visit stay whole: some name the session.
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
-	e := new(RPCError)
+	e := new(mcp.RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
+		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
 	}
 	e.Message = scrub(e.Message)
-	if e.Code != CodeURLElicitationNeeded {
+	if e.Code != mcp.CodeURLElicitationNeeded {
 		e.Data = scrubJSON(e.Data, scrub)
 	}
 	return e

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -23,10 +24,10 @@ import (
 type observed struct {
 	mu      sync.Mutex
 	methods []string
-	logs    []mcpclient.LogMessage
+	logs    []mcp.LogMessage
 }
 
-func (o *observed) add(n *mcpclient.Notification) {
+func (o *observed) add(n *mcp.Notification) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.methods = append(o.methods, n.Method)
@@ -51,25 +52,25 @@ func TestLogging(t *testing.T) {
 			seen.methods, seen.logs = nil, nil
 			callText(t, ctx, c, "talk", "done")
 			seen.check(t, "notifications/message", "notifications/tools/list_changed")
-			if len(seen.logs) != 1 || seen.logs[0].Level != mcpclient.LogError || seen.logs[0].Logger != "db" {
+			if len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db" {
 				t.Errorf("got logs %+v", seen.logs)
 			}
 			if err := c.SetLogLevel(ctx, "loud"); err == nil {
 				t.Error("unknown level: got no error")
 			}
-			for _, level := range []mcpclient.LogLevel{mcpclient.LogDebug, ""} {
+			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
 				if err := c.SetLogLevel(ctx, level); err != nil {
 					t.Error(err)
 				}
 				callText(t, ctx, c, "talk", "done")
 			}
-			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcpclient.LogAlert))
+			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcp.LogAlert))
 		}
 	}
 	var seen observed
 	legacy, modern := legacy(), modern()
-	legacy.LogLevel, legacy.OnNotification = mcpclient.LogWarning, seen.add
-	modern.LogLevel, modern.OnNotification = mcpclient.LogWarning, seen.add
+	legacy.LogLevel, legacy.OnNotification = mcp.LogWarning, seen.add
+	modern.LogLevel, modern.OnNotification = mcp.LogWarning, seen.add
 	playAll(t, []conversation{
 		{name: "logging_legacy", opts: legacy, play: talk(&seen)},
 		{name: "logging_refused", opts: legacy, play: ping},
@@ -81,13 +82,13 @@ func TestNotificationProgress(t *testing.T) {
 	two := 2.0
 	for method, test := range map[string]struct {
 		params string
-		want   mcpclient.Progress
+		want   mcp.Progress
 		ok     bool
 	}{
-		"notifications/progress": {`{"progressToken":7,"progress":1,"total":2,"message":"half"}`, mcpclient.Progress{Progress: 1, Total: &two, Message: "half"}, true},
-		"notifications/message":  {`{"progress":1}`, mcpclient.Progress{}, false},
+		"notifications/progress": {`{"progressToken":7,"progress":1,"total":2,"message":"half"}`, mcp.Progress{Progress: 1, Total: &two, Message: "half"}, true},
+		"notifications/message":  {`{"progress":1}`, mcp.Progress{}, false},
 	} {
-		n := &mcpclient.Notification{Method: method, Params: json.RawMessage(test.params)}
+		n := &mcp.Notification{Method: method, Params: json.RawMessage(test.params)}
 		if got, ok := n.Progress(); ok != test.ok || got.String() != test.want.String() {
 			t.Errorf("%s: got %v, %t, want %v", method, got, ok, test.want)
 		}
@@ -101,7 +102,7 @@ func TestNotificationProgress(t *testing.T) {
 // A server without logging is not told a level.
 func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
-	opts.LogLevel = mcpclient.LogWarning
+	opts.LogLevel = mcp.LogWarning
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		if err := c.SetLogLevel(t.Context(), ""); err != nil {
 			t.Errorf("none: got %v", err)
@@ -110,7 +111,7 @@ func TestLogLevelForNobody(t *testing.T) {
 	})
 	for _, opts := range []mcpclient.Options{legacy(), modern()} {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcpclient.LogDebug))
+			wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), mcp.LogDebug))
 			p.quiet()
 		})
 	}
@@ -130,7 +131,7 @@ func TestIDs(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	var seen observed
-	opts := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}, OnNotification: seen.add}
+	opts := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}, OnNotification: seen.add}
 	playAll(t, []conversation{{name: "batch", way: "pipe", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		var wg sync.WaitGroup
 		for _, tool := range []string{"a", "b"} {
@@ -144,7 +145,7 @@ func TestBatch(t *testing.T) {
 
 func TestGarbage(t *testing.T) {
 	playAll(t, []conversation{{name: "garbage", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("a: got %v", err)
 		}
 		callText(t, ctx, c, "b", "fine")
@@ -152,7 +153,7 @@ func TestGarbage(t *testing.T) {
 		wg.Go(func() { callText(t, ctx, c, "c", "fine") })
 		synctest.Wait()
 		wg.Go(func() {
-			if _, err := c.CallTool(ctx, "d", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if _, err := c.CallTool(ctx, "d", nil); !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("d: got %v", err)
 			}
 		})
@@ -221,7 +222,7 @@ func TestBatchIsBounded(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var call sync.WaitGroup
 		call.Go(func() {
-			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -281,8 +282,8 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = c.Close() }()
-				if got := c.Server().Revision; got != mcpclient.Revision20260728 {
-					t.Errorf("got revision %q, want %q", got, mcpclient.Revision20260728)
+				if got := c.Server().Revision; got != mcp.Revision20260728 {
+					t.Errorf("got revision %q, want %q", got, mcp.Revision20260728)
 				}
 				callText(t, t.Context(), c, "a", "a")
 			})
@@ -294,7 +295,7 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 func TestNotificationParamsAreJSON(t *testing.T) {
 	opts := legacy()
 	var seen observed
-	opts.OnNotification = func(n *mcpclient.Notification) {
+	opts.OnNotification = func(n *mcp.Notification) {
 		if n.Params != nil && !json.Valid(n.Params) {
 			t.Errorf("got params %q, want JSON", n.Params)
 		}

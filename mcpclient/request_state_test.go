@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -50,7 +51,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 			p.ask("1")
 		}
 		for range 3 {
-			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeInvalidRequest {
+			if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInvalidRequest {
 				t.Errorf("got %+v, want a refusal", m)
 			}
 		}

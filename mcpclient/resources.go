@@ -1,133 +1,35 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/uritemplate"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// Resource is something that a server lets its clients read.
-type Resource struct {
-	URI         string          `json:"uri"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"` // in bytes; nil where the server gives none, or none that is a whole number from 0
-	Icons       []Icon          `json:"icons,omitempty"`
-	Annotations *Annotations    `json:"annotations,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
-}
-
-// UnmarshalJSON implements [json.Unmarshaler]. Size may be in any notation, and in a
-// string: languages that have one kind of number write 12.0 for 12.
-func (r *Resource) UnmarshalJSON(data []byte) error {
-	type resource Resource
-	*r = Resource{}
-	read := struct {
-		*resource
-		Size json.RawMessage `json:"size"`
-	}{resource: (*resource)(r)}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
-	}
-	if size := wholeOf(read.Size); size != nil && *size >= 0 {
-		r.Size = size
-	}
-	return nil
-}
-
-// ResourceTemplate is a family of resources whose URIs follow an RFC 6570
-// template.
-type ResourceTemplate struct {
-	URITemplate string          `json:"uriTemplate"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	MIMEType    string          `json:"mimeType,omitempty"`
-	Icons       []Icon          `json:"icons,omitempty"`
-	Annotations *Annotations    `json:"annotations,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
-}
-
-// Expand fills the template's variables. A variable without a value expands to
-// nothing, as RFC 6570 says. A template over 8 KiB is an error, and so is an
-// expansion over 1 MiB.
-func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
-	uri, err := uritemplate.Expand(t.URITemplate, values)
-	if err != nil {
-		return "", fmt.Errorf("expand %q: %w", excerpt.Cut(t.URITemplate), err)
-	}
-	return uri, nil
-}
-
-// ReadResourceResult holds the parts of a resource; a directory-like resource
-// has several.
-type ReadResourceResult struct {
-	Contents []ResourceContents `json:"contents"`
-	Meta     json.RawMessage    `json:"_meta,omitempty"`
-	Cache    CacheHint          `json:"-"`
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *ReadResourceResult) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
-	r.decode(&d)
-	return d.Err()
-}
-
-func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
-	var ttl, scope []byte
-	for key := range d.Members {
-		switch string(key) {
-		case "contents":
-			r.Contents = nil // the last of equal members counts
-			if d.Kind() == 'n' {
-				continue
-			}
-			for range d.Elements {
-				var part ResourceContents
-				part.decode(d)
-				r.Contents = append(r.Contents, part)
-			}
-		case "ttlMs":
-			ttl = d.Raw()
-		case "cacheScope":
-			scope = d.Raw()
-		case "_meta":
-			r.Meta = bytes.Clone(d.Raw())
-		}
-	}
-	r.Cache = hintOf(ttl, scope)
-}
 
 // Resources lists the server's resources over all pages. Each range asks the
 // server anew, except for pages that it said still hold (see
 // [Limits.Cache]); an error is the last pair.
-func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*Resource, error] {
-	return list[Resource](ctx, c, "resources/list", "resources", opts)
+func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
+	return list[mcp.Resource](ctx, c, "resources/list", "resources", opts)
 }
 
 // ResourceTemplates lists the server's resource templates over all pages.
-func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*ResourceTemplate, error] {
-	return list[ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
+func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
+	return list[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
 }
 
 // ReadResource reads the resource at uri, which need not be listed.
-func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*ReadResourceResult, error) {
+func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	params, err := jsonrpc.EncodeParams(struct {
 		URI string `json:"uri"`
 	}{uri})
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)
 	}
-	result := new(ReadResourceResult)
+	result := new(mcp.ReadResourceResult)
 	err = c.call(ctx, &request{method: "resources/read", target: uri, params: params, lasting: true}, result, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", uri, err)

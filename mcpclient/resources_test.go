@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestExpand(t *testing.T) {
@@ -19,12 +19,12 @@ func TestExpand(t *testing.T) {
 		{"file:///{path}", map[string]string{"path": "käse"}, "file:///k%C3%A4se"},
 		{"file:///fixed", map[string]string{"unused": "x"}, "file:///fixed"},
 	} {
-		got, err := (&mcpclient.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
+		got, err := (&mcp.ResourceTemplate{URITemplate: test.template}).Expand(test.values)
 		if err != nil || got != test.want {
 			t.Errorf("%s: got %q, %v, want %q", test.template, got, err, test.want)
 		}
 	}
-	if _, err := (&mcpclient.ResourceTemplate{URITemplate: "{broken"}).Expand(nil); err == nil || !strings.Contains(err.Error(), `"{broken"`) {
+	if _, err := (&mcp.ResourceTemplate{URITemplate: "{broken"}).Expand(nil); err == nil || !strings.Contains(err.Error(), `"{broken"`) {
 		t.Errorf("got %v, want an error with the template", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/mcptest"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // frail is a transport whose connections each have a peer of their own.
@@ -97,7 +98,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		transport := newFrail(t)
-		if o.Protocol.Revision == mcpclient.Revision20251125 {
+		if o.Protocol.Revision == mcp.Revision20251125 {
 			transport.greet = (*peer).greetLogging
 		}
 		o.Restart = &r
@@ -317,7 +318,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
 		go func() { p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, p.next().ID) }()
-		if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
 			t.Fatal(err)
 		}
 		deaths := 2
@@ -424,7 +425,7 @@ func TestRestartClosedInHandshake(t *testing.T) {
 // server asked, and the next one is not told its answer.
 func TestRestartEndsHandlers(t *testing.T) {
 	var asked chan bool // made in the bubble
-	o := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		asked <- true
 		<-ctx.Done()
 		asked <- false
@@ -491,7 +492,7 @@ func TestRestartRestores(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := eras()[era]
-				o.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+				o.Client = mcp.Implementation{Name: "test", Version: "1"}
 				o.Restart = &mcpclient.Restart{}
 				c, err := mcpclient.Connect(t.Context(), scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
 				if err != nil {
@@ -499,7 +500,7 @@ func TestRestartRestores(t *testing.T) {
 				}
 				defer func() { synctest.Wait(); _ = c.Close() }()
 				if era == "legacy" {
-					if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+					if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -524,7 +525,7 @@ func TestRestartRestores(t *testing.T) {
 
 // A server that comes back as another one is asked anew, and subscriptions end.
 func TestRestartInAnotherEra(t *testing.T) {
-	for from, to := range map[string]string{mcpclient.Revision20251125: mcpclient.Revision20260728, mcpclient.Revision20260728: mcpclient.Revision20251125} {
+	for from, to := range map[string]string{mcp.Revision20251125: mcp.Revision20260728, mcp.Revision20260728: mcp.Revision20251125} {
 		t.Run(from, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				era := from
@@ -533,11 +534,11 @@ func TestRestartInAnotherEra(t *testing.T) {
 					for {
 						m := p.next()
 						switch {
-						case m.Method == "initialize" && era < mcpclient.Revision20260728:
+						case m.Method == "initialize" && era < mcp.Revision20260728:
 							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
 							p.next()
 							return
-						case m.Method == "server/discover" && era == mcpclient.Revision20260728:
+						case m.Method == "server/discover" && era == mcp.Revision20260728:
 							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 							return
 						default:
@@ -553,7 +554,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 				p := <-transport.peers
 				subscribing := make(chan *mcpclient.Subscription)
 				go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
-				if from == mcpclient.Revision20260728 {
+				if from == mcp.Revision20260728 {
 					p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, p.next().ID)
 				}
 				s := <-subscribing
@@ -592,7 +593,7 @@ func TestRestartOverSSE(t *testing.T) {
 				go first.shake()
 				o := mcpclient.Options{Restart: &mcpclient.Restart{}}
 				if name == "direct" {
-					o.Protocol.Revision = mcpclient.Revision20241105
+					o.Protocol.Revision = mcp.Revision20241105
 				}
 				token := new(mcpclient.Bearer)
 				recipe := transport(server.URL()+"/sse", server.Client())

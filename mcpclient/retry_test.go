@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // busy is a server that fails so many times before it answers.
@@ -248,7 +249,7 @@ func TestAnswersAreSentAgain(t *testing.T) {
 					}
 					w.WriteHeader(http.StatusAccepted)
 				})
-				c, err := connectBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+				c, err := connectBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return tea(), nil
 				}))
 				if err != nil {

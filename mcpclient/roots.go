@@ -9,17 +9,10 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Root is a place that the server may work in. Roots are advice: they restrict
-// nothing. Revision 2026-07-28 deprecates them; they work in both eras.
-type Root struct {
-	URI  string          `json:"uri"` // starts with file://
-	Name string          `json:"name,omitempty"`
-	Meta json.RawMessage `json:"_meta,omitempty"`
-}
-
-func checkRoot(r Root) error {
+func checkRoot(r mcp.Root) error {
 	if _, err := url.Parse(r.URI); err != nil || !strings.HasPrefix(r.URI, "file://") {
 		return fmt.Errorf("root %q: the URI must start with file://", r.URI)
 	}
@@ -32,7 +25,7 @@ const rootsMethod = "roots/list"
 // [Protocol.ExactCapabilities] leaves that promise out; a modern one asks when it wants to
 // know. It needs a client whose
 // [Options.Roots] was set, empty or not.
-func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
+func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	switch {
 	case c.opts.Handlers[rootsMethod] != nil:
 		return errors.New("set roots: Options.Handlers answers roots/list (Notify tells the server that they changed: notifications/roots/list_changed)")
@@ -52,8 +45,8 @@ func (c *Client) SetRoots(ctx context.Context, roots []Root) error {
 }
 
 // keepRoots keeps a copy of the roots, which are never nil then.
-func (c *Client) keepRoots(roots []Root) {
-	kept := append([]Root{}, roots...)
+func (c *Client) keepRoots(roots []mcp.Root) {
+	kept := append([]mcp.Root{}, roots...)
 	c.roots.Store(&kept)
 }
 
@@ -64,6 +57,6 @@ func (c *Client) listRoots() (json.RawMessage, error) {
 	}
 	roots := *c.roots.Load()
 	return jsonrpc.Marshal(struct {
-		Roots []Root `json:"roots"`
+		Roots []mcp.Root `json:"roots"`
 	}{roots})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // WithManualInput has a call return with an [*InputRequired] as its error when
@@ -35,7 +36,7 @@ type InputRequired struct {
 
 	// Requests is what the server asks, by keys of its own choice. Nil means
 	// that it asks for nothing but to be called again later.
-	Requests map[string]InputRequest `json:"inputRequests,omitzero"`
+	Requests map[string]mcp.InputRequest `json:"inputRequests,omitzero"`
 
 	// State is the server's, to be given back as it is. It may be a secret.
 	State json.RawMessage `json:"requestState,omitempty"`
@@ -79,43 +80,6 @@ func (r *request) putOff(ctx context.Context, c *Client) error {
 	return c.sleep(ctx, wait)
 }
 
-// InputRequest is one question of an [InputRequired].
-type InputRequest struct {
-	Method string          `json:"method"` // "elicitation/create", "sampling/createMessage" or "roots/list"
-	Params json.RawMessage `json:"params,omitempty"`
-}
-
-// Elicitation reads the question as one to a person; ok is false when it is
-// another one, or has a URL that nobody should visit.
-func (r *InputRequest) Elicitation() (params *ElicitParams, ok bool) {
-	params, ok = r.elicitation()
-	if ok && params.Mode == ElicitURL && !visitable(params.URL) {
-		return nil, false
-	}
-	return params, ok
-}
-
-func (r *InputRequest) elicitation() (params *ElicitParams, ok bool) {
-	params = new(ElicitParams)
-	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
-		return nil, false
-	}
-	if params.Mode == "" {
-		params.Mode = ElicitForm
-	}
-	return params, true
-}
-
-// Sampling reads the question as one to a model; ok is false when it is another
-// one.
-func (r *InputRequest) Sampling() (params *CreateMessageParams, ok bool) {
-	params = new(CreateMessageParams)
-	if r.Method != "sampling/createMessage" || json.Unmarshal(r.Params, params) != nil {
-		return nil, false
-	}
-	return params, true
-}
-
 // Error tells what is asked, but not the questions themselves.
 func (r *InputRequired) Error() string {
 	if len(r.Requests) == 0 {
@@ -129,27 +93,27 @@ func (r *InputRequired) Error() string {
 }
 
 // Continue goes on with a call that needed input; T is what the call returns. answers
-// has one answer for each key of round.Requests: an [*ElicitResult], a
-// [*CreateMessageResult], or any value that marshals to the result of what was
+// has one answer for each key of round.Requests: an [*mcp.ElicitResult], a
+// [*mcp.CreateMessageResult], or any value that marshals to the result of what was
 // asked. The answer to a form is completed and checked as that of an
-// [ElicitationHandler] is.
+// [mcp.ElicitationHandler] is.
 //
 // Further questions go to the handlers, or come as another [*InputRequired]
 // when the call is continued [WithManualInput] too. A round is continued once.
-func Continue[T CallToolResult | GetPromptResult | ReadResourceResult](ctx context.Context, c *Client, round *InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
+func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
 	result := new(T)
 	method, what := "resources/read", "resource"
 	switch any(result).(type) {
-	case *CallToolResult:
+	case *mcp.CallToolResult:
 		method, what = "tools/call", "tool"
-	case *GetPromptResult:
+	case *mcp.GetPromptResult:
 		method, what = "prompts/get", "prompt"
 	}
 	r, opts, err := round.next(method, answers, opts)
 	if err != nil {
 		return nil, fmt.Errorf("continue %s: %w", what, err)
 	}
-	if called, ok := any(&result).(**CallToolResult); ok {
+	if called, ok := any(&result).(**mcp.CallToolResult); ok {
 		*called, err = c.callTool(ctx, r, opts)
 	} else {
 		err = c.call(ctx, r, result, opts)
@@ -181,7 +145,7 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 	if r.Requests != nil {
 		wire := make(map[string]json.RawMessage, len(r.Requests))
 		for key, q := range r.Requests {
-			if wire[key], err = q.answer(answers[key]); err != nil {
+			if wire[key], err = q.Answer(answers[key]); err != nil {
 				return nil, nil, fmt.Errorf("answer %q: %w", key, err)
 			}
 		}
@@ -199,27 +163,4 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 		next.round = jsonrpc.AppendMember(next.round, "requestState", state)
 	}
 	return next, append(meta, opts...), nil
-}
-
-// answer encodes one answer.
-func (r *InputRequest) answer(v any) (json.RawMessage, error) {
-	if elicited, ok := v.(*ElicitResult); ok && elicited != nil {
-		params, asked := r.elicitation()
-		if !asked {
-			return nil, fmt.Errorf("%s is not answered by an ElicitResult", excerpt.Cut(r.Method))
-		}
-		complete, err := params.Complete(elicited)
-		if err != nil {
-			return nil, err
-		}
-		v = complete
-	}
-	raw, err := jsonrpc.EncodeParams(v)
-	if err != nil {
-		return nil, err
-	}
-	if raw == nil {
-		return nil, fmt.Errorf("%s has no answer", excerpt.Cut(r.Method))
-	}
-	return raw, nil
 }

@@ -12,16 +12,17 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // unasked has handlers that must not be called.
 func unasked(t *testing.T) mcpclient.Options {
 	o := asks(modern())
-	o.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	o.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		t.Error("the sampling handler was called")
 		return nil, errors.New("not expected")
 	})
-	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	o.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		t.Error("the elicitation handler was called")
 		return nil, errors.New("not expected")
 	})
@@ -40,7 +41,7 @@ func TestManualInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := scripted{mcptest.Read(t, "testdata/manual_modern.txtar")}
 		opts := unasked(t)
-		opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+		opts.Client = mcp.Implementation{Name: "test", Version: "1"}
 		first, err := mcpclient.Connect(t.Context(), transport, &opts)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func TestManualInput(t *testing.T) {
 		}
 		who, llm := r.Requests["who"], r.Requests["llm"]
 		form, ok := who.Elicitation()
-		if !ok || form.Message != "Name?" || form.Mode != mcpclient.ElicitForm {
+		if !ok || form.Message != "Name?" || form.Mode != mcp.ElicitForm {
 			t.Errorf("elicitation: got %+v, %v", form, ok)
 		}
 		if p, ok := llm.Sampling(); !ok || p.MaxTokens != 50 {
@@ -61,12 +62,12 @@ func TestManualInput(t *testing.T) {
 		if _, ok := llm.Elicitation(); ok {
 			t.Error("a sampling request was read as an elicitation")
 		}
-		answers := map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
-		if _, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), first, r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
+		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
+		if _, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
 			t.Errorf("one answer short: got %v", err)
 		}
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
-		_, err = mcpclient.Continue[mcpclient.CallToolResult](t.Context(), first, r, answers, manual)
+		_, err = mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers, manual)
 		stored, err := json.Marshal(round(t, err))
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,7 @@ func TestManualInput(t *testing.T) {
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
 		}
-		res, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), second, restored, nil)
+		res, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v", res, err)
 		}
@@ -98,22 +99,22 @@ func TestManualInputOfOthers(t *testing.T) {
 	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)
 		r := round(t, err)
-		if _, err := mcpclient.Continue[mcpclient.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
+		if _, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
 			t.Errorf("the round of a prompt as that of a tool: got %v", err)
 		}
-		bad := &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": 7}}
+		bad := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": 7}}
 		for name, answers := range map[string]map[string]any{
-			"not asked":   {"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, "else": 1},
+			"not asked":   {"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}, "else": 1},
 			"wrong type":  {"who": bad},
 			"no object":   {"who": 7},
 			"no answer":   nil,
-			"nil pointer": {"who": (*mcpclient.ElicitResult)(nil)},
+			"nil pointer": {"who": (*mcp.ElicitResult)(nil)},
 		} {
-			if _, err := mcpclient.Continue[mcpclient.GetPromptResult](ctx, c, r, answers); err == nil {
+			if _, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, answers); err == nil {
 				t.Errorf("%s: got no error", name)
 			}
 		}
-		prompt, err := mcpclient.Continue[mcpclient.GetPromptResult](ctx, c, r, map[string]any{"who": &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}})
+		prompt, err := mcpclient.Continue[mcp.GetPromptResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}})
 		if err != nil || prompt.Description != "d" {
 			t.Errorf("prompt: got %+v, %v", prompt, err)
 		}
@@ -122,7 +123,7 @@ func TestManualInputOfOthers(t *testing.T) {
 		if r = round(t, err); r.Requests != nil {
 			t.Errorf("got %+v, want no requests", r)
 		}
-		if _, err := mcpclient.Continue[mcpclient.ReadResourceResult](ctx, c, r, nil); err != nil {
+		if _, err := mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil); err != nil {
 			t.Error(err)
 		}
 		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // which was not kept
@@ -131,8 +132,8 @@ func TestManualInputOfOthers(t *testing.T) {
 
 		roots := map[string]any{"ws": json.RawMessage(`{"roots":[]}`)}
 		_, err = c.CallTool(ctx, "t", nil, manual)
-		_, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, c, round(t, err), roots, manual)
-		if _, err = mcpclient.Continue[mcpclient.CallToolResult](ctx, c, round(t, err), roots, manual); !errors.Is(err, mcpclient.ErrTooManyRounds) {
+		_, err = mcpclient.Continue[mcp.CallToolResult](ctx, c, round(t, err), roots, manual)
+		if _, err = mcpclient.Continue[mcp.CallToolResult](ctx, c, round(t, err), roots, manual); !errors.Is(err, mcpclient.ErrTooManyRounds) {
 			t.Errorf("third round of two: got %v, want ErrTooManyRounds", err)
 		}
 	}}})
@@ -144,8 +145,8 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
 			var call sync.WaitGroup
 			call.Go(func() {
-				if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
-					t.Errorf("got %v, want %v", err, mcpclient.ErrInvalidResult)
+				if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
+					t.Errorf("got %v, want %v", err, mcp.ErrInvalidResult)
 				}
 			})
 			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, p.next().ID, state)
@@ -160,7 +161,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 // A state that is null is none.
 func TestNullState(t *testing.T) {
 	opts := modern()
-	opts.Roots = []mcpclient.Root{}
+	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":null,"inputRequests":{"ws":{"method":"roots/list"}}}}`, p.next().ID)
@@ -228,13 +229,13 @@ func asksRoots(p *peer, m message, state string) {
 // that call alone, which is sent anew with an id and a progress token of its own.
 func TestRoundsOfParallelCalls(t *testing.T) {
 	opts := modern()
-	opts.Roots = []mcpclient.Root{}
+	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var calls sync.WaitGroup
 		first := map[string]message{}
 		for _, tool := range []string{"a", "b"} {
 			calls.Go(func() {
-				callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcpclient.Progress) {}))
+				callText(t, t.Context(), c, tool, tool, mcpclient.WithMeta("k", json.RawMessage(`"v"`)), mcpclient.WithProgress(func(mcp.Progress) {}))
 			})
 			first[tool] = p.next()
 		}
@@ -262,7 +263,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 // given up there just ends.
 func TestGivenUpBetweenRounds(t *testing.T) {
 	asked := make(chan bool)
-	opts := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -285,7 +286,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 // keys of their own.
 func TestTaskAfterRound(t *testing.T) {
 	opts := modern()
-	opts.Roots, opts.Protocol.AllowUndeclared = []mcpclient.Root{}, true
+	opts.Roots, opts.Protocol.AllowUndeclared = []mcp.Root{}, true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			asksRoots(p, p.next(), "s")

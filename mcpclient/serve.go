@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -38,7 +39,7 @@ func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 		c.tell(told{link: l, session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !known:
 		l.tolerated(c, "refused a request of the server: its revision has none", "method", l.cut(m.Method))
-		l.refuse(c, m, from, refuse(CodeMethodNotFound, noRequests+": it asks by the result input_required"))
+		l.refuse(c, m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
 		l.handled(c, m, from)
 	}
@@ -54,7 +55,7 @@ func (l *link) refuse(c *Client, m jsonrpc.Message, from source, err error) {
 func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
 	limit := c.opts.Limits.ServerRequests
 	if !c.serving.take(limit) {
-		l.refuse(c, m, from, refuse(CodeInternalError, "busy: %d requests are being answered already", limit))
+		l.refuse(c, m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", limit))
 		return
 	}
 	ctx, a := c.ask(l, from.call)
@@ -62,7 +63,7 @@ func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
 	if !l.take(a) {
 		a.cancel()
 		c.serving.leave()
-		l.refuse(c, m, from, refuse(CodeInvalidRequest, "a request with this id is being answered already"))
+		l.refuse(c, m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
 	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
@@ -107,7 +108,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	}
 	switch {
 	case err == nil:
-	case wireError(err).Code == CodeInternalError: // the server learns no more than that
+	case wireError(err).Code == mcp.CodeInternalError: // the server learns no more than that
 		l.failed(ctx, c, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	default:
 		c.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
@@ -156,7 +157,7 @@ func (l *link) cancelled(c *Client, s *httpSession, params json.RawMessage) {
 // refusal is an answer that no handler gave: the server asked for what it may
 // not have, or in a way that is not allowed.
 type refusal struct {
-	*RPCError
+	*mcp.RPCError
 	hint string // for the host, behind the message; "" for none
 }
 
@@ -164,12 +165,12 @@ func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
 func (r *refusal) Unwrap() error { return r.RPCError }
 
 func refuse(code int, format string, args ...any) error {
-	return &refusal{&RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
+	return &refusal{&mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
 }
 
 // uninstalled refuses what the host has installed no handler for.
 func uninstalled(message, option string) error {
-	return &refusal{&RPCError{Code: CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
+	return &refusal{&mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
 }
 
 // errPanicked is the answer of a handler that panicked.
@@ -180,24 +181,24 @@ type panickedError struct{}
 func (panickedError) Error() string { return "the handler panicked" }
 
 // RPCError is what the server gets.
-func (e panickedError) RPCError() *RPCError {
-	return &RPCError{Code: CodeInternalError, Message: e.Error()}
+func (e panickedError) RPCError() *mcp.RPCError {
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: e.Error()}
 }
 
 // handle answers one question of the server. Both eras come here: id is nil in
 // the modern one. A panic of a handler becomes an error.
-func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *CallInfo) (result json.RawMessage, err error) {
+func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (result json.RawMessage, err error) {
 	defer c.caught(method, errPanicked, &err)
 	var meta struct {
 		Meta json.RawMessage `json:"_meta"`
 	}
 	if len(params) > 0 {
 		if err := json.Unmarshal(params, &meta); err != nil {
-			return nil, refuse(CodeInvalidParams, "params: %v", err)
+			return nil, refuse(mcp.CodeInvalidParams, "params: %v", err)
 		}
 	}
 	ctx = context.WithValue(ctx, servingKey{c}, true)
-	ctx = WithOrigin(ctx, Origin{Session: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
+	ctx = mcp.WithOrigin(ctx, mcp.Origin{Session: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	if c.answering == nil && c.opts.Handlers[method] == nil {
 		return c.answerBy(ctx, &Request{Method: method, Params: params})
 	}
@@ -229,36 +230,36 @@ func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, err
 	case rootsMethod:
 		return c.listRoots()
 	}
-	return nil, refuse(CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
+	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
 // knownServer is what is known of the server, also before the handshake is done.
-func (c *Client) knownServer() Server {
+func (c *Client) knownServer() mcp.Server {
 	if s := c.server.Load(); s != nil {
 		return *s
 	}
-	return Server{}
+	return mcp.Server{}
 }
 
 // wireError is what the server that asked is told of an error: what was made for
 // it, and of anything else only that there was one. What is wrapped was made for
 // somebody else: an answer of another server, say, with what that told us.
-func wireError(err error) (e *RPCError) {
+func wireError(err error) (e *mcp.RPCError) {
 	switch made := err.(type) { // and no errors.As
-	case *RPCError:
+	case *mcp.RPCError:
 		e = made
 	case *refusal:
 		e = made.RPCError
-	case interface{ RPCError() *RPCError }:
+	case interface{ RPCError() *mcp.RPCError }:
 		e = made.RPCError()
 	}
 	switch {
 	case e != nil:
 		return e
-	case errors.Is(err, ErrRejected):
-		return &RPCError{Code: CodeUserRejected, Message: "rejected by the user"}
+	case errors.Is(err, mcp.ErrRejected):
+		return &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "rejected by the user"}
 	}
-	return &RPCError{Code: CodeInternalError, Message: "internal error"}
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "internal error"}
 }
 
 // responseTo makes the response that carries result, or err in its wire form.
@@ -287,7 +288,7 @@ type reply struct {
 
 // gather answers several questions at once and returns the answers by key. The
 // first failure ends it; handlers that go on then are the client's to wait for.
-func (c *Client) gather(ctx context.Context, questions map[string]InputRequest, call CallInfo) (map[string]json.RawMessage, error) {
+func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life(), func() { cancel(ErrClosed) })()
@@ -323,7 +324,7 @@ type servingKey struct{ c *Client }
 
 // question has a handler answer one question. A handler whose own call led to
 // it has its place among those that run at the same time already.
-func (c *Client) question(ctx context.Context, key string, q InputRequest, call *CallInfo, replies chan<- reply) error {
+func (c *Client) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{c}) != nil
 	if !nested {
 		if !c.serving.wait(ctx, c.opts.Limits.ServerRequests) {
@@ -364,8 +365,8 @@ func abandoned(method string, err error) error {
 	var r *refusal
 	switch {
 	case errors.As(err, &r):
-		return fmt.Errorf("%w: %s of the server: %s%s", ErrInvalidResult, question, r.Message, r.hint)
-	case errors.Is(err, ErrRejected):
+		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.Message, r.hint)
+	case errors.Is(err, mcp.ErrRejected):
 		return fmt.Errorf("%s of the server: %w", question, &rejected{err})
 	}
 	return fmt.Errorf("%s of the server: %v", question, err)
@@ -375,7 +376,7 @@ func abandoned(method string, err error) error {
 type rejected struct{ err error }
 
 func (r *rejected) Error() string        { return r.err.Error() }
-func (r *rejected) Is(target error) bool { return target == ErrRejected }
+func (r *rejected) Is(target error) bool { return target == mcp.ErrRejected }
 
 // slots are places for what runs at the same time.
 type slots struct {

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What a person answered is not told along with that it does not fit.
 func TestMisfitIsNotTold(t *testing.T) {
-	p := &ElicitParams{Mode: ElicitForm, RequestedSchema: []byte(`{"type":"object","properties":{"age":{"type":"integer"}}}`)}
-	_, err := p.Complete(&ElicitResult{Action: ElicitAccept, Content: map[string]any{"my-secret": 1}})
+	p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: []byte(`{"type":"object","properties":{"age":{"type":"integer"}}}`)}
+	_, err := p.Complete(&mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"my-secret": 1}})
 	if err == nil || !strings.Contains(err.Error(), "my-secret") {
 		t.Fatalf("got %v, want the field", err)
 	}
@@ -23,23 +25,23 @@ func TestMisfitIsNotTold(t *testing.T) {
 
 // What a handler met elsewhere does not look like what became of the call.
 func TestAbandonedTellsRejectionOnly(t *testing.T) {
-	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &RPCError{Code: 1})
-	for _, err := range []error{met, fmt.Errorf("%w: %w", ErrRejected, met)} {
+	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &mcp.RPCError{Code: 1})
+	for _, err := range []error{met, fmt.Errorf("%w: %w", mcp.ErrRejected, met)} {
 		got := abandoned("sampling/createMessage", err)
-		var rpc *RPCError
+		var rpc *mcp.RPCError
 		if errors.Is(got, ErrClosed) || errors.Is(got, context.DeadlineExceeded) || errors.As(got, &rpc) {
 			t.Errorf("got %v, which is what the handler met", got)
 		}
-		if errors.Is(got, ErrRejected) != errors.Is(err, ErrRejected) || !strings.Contains(got.Error(), err.Error()) {
+		if errors.Is(got, mcp.ErrRejected) != errors.Is(err, mcp.ErrRejected) || !strings.Contains(got.Error(), err.Error()) {
 			t.Errorf("got %v, want the text of %v", got, err)
 		}
 	}
 }
 
 func TestNullToolIsRefused(t *testing.T) {
-	c := &Client{offers: offers{sampling: &SamplingCapability{Tools: true}}}
+	c := &Client{offers: offers{sampling: &mcp.SamplingCapability{Tools: true}}}
 	_, err := c.createMessage(t.Context(), []byte(`{"maxTokens":1,"messages":[],"tools":[null]}`))
-	if e := wireError(err); e.Code != CodeInvalidParams {
-		t.Errorf("got %v, want code %d", err, CodeInvalidParams)
+	if e := wireError(err); e.Code != mcp.CodeInvalidParams {
+		t.Errorf("got %v, want code %d", err, mcp.CodeInvalidParams)
 	}
 }

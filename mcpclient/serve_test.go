@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func calls(tool string) func(*testing.T, context.Context, *mcpclient.Client) {
@@ -19,19 +20,19 @@ func calls(tool string) func(*testing.T, context.Context, *mcpclient.Client) {
 }
 
 func TestLegacyServerAsks(t *testing.T) {
-	unreachable := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	unreachable := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, errors.New("the handler was called")
 	})
 	invalid := samples(asks(legacy()), unreachable)
-	blocks := mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "a"}, &mcpclient.TextContent{Text: "b"}}}, nil
+	blocks := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}}}, nil
 	})
 	playAll(t, []conversation{
 		{name: "ask_legacy", opts: asks(legacy()), play: calls("ask")},
 		{name: "ask_uninstalled_legacy", opts: legacy(), play: calls("ask")},
 		{name: "ask_invalid_legacy", opts: invalid, play: calls("ask")},
 		{name: "sampling_blocks_legacy", opts: samples(legacy(), blocks), play: calls("ask")},
-		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}}, blocks), play: calls("ask")},
+		{name: "sampling_blocks_2025-06-18", opts: samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}, blocks), play: calls("ask")},
 	})
 }
 
@@ -39,31 +40,31 @@ func TestLegacyServerAsks(t *testing.T) {
 type late struct{}
 
 func (late) Error() string { return "late" }
-func (late) Unwrap() error { return mcpclient.ErrRejected }
-func (late) RPCError() *mcpclient.RPCError {
-	return &mcpclient.RPCError{Code: -1, Message: "too late in the day"}
+func (late) Unwrap() error { return mcp.ErrRejected }
+func (late) RPCError() *mcp.RPCError {
+	return &mcp.RPCError{Code: -1, Message: "too late in the day"}
 }
 
 // A server is told what was made for it, and nothing that others said.
 func TestHandlerErrors(t *testing.T) {
 	for _, way := range ways {
 		n := 0
-		fn := func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		fn := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			switch n++; n {
 			case 1:
-				return nil, fmt.Errorf("not now: %w", mcpclient.ErrRejected)
+				return nil, fmt.Errorf("not now: %w", mcp.ErrRejected)
 			case 2:
-				return nil, fmt.Errorf("wrapped: %w", &mcpclient.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)})
+				return nil, fmt.Errorf("wrapped: %w", &mcp.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)})
 			case 3:
 				return nil, errors.New("no model")
 			case 4:
 				panic("oops")
 			case 6:
-				return nil, &mcpclient.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)}
+				return nil, &mcp.RPCError{Code: -32000, Message: "mine", Data: json.RawMessage(`{"why": 1}`)}
 			case 7:
 				return nil, late{}
 			case 8:
-				return nil, fmt.Errorf("%w: %w", mcpclient.ErrRejected, &mcpclient.RPCError{Code: -32000, Message: "of another"})
+				return nil, fmt.Errorf("%w: %w", mcp.ErrRejected, &mcp.RPCError{Code: -32000, Message: "of another"})
 			}
 			return nil, nil
 		}
@@ -73,7 +74,7 @@ func TestHandlerErrors(t *testing.T) {
 
 func TestServerCancelsItsRequest(t *testing.T) {
 	ended := make(chan error, len(ways))
-	opts := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return nil, ctx.Err()
@@ -100,7 +101,7 @@ func TestServerCancelsItsRequest(t *testing.T) {
 func TestSetRoots(t *testing.T) {
 	change := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, uri := range []string{"https://example.com", "file:relative", "", "file://%zz"} {
-			if err := c.SetRoots(ctx, []mcpclient.Root{{URI: uri}}); err == nil || !strings.Contains(err.Error(), uri) {
+			if err := c.SetRoots(ctx, []mcp.Root{{URI: uri}}); err == nil || !strings.Contains(err.Error(), uri) {
 				t.Errorf("%q: got %v", uri, err)
 			}
 		}
@@ -110,7 +111,7 @@ func TestSetRoots(t *testing.T) {
 		callText(t, ctx, c, "ask", "done")
 	}
 	legacyRoots, modernRoots := legacy(), modern()
-	legacyRoots.Roots, modernRoots.Roots = []mcpclient.Root{}, []mcpclient.Root{{URI: "file:///old"}}
+	legacyRoots.Roots, modernRoots.Roots = []mcp.Root{}, []mcp.Root{{URI: "file:///old"}}
 	playAll(t, []conversation{
 		{name: "roots_changed_legacy", opts: legacyRoots, play: change},
 		{name: "roots_changed_modern", opts: modernRoots, play: change},
@@ -127,7 +128,7 @@ func TestInputRounds(t *testing.T) {
 	broken := asks(modern())
 	broken.Limits.ServerRequests = 3
 	endless := modern()
-	endless.Limits.Rounds, endless.Roots = 2, []mcpclient.Root{{URI: "file:///w"}}
+	endless.Limits.Rounds, endless.Roots = 2, []mcp.Root{{URI: "file:///w"}}
 	playAll(t, []conversation{
 		{name: "ask_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			res, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
@@ -151,8 +152,8 @@ func TestInputRounds(t *testing.T) {
 				} else {
 					_, err = c.CallTool(ctx, "t", nil)
 				}
-				var rpc *mcpclient.RPCError
-				if !errors.Is(err, mcpclient.ErrInvalidResult) || errors.As(err, &rpc) {
+				var rpc *mcp.RPCError
+				if !errors.Is(err, mcp.ErrInvalidResult) || errors.As(err, &rpc) {
 					t.Errorf("request %d: got %v", i, err)
 				}
 			}
@@ -170,14 +171,14 @@ func TestInputRounds(t *testing.T) {
 // A form that is declined is an answer; a sampling request that is rejected
 // ends the call, and the question beside it.
 func TestDecline(t *testing.T) {
-	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		return nil, fmt.Errorf("not now: %w", mcpclient.ErrRejected)
+	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return nil, fmt.Errorf("not now: %w", mcp.ErrRejected)
 	})
 	first := true
-	opts.Elicitation = mcpclient.ElicitationFunc(func(ctx context.Context, _ *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+	opts.Elicitation = mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		if first {
 			first = false
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		}
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -186,7 +187,7 @@ func TestDecline(t *testing.T) {
 		first = true
 		playAll(t, []conversation{{name: "decline_modern", way: way, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "t", "a pity")
-			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcpclient.ErrRejected) {
+			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcp.ErrRejected) {
 				t.Errorf("got %v, want the rejection", err)
 			}
 		}}})
@@ -195,7 +196,7 @@ func TestDecline(t *testing.T) {
 
 // Over HTTP there is no way to answer a modern server.
 func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
-	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, errors.New("the handler was called")
 	})
 	for _, way := range []string{"json", "stream"} {
@@ -206,23 +207,23 @@ func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
 // wide is a handler that declares all that there is to declare.
 type wide struct{ elicitationModes }
 
-func (wide) SamplingCapability() mcpclient.SamplingCapability {
-	return mcpclient.SamplingCapability{Tools: true, Context: true}
+func (wide) SamplingCapability() mcp.SamplingCapability {
+	return mcp.SamplingCapability{Tools: true, Context: true}
 }
 
-func (wide) CreateMessage(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-	use := p.Messages[0].Content[0].(*mcpclient.ToolUseContent)
+func (wide) CreateMessage(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	use := p.Messages[0].Content[0].(*mcp.ToolUseContent)
 	if len(p.Tools) != 1 || p.ToolChoice.Mode != "required" || p.IncludeContext != "thisServer" || *p.Temperature != 0 {
 		return nil, fmt.Errorf("got %+v", p)
 	}
-	return &mcpclient.CreateMessageResult{Model: "m", StopReason: "toolUse", Content: []mcpclient.Content{&mcpclient.ToolUseContent{ID: "u2", Name: use.Name, Input: use.Input}}}, nil
+	return &mcp.CreateMessageResult{Model: "m", StopReason: "toolUse", Content: []mcp.Content{&mcp.ToolUseContent{ID: "u2", Name: use.Name, Input: use.Input}}}, nil
 }
 
-func (wide) Elicit(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-	if p.Mode != mcpclient.ElicitURL || p.URL != "https://example.com/a?b=c" || p.ElicitationID != "e1" {
+func (wide) Elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if p.Mode != mcp.ElicitURL || p.URL != "https://example.com/a?b=c" || p.ElicitationID != "e1" {
 		return nil, fmt.Errorf("got %+v", p)
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 }
 
 func TestDeclaredCapabilities(t *testing.T) {
@@ -234,7 +235,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 // does who called its tool.
 func TestModernServerSendsRequests(t *testing.T) {
 	var log logged
-	opts := samples(modern(), func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		t.Error("the handler was called")
 		return tea(), nil
 	})
@@ -252,7 +253,7 @@ func TestModernServerSendsRequests(t *testing.T) {
 		}
 		for _, method := range []string{"sampling/createMessage", "elicitation/create", "roots/list", "tasks/list", "acme/do"} {
 			p.send(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, samplingParams)
-			if m := p.next(); string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcpclient.CodeMethodNotFound {
+			if m := p.next(); string(m.ID) != "7" || m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound {
 				t.Errorf("%s: got %+v, want it refused", method, m)
 			}
 		}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func ExampleServerCapabilities_String() {
-	server := mcpclient.Server{Capabilities: mcpclient.ServerCapabilities{
-		Tools:     &mcpclient.ListCapability{ListChanged: true},
-		Resources: &mcpclient.ResourceCapability{Subscribe: true},
+	server := mcp.Server{Capabilities: mcp.ServerCapabilities{
+		Tools:     &mcp.ListCapability{ListChanged: true},
+		Resources: &mcp.ResourceCapability{Subscribe: true},
 		Logging:   &struct{}{},
 	}}
 	fmt.Println("the server offers", server.Capabilities)
@@ -29,7 +30,7 @@ func TestServerCapabilitiesString(t *testing.T) {
 		`{"extensions":{"b/\n":{},"a/x":{}},"experimental":{"y":{}}}`:                        `extension "a/x", extension "b/\n", experimental "y"`,
 		`{"extensions":{"` + strings.Repeat("n", 2000) + `":{}}}`:                            `extension "` + strings.Repeat("n", 1013) + "…",
 	} {
-		var c mcpclient.ServerCapabilities
+		var c mcp.ServerCapabilities
 		if err := json.Unmarshal([]byte(raw), &c); err != nil {
 			t.Fatal(err)
 		}
@@ -43,8 +44,8 @@ func TestServerCapabilitiesString(t *testing.T) {
 
 func TestServerIsKeptWhole(t *testing.T) {
 	for revision, answer := range map[string]string{
-		mcpclient.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
-		mcpclient.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
+		mcp.Revision20260728: `{"supportedVersions":["2026-07-28","2027-01-01"],"capabilities":{"com.example/x":{"y":1}},"_meta":{"k":1}}`,
+		mcp.Revision20251125: `{"protocolVersion":"2025-11-25","capabilities":{"com.example/x":{"y":1}},"serverInfo":{"name":"s","version":"1"},"_meta":{"k":1}}`,
 	} {
 		c, err := mcpclient.Connect(t.Context(), library(map[string]string{"server/discover": answer, "initialize": answer}), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 		if err != nil {
@@ -54,7 +55,7 @@ func TestServerIsKeptWhole(t *testing.T) {
 		if string(got.Meta) != `{"k":1}` || string(got.Capabilities.Others["com.example/x"]) != `{"y":1}` || got.Capabilities.String() != `unknown "com.example/x"` {
 			t.Errorf("%s: got %+v, want _meta and the unknown capability", revision, got)
 		}
-		if modern := revision == mcpclient.Revision20260728; modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}) {
+		if modern := revision == mcp.Revision20260728; modern != slices.Equal(got.Revisions, []string{"2026-07-28", "2027-01-01"}) {
 			t.Errorf("%s: got the revisions %q", revision, got.Revisions)
 		}
 		_ = c.Close()

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -27,7 +29,7 @@ type session struct {
 
 	mu      sync.Mutex
 	begun   time.Time
-	level   LogLevel           // that the server was told
+	level   mcp.LogLevel       // that the server was told
 	heeding bool               // somebody wants to know what the server says unasked
 	unheard context.CancelFunc // ends the reading of the standalone stream
 }
@@ -266,13 +268,13 @@ func (f *inFlight) place(l *link) *place {
 var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)
 
 // tell remembers the log level that the server was told.
-func (s *session) tell(level LogLevel) {
+func (s *session) tell(level mcp.LogLevel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.level = level
 }
 
-func (s *session) toldLevel() LogLevel {
+func (s *session) toldLevel() mcp.LogLevel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.level

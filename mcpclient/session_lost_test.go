@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // amnesiac is a legacy server over HTTP whose sessions a test ends. It says on the
@@ -135,7 +136,7 @@ func (a *amnesiac) seen(what string) (n int) {
 
 // withAmnesiac runs f with a client in the session s-1, whose sampling requests
 // sample answers.
-func withAmnesiac(t *testing.T, sample mcpclient.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *amnesiac)) {
+func withAmnesiac(t *testing.T, sample mcp.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *amnesiac)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a := &amnesiac{streams: map[string]chan string{}}
@@ -148,7 +149,7 @@ func withAmnesiac(t *testing.T, sample mcpclient.SamplingFunc, f func(t *testing
 	})
 }
 
-func answersTea(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func answersTea(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return tea(), nil
 }
 
@@ -184,7 +185,7 @@ func listOnce(ctx context.Context, c *mcpclient.Client) error {
 // goes nowhere.
 func TestQuestionEndsWithItsSession(t *testing.T) {
 	ended := make(chan error, 1)
-	sample := func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	sample := func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return tea(), nil
@@ -253,7 +254,7 @@ func TestSessionsForgottenAtOnce(t *testing.T) {
 // A question that comes late in a lost session starts no handler.
 func TestQuestionOfLostSession(t *testing.T) {
 	asked := 0
-	sample := func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	sample := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		asked++
 		return tea(), nil
 	}

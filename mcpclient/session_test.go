@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // forgetful is a legacy server over HTTP that can forget its sessions.
@@ -110,7 +111,7 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forget
 		server := memhttp.New(s)
 		defer server.Close()
 		o := heeding(legacy())
-		o.LogLevel = mcpclient.LogWarning
+		o.LogLevel = mcp.LogWarning
 		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
 		s.seen()
@@ -128,7 +129,7 @@ func wantSeen(t *testing.T, s *forgetful, want ...string) {
 
 func TestSessionLost(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
-		if err := c.SetLogLevel(t.Context(), mcpclient.LogError); err != nil {
+		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
 			t.Fatal(err)
 		}
 		s.seen()
@@ -235,7 +236,7 @@ func TestSessionRenewedOnce(t *testing.T) {
 func TestSessionNotRenewed(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
 		_, err := c.Call(t.Context(), "acme/missing", nil)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
 			t.Errorf("got %v", err)
 		}
 		wantSeen(t, s, "acme/missing s-1 2025-11-25")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // skillsExtension is what a server declares that has skills.
@@ -187,7 +188,7 @@ func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*Sk
 	case err != nil:
 		return nil, fmt.Errorf("skill %q: %w", uri, err)
 	case result.Skill == nil || result.Skill.URI != uri:
-		return nil, fmt.Errorf("skill %q: %w: the server answered with another skill, or none", uri, ErrInvalidResult)
+		return nil, fmt.Errorf("skill %q: %w: the server answered with another skill, or none", uri, mcp.ErrInvalidResult)
 	}
 	return result.Skill, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/frontmatter"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // SkillError says why a skill, or one of its files, is not used. Where it is a
@@ -115,7 +116,7 @@ func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) 
 }
 
 // verify returns the contents of the file, if that is what was read.
-func (f *SkillFile) verify(result *ReadResourceResult) ([]byte, error) {
+func (f *SkillFile) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
 		return nil, errors.New("the server answered with other contents")
 	}

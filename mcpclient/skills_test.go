@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -59,7 +60,7 @@ func TestSkills(t *testing.T) {
 			t.Errorf("another skill: got %v", err)
 		}
 		_, err = c.Skill(ctx, "skill://none/SKILL.md")
-		wantError[*mcpclient.RPCError](t, err)
+		wantError[*mcp.RPCError](t, err)
 	}}, conversation{name: "skills_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.Skill(ctx, pdfSkill)
 		wantError[*mcpclient.CapabilityError](t, err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ErrSubscriptionEnded is why the changes of a [Subscription] end when it is
@@ -200,7 +201,7 @@ func (f SubscriptionFilter) sorted() SubscriptionFilter {
 }
 
 // notifiedBy is the part of a filter that the server declares to notify of.
-func notifiedBy(s *ServerCapabilities, f SubscriptionFilter) SubscriptionFilter {
+func notifiedBy(s *mcp.ServerCapabilities, f SubscriptionFilter) SubscriptionFilter {
 	out := SubscriptionFilter{
 		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,
 		PromptsListChanged: f.PromptsListChanged && s.Prompts != nil && s.Prompts.ListChanged,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A server that has forgotten everything is told again what to watch, once for
@@ -41,7 +43,7 @@ func TestRewatch(t *testing.T) {
 				}
 			}
 		}()
-		c, err := Connect(t.Context(), transport, &Options{Protocol: Protocol{Revision: Revision20251125}})
+		c, err := Connect(t.Context(), transport, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}})
 		if err != nil {
 			t.Fatal(err)
 		}

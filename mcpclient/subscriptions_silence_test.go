@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A stream on which nothing comes any more is opened again; comments are enough
@@ -199,7 +200,7 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = end(subscribed(t, t.Context(), c, onTools))
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound || opened != cuts+1 {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound || opened != cuts+1 {
 			t.Errorf("got %v after %d streams, want the answer to the %d. request", err, opened, cuts+1)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // subscribed makes a subscription that must succeed.
@@ -82,7 +83,7 @@ func TestSubscribeModern(t *testing.T) {
 	var observed []string
 	opts := modern()
 	opts.Timeouts.Call = time.Second // which does not concern the stream
-	opts.OnNotification = func(n *mcpclient.Notification) {
+	opts.OnNotification = func(n *mcp.Notification) {
 		mu.Lock()
 		defer mu.Unlock()
 		observed = append(observed, n.Method)
@@ -145,7 +146,7 @@ func TestSubscribeRefused(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "subscribe_refused_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Subscribe(ctx, onTools)
-			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeMethodNotFound {
+			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
 				t.Errorf("got %v", err)
 			}
 			if _, err := c.Subscribe(ctx, onTools); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
@@ -165,7 +166,7 @@ func TestSubscribeRefused(t *testing.T) {
 		}},
 		{name: "subscribe_refused_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Subscribe(ctx, onResources("file:///a", "file:///b"))
-			if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeResourceNotFound {
+			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeResourceNotFound {
 				t.Errorf("got %v", err)
 			}
 			synctest.Wait()
@@ -267,7 +268,7 @@ func TestAgreedToNothing(t *testing.T) {
 // that they are not asked for.
 func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	opts := modern()
-	opts.LogLevel = mcpclient.LogDebug
+	opts.LogLevel = mcp.LogDebug
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			m := p.next()
@@ -276,7 +277,7 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 			}
 			p.send("%s", acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
 		}()
-		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+		subscribed(t, t.Context(), c, onTools, mcpclient.WithProgress(func(mcp.Progress) {}))
 	})
 }
 

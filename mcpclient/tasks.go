@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
@@ -27,10 +28,10 @@ type Task struct {
 	tool   string
 	call   int64 // CallInfo.ID of the tool call, and of all that follows it
 
-	result *CallToolResult // when the server answered without a task
+	result *mcp.CallToolResult // when the server answered without a task
 
 	mu       sync.Mutex
-	state    TaskState
+	state    mcp.TaskState
 	learned  int                        // how many answers it comes from
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
 }
@@ -55,7 +56,7 @@ const (
 //
 // The options are about what StartTask does: [WithProgress] hears nothing once it has
 // returned. Who just wants the result calls the tool [WithTask].
-func (c *Client) StartTask(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
+func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	if tool == nil {
 		return nil, errors.New("start tool: no tool (nil)")
 	}
@@ -66,7 +67,7 @@ func (c *Client) StartTask(ctx context.Context, tool *Tool, args any, ttl time.D
 	return t, nil
 }
 
-func (c *Client) startTool(ctx context.Context, tool *Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
+func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
 	if err := c.current().taskable(c, tool); err != nil {
 		return nil, err
 	}
@@ -98,23 +99,23 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	if t.result, err = t.decode(raw); err != nil {
 		return nil, err
 	}
-	t.state.Status = TaskCompleted
+	t.state.Status = mcp.TaskCompleted
 	return t, nil
 }
 
 // Task takes up a task by its id, which may come from another process.
-// tool is for errors and [CallInfo] only. Nothing is sent. Without an id there is no task: its
+// tool is for errors and [mcp.CallInfo] only. Nothing is sent. Without an id there is no task: its
 // methods fail.
 func (c *Client) Task(id, tool string) *Task {
-	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: TaskState{ID: id, Status: TaskWorking}}
+	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: mcp.TaskState{ID: id, Status: mcp.TaskWorking}}
 }
 
 // Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client,
 // over all pages, as [Client.Tools] lists tools; [Client.Task] takes one up. The
 // error is a [*CapabilityError] where the server has no such list: in other revisions
 // none has.
-func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*TaskState, error] {
-	return list[TaskState](ctx, c, "tasks/list", "tasks", opts)
+func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
+	return list[mcp.TaskState](ctx, c, "tasks/list", "tasks", opts)
 }
 
 // ID is what [Client.Task] takes. It may be all that protects the task:
@@ -124,13 +125,13 @@ func (t *Task) ID() string { return t.id }
 // State is what the server said last. That the task has ended is taken back only by
 // the answer to a request that was sent when this was known: answers to requests
 // under way together come in any order.
-func (t *Task) State() TaskState {
+func (t *Task) State() mcp.TaskState {
 	state, _ := t.known()
 	return state
 }
 
 // known is the state, and the number of answers that it comes from.
-func (t *Task) known() (state TaskState, learned int) {
+func (t *Task) known() (state mcp.TaskState, learned int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state, t.learned
@@ -138,15 +139,15 @@ func (t *Task) known() (state TaskState, learned int) {
 
 // Poll asks the server how far the task is, and returns what [Task.State] says
 // then.
-func (t *Task) Poll(ctx context.Context, opts ...CallOption) (TaskState, error) {
+func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, error) {
 	switch {
 	case t.result != nil:
 		return t.State(), nil
 	case t.id == "":
-		return TaskState{}, t.failure(errNoTask)
+		return mcp.TaskState{}, t.failure(errNoTask)
 	}
 	if _, err := t.poll(ctx, opts); err != nil {
-		return TaskState{}, t.failure(err)
+		return mcp.TaskState{}, t.failure(err)
 	}
 	return t.State(), nil
 }
@@ -162,7 +163,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 		return polledTask{}, fmt.Errorf("%w: %s", err, t.client.quote(raw))
 	}
 	if task.state.ID != t.id {
-		return polledTask{}, fmt.Errorf("%w: the server answered with another task", ErrInvalidResult)
+		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)
 	}
 	t.learn(task.state, learned)
 	return task, nil
@@ -171,7 +172,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 // learn keeps what the server says of the task, which was asked when so many answers
 // were known. One that may be older than the end of the task is not kept. The id is a
 // secret, also of logs.
-func (t *Task) learn(state TaskState, asked int) {
+func (t *Task) learn(state mcp.TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
 	late := before.Final() && t.learned > asked
@@ -188,7 +189,7 @@ func (t *Task) learn(state TaskState, asked int) {
 // Wait waits until the task has ended and returns its result. It asks as often
 // as the server wants, once a second when it does not say, and between 100 ms
 // and 1 h apart in any case. What the server asks meanwhile is answered by the
-// handlers of [Options]. A task that failed without a result is an [*RPCError],
+// handlers of [Options]. A task that failed without a result is an [*mcp.RPCError],
 // one that was cancelled [ErrTaskCancelled].
 //
 // When ctx ends only the waiting does: the task goes on, and Wait may be called
@@ -198,7 +199,7 @@ func (t *Task) learn(state TaskState, asked int) {
 // [Options] bound each of its requests, those by default all but the one for the
 // result. [WithOutputCheck] or [Schemas.CheckOutputs] holds the result. Progress that was
 // asked for when the task began is not heard here: [WithTask] is for that.
-func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, error) {
+func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
 	check, err := t.client.resultCheck(t.tool, &o)
 	if err != nil {
@@ -218,18 +219,18 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*CallToolResult, e
 }
 
 // result waits for what the task comes to.
-func (w *waiting) result(ctx context.Context) (*CallToolResult, error) {
+func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	t := w.Task
 	switch {
 	case t.result != nil:
 		return t.result, nil
 	case t.id == "":
 		return nil, errNoTask
-	case t.State().Status == TaskCancelled: // the server may have forgotten it
+	case t.State().Status == mcp.TaskCancelled: // the server may have forgotten it
 		return nil, ErrTaskCancelled
 	}
 	raw, err := t.client.current().taskResult(ctx, w)
-	if _, answered := errors.AsType[*RPCError](err); answered && t.State().Status == TaskCancelled { // meanwhile, and forgotten
+	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // meanwhile, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {
@@ -245,15 +246,15 @@ func (w *waiting) result(ctx context.Context) (*CallToolResult, error) {
 // ended keeps that the task has ended, which its result proves: a server that is asked
 // for that while the task wants input says nothing else of it. "When the tool result has
 // isError set to true, the task should reach failed status" (2025-11-25 tasks).
-func (t *Task) ended(result *CallToolResult) {
+func (t *Task) ended(result *mcp.CallToolResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state.Status.Final() {
 		return
 	}
-	t.state.Status, t.state.Message = TaskCompleted, ""
+	t.state.Status, t.state.Message = mcp.TaskCompleted, ""
 	if result.IsError {
-		t.state.Status = TaskFailed
+		t.state.Status = mcp.TaskFailed
 	}
 	t.learned++
 }
@@ -286,10 +287,10 @@ func (t *Task) request(method string) *request {
 	return &request{method: method, target: t.id, params: params, call: t.call, about: t, task: true}
 }
 
-func (t *Task) decode(raw json.RawMessage) (*CallToolResult, error) {
-	result := &CallToolResult{tool: t.tool}
-	if err := decodeResult(raw, result); err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", ErrInvalidResult, err, t.client.quote(raw))
+func (t *Task) decode(raw json.RawMessage) (*mcp.CallToolResult, error) {
+	result := &mcp.CallToolResult{Tool: t.tool}
+	if err := jsonrpc.DecodeResult(raw, result); err != nil {
+		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, t.client.quote(raw))
 	}
 	return result, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // WithTask has [Client.CallTool], [CallToolAs] or [Continue] call the tool
@@ -25,12 +26,12 @@ import (
 // A call that ends before its task has the server told to cancel the task. One that
 // [Client.Close] ends does not, and neither does one to a server of revision
 // 2025-11-25 that has not yet said which task it is.
-func WithTask(tool *Tool) CallOption {
+func WithTask(tool *mcp.Tool) CallOption {
 	return func(o *callOptions) { o.task = tool }
 }
 
 // callTask makes a tool call that may become a task, and waits for its end.
-func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *CallToolResult, err error) {
+func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
 	defer func() { err = c.scrubbed(err) }()
 	o := c.opts.Timeouts.forCall().with(opts)
 	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
@@ -43,7 +44,7 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 		return nil, err
 	}
 	w.progress = nil // the token of the call holds until the task has ended
-	var result *CallToolResult
+	var result *mcp.CallToolResult
 	if progress == nil {
 		result, err = w.result(ctx)
 	} else {
@@ -58,8 +59,8 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 // waiting is one wait for the end of a task.
 type waiting struct {
 	*Task
-	opts     []CallOption   // of each request
-	progress func(Progress) // of those to come
+	opts     []CallOption       // of each request
+	progress func(mcp.Progress) // of those to come
 }
 
 // waitingFor prepares a wait that has these limits as a whole.
@@ -76,7 +77,7 @@ func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOp
 }
 
 // pause waits until the task may be asked for again.
-func (w *waiting) pause(ctx context.Context, state TaskState) error {
+func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	wait := state.PollInterval
 	if wait == 0 {
 		wait = defaultPoll
@@ -85,10 +86,10 @@ func (w *waiting) pause(ctx context.Context, state TaskState) error {
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
-func (f *follower) follow(ctx context.Context, w *waiting, tell func(Progress)) (*CallToolResult, error) {
+func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
-	var result *CallToolResult
+	var result *mcp.CallToolResult
 	started := w.client.start(&w.client.own, func() {
 		got, err := w.result(ctx)
 		if err != nil {

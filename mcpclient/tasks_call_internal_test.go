@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What hears of a task does not outlive the call.
@@ -44,7 +46,7 @@ func TestFollowersLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		_, err = c.CallTool(t.Context(), "slow", nil, WithTask(&Tool{Name: "slow"}), WithTimeout(time.Minute), WithProgress(func(Progress) {
+		_, err = c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), WithProgress(func(mcp.Progress) {
 			t.Error("got progress that nobody sent")
 		}))
 		if !errors.Is(err, context.DeadlineExceeded) {

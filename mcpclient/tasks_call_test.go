@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
@@ -112,7 +113,7 @@ func TestWithTask(t *testing.T) {
 		start := time.Now()
 		var heard []float64
 		res, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow),
-			mcpclient.WithProgress(func(p mcpclient.Progress) { heard = append(heard, p.Progress) }))
+			mcpclient.WithProgress(func(p mcp.Progress) { heard = append(heard, p.Progress) }))
 		if err != nil || res.Text() != "done" || time.Since(start) != 3*time.Second {
 			t.Errorf("got %+v, %v after %v, want the task's result after 3s", res, err, time.Since(start))
 		}
@@ -139,7 +140,7 @@ func TestWithTask(t *testing.T) {
 // cancelled.
 func TestWithTaskLimits(t *testing.T) {
 	const limit = 2500 * time.Millisecond
-	progress := mcpclient.WithProgress(func(mcpclient.Progress) {})
+	progress := mcpclient.WithProgress(func(mcp.Progress) {})
 	ended := func(t *testing.T, w *worker, call func() error, want time.Duration) {
 		t.Helper()
 		start := time.Now()
@@ -263,7 +264,7 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 
 // The output of a task is checked like any other.
 func TestWithTaskOutputCheck(t *testing.T) {
-	tool := &mcpclient.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
+	tool := &mcp.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
 	check := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
 	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		call := func() (called, waited error) {
@@ -288,7 +289,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 		}
 		synctest.Wait()
 		w.seen = nil
-		unusable := mcpclient.WithOutputCheck(&mcpclient.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)}, new(schemacheck.Validator))
+		unusable := mcpclient.WithOutputCheck(&mcp.Tool{Name: "slow", OutputSchema: json.RawMessage(`7`)}, new(schemacheck.Validator))
 		if _, err := c.Task("k", "slow").Wait(t.Context(), unusable); err == nil || w.seen != nil {
 			t.Errorf("a schema that cannot be used: got %v after the requests %q, want an error before them", err, w.methods())
 		}
@@ -334,11 +335,11 @@ func TestWithTaskElsewhere(t *testing.T) {
 	forbidden.Protocol.AllowUndeclared = true
 	for name, tt := range map[string]struct {
 		opts mcpclient.Options
-		tool *mcpclient.Tool
+		tool *mcp.Tool
 	}{
 		"legacy server":      {legacy(), slow},
 		"modern server":      {modern(), slow},
-		"legacy tool":        {forbidden, &mcpclient.Tool{Name: "slow"}},
+		"legacy tool":        {forbidden, &mcp.Tool{Name: "slow"}},
 		"modern declaration": {undeclared, slow},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -370,7 +371,7 @@ func TestContinueWithTask(t *testing.T) {
 		}()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		round := wantError[*mcpclient.InputRequired](t, err)
-		res, err := mcpclient.Continue[mcpclient.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())
+		res, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v, want the task's result", res, err)
 		}
@@ -525,7 +526,7 @@ func TestTaskRequired(t *testing.T) {
 			}
 			defer func() { _ = c.Close() }()
 			_, err = c.CallTool(t.Context(), "slow", nil)
-			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcpclient.RPCError](t, err).Code != mcpclient.CodeMethodNotFound || got != want {
+			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
 				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
 			}
 		})
@@ -556,11 +557,11 @@ func TestTaskDemanded(t *testing.T) {
 		code       int
 		data, want string
 	}{
-		"option":      {declared, mcpclient.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTask)"},
-		"declaration": {undeclared, mcpclient.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
-		"server":      {modern(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
-		"legacy":      {legacy(), mcpclient.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
-		"another":     {declared, mcpclient.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
+		"option":      {declared, mcp.CodeMissingCapability, demand, "server error -32021: no (the server runs the tool as a task only: call it WithTask or by StartTask)"},
+		"declaration": {undeclared, mcp.CodeMissingCapability, demand, "as a task only: Options.Protocol.Capabilities does not declare the extension io.modelcontextprotocol/tasks)"},
+		"server":      {modern(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer the extension io.modelcontextprotocol/tasks)"},
+		"legacy":      {legacy(), mcp.CodeMissingCapability, demand, "as a task only: the server does not offer tasks)"},
+		"another":     {declared, mcp.CodeMissingCapability, `{"requiredCapabilities":{"sampling":{}}}`, "server error -32021: no"},
 		"other code":  {declared, -32000, demand, "server error -32000: no"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -569,7 +570,7 @@ func TestTaskDemanded(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, tt.code, tt.data)
 				}()
 				_, err := c.CallTool(t.Context(), "slow", nil)
-				if wantError[*mcpclient.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
+				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
 					t.Errorf("got %v, want %s at the end", err, tt.want)
 				}
 			})
@@ -581,14 +582,14 @@ func TestTaskDemanded(t *testing.T) {
 // says nothing. What helps depends on how it was called.
 func TestTaskOfAnotherRevision(t *testing.T) {
 	const core = `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`
-	required := &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}
+	required := &mcp.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}
 	for name, tt := range map[string]struct {
 		opts mcpclient.Options
 		call []mcpclient.CallOption
 		want string
 	}{
 		"legacy":              {legacy(), nil, "server error -32601: no (if the tool has to be a task: call it WithTask or by StartTask)"},
-		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcpclient.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
+		"legacy, other tool":  {legacy(), []mcpclient.CallOption{mcpclient.WithTask(&mcp.Tool{Name: "slow"})}, "(if the tool has to be a task: the server does not offer this tool as a task)"},
 		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 	} {
@@ -609,7 +610,7 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 				}
 				defer func() { _ = c.Close() }()
 				_, err = c.CallTool(t.Context(), "slow", nil, tt.call...)
-				if wantError[*mcpclient.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
+				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
 					t.Errorf("got %v, want %s at the end", err, tt.want)
 				}
 			})

@@ -19,12 +19,13 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-var slow = &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}
+var slow = &mcp.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}
 
 func rooted(o mcpclient.Options) mcpclient.Options {
-	o.Roots = []mcpclient.Root{{URI: "file:///w", Name: "work"}}
+	o.Roots = []mcp.Root{{URI: "file:///w", Name: "work"}}
 	return o
 }
 
@@ -36,8 +37,8 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Fatal(err)
 	}
 	minute := time.Minute
-	want := mcpclient.TaskState{
-		ID: "k1", Status: mcpclient.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
+	want := mcp.TaskState{
+		ID: "k1", Status: mcp.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
 		CreatedAt: "2026-01-01T00:00:00Z", UpdatedAt: "2026-01-01T00:00:01Z",
 	}
 	if diff := cmp.Diff(want, task.State()); diff != "" || task.ID() != "k1" {
@@ -53,7 +54,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 
 	old := c.Task("old", "slow") // as after a restart
 	_, err = old.Wait(ctx)
-	if e := wantError[*mcpclient.RPCError](t, err); e.Message != "broken" {
+	if e := wantError[*mcp.RPCError](t, err); e.Message != "broken" {
 		t.Errorf("failed: got %v", err)
 	}
 	if ttl := old.State().TTL; ttl != nil {
@@ -66,7 +67,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("cancelled: got %v", err)
 	}
 	_, err = old.Poll(ctx)
-	if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
+	if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
 		t.Errorf("unknown: got %v", err)
 	}
 	now, err := c.StartTask(ctx, slow, nil, 0)
@@ -74,7 +75,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Fatalf("at once: got %+v, %v", now, err)
 	}
 	state, pollErr := now.Poll(ctx)
-	if res, err := now.Wait(ctx); err != nil || res.Text() != "at once" || state.Status != mcpclient.TaskCompleted || pollErr != nil || now.Cancel(ctx) != nil {
+	if res, err := now.Wait(ctx); err != nil || res.Text() != "at once" || state.Status != mcp.TaskCompleted || pollErr != nil || now.Cancel(ctx) != nil {
 		t.Errorf("at once: got %+v in state %+v, %v, %v", res, state, err, pollErr)
 	}
 }
@@ -90,18 +91,18 @@ func TestTasks(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
-				_, err := c.StartTask(ctx, &mcpclient.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
+				_, err := c.StartTask(ctx, &mcp.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)
 				wantError[*mcpclient.CapabilityError](t, err)
 			}
 		}},
 		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
-			if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("a task that nobody asked for: got %v", err)
 			}
 			old := c.Task("old", "slow")
 			for _, what := range []string{"another task", "unknown status", "no result", "no error"} {
-				if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) {
+				if _, err := old.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) {
 					t.Errorf("%s: got %v, want ErrInvalidResult", what, err)
 				}
 			}
@@ -130,7 +131,7 @@ func TestTasksOfTheClient(t *testing.T) {
 		}
 		for _, method := range []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"} {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"taskId":"1"}}`, method)
-			if m := p.next(); m.Error == nil || m.Error.Code != mcpclient.CodeMethodNotFound {
+			if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeMethodNotFound {
 				t.Errorf("%s: got %s, %v, want code -32601", method, m.Result, m.Error)
 			}
 		}
@@ -139,18 +140,18 @@ func TestTasksOfTheClient(t *testing.T) {
 
 func TestListTasks(t *testing.T) {
 	playAll(t, []conversation{{name: "tasks_list_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		describe := func(s *mcpclient.TaskState) string { return s.ID + " " + s.String() }
+		describe := func(s *mcp.TaskState) string { return s.ID + " " + s.String() }
 		got, err := collect(c.Tasks(ctx), describe)
 		if want := []string{"a working (asked every 5s, kept for 1m0s)", "b completed"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
-		if got, err := collect(c.Tasks(ctx), describe); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if got, err := collect(c.Tasks(ctx), describe); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("unknown status: got %q, %v, want ErrInvalidResult", got, err)
 		}
 	}}})
 	for _, opts := range []mcpclient.Options{legacy(), modern()} {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			_, err := collect(c.Tasks(t.Context()), func(*mcpclient.TaskState) string { return "" })
+			_, err := collect(c.Tasks(t.Context()), func(*mcp.TaskState) string { return "" })
 			wantError[*mcpclient.CapabilityError](t, err)
 			p.quiet()
 		})
@@ -202,7 +203,7 @@ func TestTaskBounds(t *testing.T) {
 			t.Errorf("always another question: got %v, want ErrTooManyRounds", err)
 		}
 		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
-		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if _, err := task.Wait(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("four questions at once: got %v, want ErrInvalidResult", err)
 		}
 		poll, questions, gets = "1e300", `{}`, 0
@@ -253,7 +254,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
 			p.next()
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250618}})
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +269,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 // waited for, unless it was not answered.
 func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	var asked atomic.Int32
-	opts := samples(modern(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	opts := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		if asked.Add(1) == 1 {
 			return nil, errors.New("no model")
 		}
@@ -323,12 +324,12 @@ func TestTaskResultElsewhere(t *testing.T) {
 			}
 		}()
 		task := c.Task("k", "slow")
-		if err := task.Cancel(t.Context()); !errors.Is(err, mcpclient.ErrInvalidResult) {
+		if err := task.Cancel(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) {
 			t.Errorf("tasks/cancel: got %v, want ErrInvalidResult", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := task.Wait(ctx); !errors.Is(err, mcpclient.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
+		if _, err := task.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
 			t.Errorf("tasks/update: got %v, want ErrInvalidResult", err)
 		}
 	})
@@ -346,10 +347,10 @@ func allocated(f func()) int64 {
 // What a log shows of a task does not give it away.
 func TestTaskStateString(t *testing.T) {
 	minute := time.Minute
-	for want, state := range map[string]mcpclient.TaskState{
-		"completed": {ID: "secret", Status: mcpclient.TaskCompleted},
-		`working: "half way" (asked every 5s, kept for 1m0s)`: {ID: "secret", Status: mcpclient.TaskWorking, Message: "half way", PollInterval: 5 * time.Second, TTL: &minute},
-		`working: "` + strings.Repeat("m", 1024) + `…"`:       {Status: mcpclient.TaskWorking, Message: strings.Repeat("m", 2000)},
+	for want, state := range map[string]mcp.TaskState{
+		"completed": {ID: "secret", Status: mcp.TaskCompleted},
+		`working: "half way" (asked every 5s, kept for 1m0s)`: {ID: "secret", Status: mcp.TaskWorking, Message: "half way", PollInterval: 5 * time.Second, TTL: &minute},
+		`working: "` + strings.Repeat("m", 1024) + `…"`:       {Status: mcp.TaskWorking, Message: strings.Repeat("m", 2000)},
 	} {
 		if got := fmt.Sprintf("%+v", state); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -389,7 +390,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				task := c.Task("k", "slow")
-				polled := make(chan mcpclient.TaskStatus, 1)
+				polled := make(chan mcp.TaskStatus, 1)
 				ask := func() message {
 					go func() {
 						state, err := task.Poll(t.Context())
@@ -400,7 +401,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 					}()
 					return p.next()
 				}
-				answer := func(m message, status, want mcpclient.TaskStatus) {
+				answer := func(m message, status, want mcp.TaskStatus) {
 					t.Helper()
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
 					if got := <-polled; got != want || task.State().Status != want {
@@ -408,13 +409,13 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 					}
 				}
 				first, second, third := ask(), ask(), ask()
-				answer(second, mcpclient.TaskWorking, mcpclient.TaskWorking)
-				answer(first, mcpclient.TaskFailed, mcpclient.TaskFailed)
-				answer(third, mcpclient.TaskInputRequired, mcpclient.TaskFailed)
+				answer(second, mcp.TaskWorking, mcp.TaskWorking)
+				answer(first, mcp.TaskFailed, mcp.TaskFailed)
+				answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
 
 				first, second = ask(), ask() // what was asked afterwards counts
-				answer(second, mcpclient.TaskCancelled, mcpclient.TaskCancelled)
-				answer(first, mcpclient.TaskCompleted, mcpclient.TaskCancelled)
+				answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
+				answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
 			})
 		})
 	}
@@ -467,9 +468,9 @@ func TestResumeNoTask(t *testing.T) {
 
 // A result proves that the task has ended, whatever the server said of it before.
 func TestTaskStateAfterResult(t *testing.T) {
-	for result, want := range map[string]mcpclient.TaskStatus{
-		`{"content":[]}`:                mcpclient.TaskCompleted,
-		`{"content":[],"isError":true}`: mcpclient.TaskFailed,
+	for result, want := range map[string]mcp.TaskStatus{
+		`{"content":[]}`:                mcp.TaskCompleted,
+		`{"content":[],"isError":true}`: mcp.TaskFailed,
 	} {
 		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {

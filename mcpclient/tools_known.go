@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // maxKnownTools bounds the tools of which something is remembered, and maxKnownSchemas
@@ -22,7 +23,7 @@ const (
 // knownTool is what the client remembers of a definition.
 type knownTool struct {
 	headers []paramHeader // that repeat its arguments
-	output  *Tool         // its name and output schema, nil where its results are not checked
+	output  *mcp.Tool     // its name and output schema, nil where its results are not checked
 }
 
 // knownTools are the tools that the client has seen or was told of, and has to
@@ -83,7 +84,7 @@ func (k *knownTools) of(name string) knownTool {
 // later list replaces what was registered. The error joins what is wrong with each
 // tool that such a server must not offer; the others are registered. Only what is
 // needed is kept.
-func (c *Client) RegisterTools(tools ...*Tool) error {
+func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {
 		if t == nil {
@@ -100,23 +101,23 @@ func (c *Client) RegisterTools(tools ...*Tool) error {
 }
 
 // learnTool remembers what is needed of a tool. The error is about its headers.
-func (c *Client) learnTool(t *Tool) error {
+func (c *Client) learnTool(t *mcp.Tool) error {
 	params, err := paramHeaders(t.InputSchema)
 	known := knownTool{headers: params}
 	if c.opts.Schemas.CheckOutputs && len(t.OutputSchema) > 0 {
-		known.output = &Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
+		known.output = &mcp.Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
 	}
 	c.tools.get().learn(t.Name, known)
 	if err != nil {
-		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), ErrInvalidResult, err)
+		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), mcp.ErrInvalidResult, err)
 	}
 	return nil
 }
 
 // acceptable learns from a list of tools and leaves out those that are invalid:
 // "Clients MUST reject tool definitions" with an invalid x-mcp-header.
-func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, error] {
-	return func(yield func(*Tool, error) bool) {
+func (c *Client) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.Tool, error] {
+	return func(yield func(*mcp.Tool, error) bool) {
 		for t, err := range tools {
 			if err == nil && !c.accepts(t) {
 				continue
@@ -130,7 +131,7 @@ func (c *Client) acceptable(tools iter.Seq2[*Tool, error]) iter.Seq2[*Tool, erro
 
 // accepts learns what is needed of a listed tool, and reports whether the headers
 // that it wants are valid.
-func (c *Client) accepts(t *Tool) bool {
+func (c *Client) accepts(t *mcp.Tool) bool {
 	mirrors := c.mirrors()
 	if !mirrors && !c.opts.Schemas.CheckOutputs {
 		return true

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestCallTool(t *testing.T) {
@@ -20,11 +21,11 @@ func TestCallTool(t *testing.T) {
 			t.Errorf("add: got %+v, %v", got, err)
 		}
 		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
-		if e := wantError[*mcpclient.ToolError](t, err); e.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
+		if e := wantError[*mcp.ToolError](t, err); e.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
 			t.Errorf("add without arguments: got %v", e)
 		}
 		_, err = c.CallTool(ctx, "nope", nil)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams || string(e.Data) != `{"name":"nope"}` {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || string(e.Data) != `{"name":"nope"}` {
 			t.Errorf("nope: got %v with data %s", e, e.Data)
 		}
 		res, err := c.CallTool(ctx, "add", json.RawMessage(`{"n":9007199254740993}`))
@@ -32,7 +33,7 @@ func TestCallTool(t *testing.T) {
 			t.Errorf("large number: got %+v, %v", res, err)
 		}
 		for _, broken := range []string{"content", "array", "null"} {
-			if res, err := c.CallTool(ctx, "add", nil); !errors.Is(err, mcpclient.ErrInvalidResult) {
+			if res, err := c.CallTool(ctx, "add", nil); !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("broken %s: got %+v, %v", broken, res, err)
 			}
 		}
@@ -51,7 +52,7 @@ func TestUnusableSchemas(t *testing.T) {
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s,{"name":"plain","inputSchema":{}}]}}`, m.ID, test)
 			}
 			overModernHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
-				p, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil)
+				p, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)
 				if err != nil || len(p.Items) != 2 {
 					t.Fatalf("%s: got %+v, %v, want both tools", test, p, err)
 				}
@@ -82,17 +83,17 @@ func TestBadArguments(t *testing.T) {
 func TestPromptsAndResources(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "prompts_resources", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		p, err := c.GetPrompt(ctx, "greet", map[string]string{"who": "Ada"})
-		if err != nil || p.Messages[0].Content.(*mcpclient.TextContent).Text != "Greet Ada" {
+		if err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada" {
 			t.Errorf("got prompt %+v, %v", p, err)
 		}
 		_, err = c.GetPrompt(ctx, "greet", nil)
-		wantError[*mcpclient.RPCError](t, err)
+		wantError[*mcp.RPCError](t, err)
 		r, err := c.ReadResource(ctx, "file:///a")
 		if err != nil || r.Contents[0].Text != "hi" || r.Contents[0].Blob != nil || string(r.Contents[1].Blob) != "\x00\x01" {
 			t.Errorf("got resource %+v, %v", r, err)
 		}
 		_, err = c.ReadResource(ctx, "file:///b")
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeResourceNotFound {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeResourceNotFound {
 			t.Errorf("got %v", err)
 		}
 	}}))
@@ -191,7 +192,7 @@ func TestCallToolAsText(t *testing.T) {
 
 func TestToolAnnotationsString(t *testing.T) {
 	yes, no := true, false
-	for want, a := range map[string]*mcpclient.ToolAnnotations{
+	for want, a := range map[string]*mcp.ToolAnnotations{
 		"": {},
 		`title="T\n" readOnlyHint=true destructiveHint=false`: {Title: "T\n", ReadOnlyHint: &yes, DestructiveHint: &no},
 		"idempotentHint=false openWorldHint=true":             {IdempotentHint: &no, OpenWorldHint: &yes},

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/mcptest"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ways are the ways to play a conversation of messages: over a shared
@@ -60,7 +61,7 @@ func (conv conversation) run(t *testing.T, way string) {
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(conv.patience, time.Hour))
 	defer cancel()
 	opts := conv.opts
-	opts.Client = mcpclient.Implementation{Name: "test", Version: "1"}
+	opts.Client = mcp.Implementation{Name: "test", Version: "1"}
 	c, err := mcpclient.Connect(ctx, transport, &opts)
 	if conv.refused != nil {
 		if err == nil {
@@ -127,15 +128,15 @@ func wantError[E error](t *testing.T, err error) E {
 }
 
 func legacy() mcpclient.Options {
-	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}
+	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}
 }
 func modern() mcpclient.Options {
-	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}}
+	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
 }
 
 // heeding has a client over HTTP read the server's standalone stream.
 func heeding(o mcpclient.Options) mcpclient.Options {
-	o.OnNotification = func(*mcpclient.Notification) {}
+	o.OnNotification = func(*mcp.Notification) {}
 	return o
 }
 
@@ -143,7 +144,7 @@ func heeding(o mcpclient.Options) mcpclient.Options {
 // one in _modern.
 func bothEras(all ...conversation) (out []conversation) {
 	for _, conv := range all {
-		for suffix, revision := range map[string]string{"_legacy": mcpclient.Revision20251125, "_modern": mcpclient.Revision20260728} {
+		for suffix, revision := range map[string]string{"_legacy": mcp.Revision20251125, "_modern": mcp.Revision20260728} {
 			both := conv
 			both.name += suffix
 			both.opts.Protocol.Revision = revision
@@ -155,18 +156,18 @@ func bothEras(all ...conversation) (out []conversation) {
 
 // asks installs handlers that give fixed answers.
 func asks(o mcpclient.Options) mcpclient.Options {
-	o.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-		return &mcpclient.CreateMessageResult{Model: "m", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+	o.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return &mcp.CreateMessageResult{Model: "m", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
 	})
-	o.Elicitation = mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"n": "Ada"}}, nil
+	o.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, nil
 	})
-	o.Roots = []mcpclient.Root{{URI: "file:///w", Name: "work"}}
+	o.Roots = []mcp.Root{{URI: "file:///w", Name: "work"}}
 	return o
 }
 
 // samples installs a sampling handler.
-func samples(o mcpclient.Options, fn mcpclient.SamplingFunc) mcpclient.Options {
+func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options {
 	o.Sampling = fn
 	return o
 }

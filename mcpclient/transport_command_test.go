@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -248,7 +249,7 @@ func TestCommand(t *testing.T) {
 // goes on with another one.
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
-		Protocol: Protocol{Revision: Revision20251125},
+		Protocol: Protocol{Revision: mcp.Revision20251125},
 		Restart:  &Restart{First: time.Millisecond},
 	})
 	if err != nil {

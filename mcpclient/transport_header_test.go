@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // tunnel is a transport of a host's whose messages have headers. It notes those.
@@ -46,7 +47,7 @@ func (c tunnelConn) SendWithHeader(ctx context.Context, message []byte, header h
 func TestHeaderConn(t *testing.T) {
 	const version = "Mcp-Protocol-Version: "
 	for revision, want := range map[string][]string{
-		mcpclient.Revision20260728: {
+		mcp.Revision20260728: {
 			"server/discover\nMcp-Method: server/discover\n" + version + "2026-07-28\n",
 			"tools/list\nMcp-Method: tools/list\n" + version + "2026-07-28\n",
 			"tools/call\nMcp-Method: tools/call\nMcp-Name: book\nMcp-Param-Region: eu\n" + version + "2026-07-28\n",
@@ -54,7 +55,7 @@ func TestHeaderConn(t *testing.T) {
 			"tools/call\nMcp-Method: tools/call\nMcp-Name: hang\n" + version + "2026-07-28\n",
 			"notifications/cancelled\nMcp-Method: notifications/cancelled\n" + version + "2026-07-28\n",
 		},
-		mcpclient.Revision20251125: {
+		mcp.Revision20251125: {
 			"initialize\n", "notifications/initialized\n" + version + "2025-11-25\n",
 			"tools/list\n" + version + "2025-11-25\n", "tools/call\n" + version + "2025-11-25\n",
 			"notifications/x\n" + version + "2025-11-25\n",

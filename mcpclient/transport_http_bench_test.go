@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // floor is the least that can call a tool over HTTP: net/http and encoding/json,
@@ -35,7 +36,7 @@ func (f *floor) call(ctx context.Context, tool string, args any) (text string, e
 	}
 	req.Header.Set("Content-Type", asJSON)
 	req.Header.Set("Accept", bothMedia)
-	req.Header.Set("Mcp-Protocol-Version", mcpclient.Revision20251125)
+	req.Header.Set("Mcp-Protocol-Version", mcp.Revision20251125)
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return "", err

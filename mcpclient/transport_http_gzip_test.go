@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -60,7 +61,7 @@ func TestCompressedBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = jsonWriter(w).Write(bomb.Bytes())
 		})
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}})
+		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestCompressionAsWanted(t *testing.T) {
 				})
 				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 				c.transport(h)
-				conn, err := mcpclient.Connect(t.Context(), h, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}})
+				conn, err := mcpclient.Connect(t.Context(), h, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A server throws away what it has to say before its standalone stream is open.
@@ -98,7 +99,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 			return err
 		},
 		"progress": func(ctx context.Context, c *mcpclient.Client) error {
-			_, err := c.CallTool(ctx, "a", nil, mcpclient.WithProgress(func(mcpclient.Progress) {}))
+			_, err := c.CallTool(ctx, "a", nil, mcpclient.WithProgress(func(mcp.Progress) {}))
 			return err
 		},
 	} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Which answers to the probe say that a server is legacy, and which say nothing.
@@ -207,7 +208,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 				if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
 					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
 				}
-				if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok {
+				if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
 					text += "\n" + rpc.Message + string(rpc.Data)
 				}
 				for _, secret := range secrets {
@@ -306,7 +307,7 @@ func TestShortSecretsStay(t *testing.T) {
 			}
 		}
 		_, err = c.CallTool(t.Context(), "a", nil)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {
+		if e := wantError[*mcp.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {
 			t.Errorf("got %q with %s, want it as the server sent it", e.Message, e.Data)
 		}
 	})

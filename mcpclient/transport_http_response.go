@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -42,11 +43,11 @@ func (c *httpConn) misfit(resp *http.Response) error {
 		return c.bodiless(resp)
 	}
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-		ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
+		mcp.ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
 }
 
 func (c *httpConn) bodiless(resp *http.Response) error {
-	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", ErrInvalidResult, c.shown(), resp.StatusCode)
+	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
 }
 
 // beginning is what an error shows of a body that is no message.
@@ -60,9 +61,9 @@ func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte
 	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, ok := errors.AsType[*RPCError](rpcError(answer.Error, c.Redact))
+	rpc, ok := errors.AsType[*mcp.RPCError](rpcError(answer.Error, c.Redact))
 	switch {
-	case ok && rpc.Code == CodeMethodNotFound:
+	case ok && rpc.Code == mcp.CodeMethodNotFound:
 		failure.session = "" // the method is what was not found
 	case ok && forgets(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
@@ -79,7 +80,7 @@ func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte
 // forgets reports whether an answer says that the server does not know the session.
 // It should have the status 404, but servers after the examples of the TypeScript
 // SDK answer 400 with "No valid session ID provided".
-func forgets(status int, err *RPCError) bool {
+func forgets(status int, err *mcp.RPCError) bool {
 	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
 }
 

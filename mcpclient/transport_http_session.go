@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // httpSession is a session of the server. A request belongs to the one that it was
@@ -83,7 +85,7 @@ const maxSessionID = 8 << 10
 // has entered. The session before it ends, unless the server has forgotten it.
 func (c *httpConn) begin(m *outgoing, id string) error {
 	if len(id) > maxSessionID {
-		return fmt.Errorf("%w: the session id has %d bytes, more than %d", ErrInvalidResult, len(id), maxSessionID)
+		return fmt.Errorf("%w: the session id has %d bytes, more than %d", mcp.ErrInvalidResult, len(id), maxSessionID)
 	}
 	s := m.session.Load()
 	if id == "" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // diplomat is a legacy server over HTTP that asks a question in the call of the
@@ -120,7 +121,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
 		server := memhttp.New(d)
 		defer server.Close()
-		o := samples(legacy(), func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			sample(ctx)
 			return tea(), nil
 		})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -31,7 +32,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
-		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20250326}}), play: inSession},
+		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			if got := c.SessionID(); got != "" {
 				t.Errorf("got session %q", got)
@@ -81,8 +82,8 @@ func TestNameHeader(t *testing.T) {
 // Requests after initialize say the revision, where it has a header for that.
 func TestVersionHeader(t *testing.T) {
 	for revision, want := range map[string]string{
-		mcpclient.Revision20251125: "2025-11-25", mcpclient.Revision20250618: "2025-06-18",
-		mcpclient.Revision20250326: "", mcpclient.Revision20241105: "",
+		mcp.Revision20251125: "2025-11-25", mcp.Revision20250618: "2025-06-18",
+		mcp.Revision20250326: "", mcp.Revision20241105: "",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
@@ -173,9 +174,9 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 func TestHTTPBodies(t *testing.T) {
 	playAll(t, []conversation{{name: "http_bodies", way: overJSON, opts: heeding(legacy()), maxMessage: 500, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for i, want := range []error{
-			transport.ErrMessageTooLarge, transport.ErrMessageTooLarge, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
-			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
-			mcpclient.ErrInvalidResult, mcpclient.ErrInvalidResult,
+			transport.ErrMessageTooLarge, transport.ErrMessageTooLarge, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
+			mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult, mcp.ErrInvalidResult,
+			mcp.ErrInvalidResult, mcp.ErrInvalidResult,
 		} {
 			if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, want) {
 				t.Errorf("call %d: got %v, want %v", i, err, want)
@@ -191,7 +192,7 @@ func TestHTTPBodies(t *testing.T) {
 				t.Errorf("got %v, want status %d", err, status)
 			}
 			if status == http.StatusServiceUnavailable {
-				if rpc := wantError[*mcpclient.RPCError](t, err); e.RetryAfter != 7*time.Second || rpc.Message != "overloaded" {
+				if rpc := wantError[*mcp.RPCError](t, err); e.RetryAfter != 7*time.Second || rpc.Message != "overloaded" {
 					t.Errorf("got %v", err)
 				}
 			}
@@ -199,7 +200,7 @@ func TestHTTPBodies(t *testing.T) {
 		callText(t, ctx, c, "a", "done")
 		callText(t, ctx, c, "a", "done")
 		_, err := c.CallTool(ctx, "a", nil)
-		if e := wantError[*mcpclient.RPCError](t, err); e.Code != mcpclient.CodeInvalidParams {
+		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
 			t.Errorf("got %v", err)
 		}
 		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
@@ -326,8 +327,8 @@ func TestConnectFailsInSession(t *testing.T) {
 // that it is told on.
 //
 //go:noinline
-func callHere(t *testing.T, c *mcpclient.Client, note func(p mcpclient.Progress, stack string)) {
-	callText(t, t.Context(), c, "slow", "slow", mcpclient.WithProgress(func(p mcpclient.Progress) { note(p, string(debug.Stack())) }))
+func callHere(t *testing.T, c *mcpclient.Client, note func(p mcp.Progress, stack string)) {
+	callText(t, t.Context(), c, "slow", "slow", mcpclient.WithProgress(func(p mcp.Progress) { note(p, string(debug.Stack())) }))
 }
 
 // Progress over the standalone stream is told while the call is under way, on
@@ -362,11 +363,11 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		})
 		defer close(standalone)
 		o := legacy()
-		o.OnNotification = func(*mcpclient.Notification) {} // so that Connect waits for the stream
+		o.OnNotification = func(*mcp.Notification) {} // so that Connect waits for the stream
 		c := connectTo(t, s, o)
 		defer func() { _ = c.Close() }()
 		var got []float64
-		callHere(t, c, func(p mcpclient.Progress, stack string) {
+		callHere(t, c, func(p mcp.Progress, stack string) {
 			got = append(got, p.Progress)
 			if !strings.Contains(stack, "callHere") {
 				t.Errorf("told on another goroutine:\n%s", stack)

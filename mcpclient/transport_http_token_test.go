@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The token of another user begins a new session, and ends the old one with its own
@@ -165,7 +166,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			go s.shake()
 			connect(t, s, func(url string, client *http.Client, token mcpclient.TokenSource) mcpclient.Transport {
 				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
-			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105}})
+			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}})
 		})
 	})
 }
@@ -263,7 +264,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		}
 		transport.Token = token
 		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
-			Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20241105},
+			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
 		if err != nil {

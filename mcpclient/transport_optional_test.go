@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -244,7 +245,7 @@ func TestTransportBoundsConnecting(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := legacy()
-			o.Protocol.Revision = mcpclient.Revision20251125
+			o.Protocol.Revision = mcp.Revision20251125
 			if _, err := mcpclient.Connect(t.Context(), form(conn), &o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}
@@ -259,7 +260,7 @@ type aging struct {
 }
 
 func (a *aging) Fallback(err error) (transport.Transport, string) {
-	if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == 7 {
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == 7 {
 		return a.older, "the old queue"
 	}
 	return nil, ""
@@ -294,7 +295,7 @@ func TestTransportFallsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := legacy()
-			o.Protocol.Revision = mcpclient.Revision20251125
+			o.Protocol.Revision = mcp.Revision20251125
 			older := serve(t, test.older)
 			c, err := mcpclient.Connect(t.Context(), &aging{serve(t, test.newer), older}, &o)
 			if got := fmt.Sprint(err); err != nil && got != test.want || err == nil && test.want != "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/sse"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -108,7 +109,7 @@ func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 	case resp.StatusCode/100 != 2:
 		return c.stream.statusError(resp)
 	case mediaType(resp) != mediaStream:
-		return fmt.Errorf("%w: GET %s: content type %q, want %s", ErrInvalidResult, shown, c.stream.shownType(resp), mediaStream)
+		return fmt.Errorf("%w: GET %s: content type %q, want %s", mcp.ErrInvalidResult, shown, c.stream.shownType(resp), mediaStream)
 	}
 	c.events = sse.NewReader(c.body, c.stream.max)
 	for {
@@ -119,7 +120,7 @@ func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 		case event.Data == nil:
 			continue
 		case event.Type != "endpoint":
-			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", ErrInvalidResult, shown, excerpt.Cut(event.Type))
+			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", mcp.ErrInvalidResult, shown, excerpt.Cut(event.Type))
 		}
 		return c.endpoint(ctx, resp.Request.URL, strings.TrimSpace(string(event.Data)))
 	}
@@ -130,18 +131,18 @@ func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
-		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", ErrInvalidResult, c.stream.shown(), maxEndpoint)
+		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.shown(), maxEndpoint)
 	}
 	u := base.ResolveReference(named)
 	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
-		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", ErrInvalidResult, c.stream.shown(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", mcp.ErrInvalidResult, c.stream.shown(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
 	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
 	conn, err := posts.Dial(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: endpoint: %w", ErrInvalidResult, err)
+		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}
 	c.posts = conn.(*httpConn)
 	return nil

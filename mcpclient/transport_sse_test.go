@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -105,11 +106,11 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 		defer close(shaken)
 		s.shake()
 	}()
-	o := samples(mcpclient.Options{}, func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	o := samples(mcpclient.Options{}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return tea(), nil
 	})
 	if _, direct := transport("", nil).(*mcpclient.SSE); direct {
-		o.Protocol.Revision = mcpclient.Revision20241105
+		o.Protocol.Revision = mcp.Revision20241105
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
@@ -138,7 +139,7 @@ func TestSSE(t *testing.T) {
 					s := newOldServer(t)
 					s.posted = posted
 					withOldServer(t, s, transport, func(t *testing.T, c *mcpclient.Client) {
-						if got := c.Server(); got.Revision != mcpclient.Revision20241105 || c.SessionID() != "" {
+						if got := c.Server(); got.Revision != mcp.Revision20241105 || c.SessionID() != "" {
 							t.Errorf("got %+v", got)
 						}
 						go func() {
@@ -308,7 +309,7 @@ func TestSSEFallback(t *testing.T) {
 			if fell := len(got) == 2; err == nil || fell != test.falls || fell && got[1] != http.MethodGet {
 				t.Errorf("%d, %d: got %v after %q, want a fallback: %t", test.status, test.code, err, got, test.falls)
 			}
-			if test.code != 0 && wantError[*mcpclient.RPCError](t, err).Code != test.code {
+			if test.code != 0 && wantError[*mcp.RPCError](t, err).Code != test.code {
 				t.Errorf("%d: got %v, want code %d", test.status, err, test.code)
 			}
 		})

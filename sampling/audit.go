@@ -9,7 +9,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Outcome is the end of a request.
@@ -92,7 +92,7 @@ type run struct {
 }
 
 // newRun begins the record of a request.
-func newRun(w *who, params *mcpclient.CreateMessageParams) *run {
+func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
 	r.record = Record{
 		Time: time.Now(), Server: w.label, SelfName: cut(w.origin.Server.Info.Name),
@@ -108,7 +108,7 @@ func newRun(w *who, params *mcpclient.CreateMessageParams) *run {
 }
 
 // audit completes the record of a request and passes it to Options.Audit.
-func (s *Sampler) audit(ctx context.Context, r *run, params *mcpclient.CreateMessageParams, result *mcpclient.CreateMessageResult, err error) {
+func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessageParams, result *mcp.CreateMessageResult, err error) {
 	if s.options.Audit == nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcpclient.CreateMes
 		a.InputTokens, a.OutputTokens, a.Cost, a.Estimated = u.Input, u.Output, u.Cost, u.Estimated
 	}
 	var refusal *RefusedError
-	var rpc *mcpclient.RPCError
+	var rpc *mcp.RPCError
 	switch {
 	case result != nil && err == nil:
 		raw := encoded(result)
@@ -135,7 +135,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcpclient.CreateMes
 		}
 	case errors.As(err, &refusal):
 		a.Outcome, a.Kind = Refused, refusal.Kind
-	case errors.As(err, &rpc) && rpc.Code == mcpclient.CodeInvalidParams:
+	case errors.As(err, &rpc) && rpc.Code == mcp.CodeInvalidParams:
 		a.Outcome = Invalid
 	case ctx.Err() != nil:
 		a.Outcome = Cancelled

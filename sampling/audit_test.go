@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const secretQuestion = `{"messages":[{"role":"user","content":{"type":"text","text":"my secret"}}],"maxTokens":100,"includeContext":"thisServer"}`
@@ -32,7 +32,7 @@ func TestAudit(t *testing.T) {
 			IncludeContext: "thisServer", StopReason: "endTurn", Completions: 1, InputTokens: 3, OutputTokens: 2}},
 		{"edited", secretQuestion, answering(usageAnswer(3, 2)), Options{Review: ReviewFuncs{
 			Request: func(_ context.Context, r *Request) error { r.Params.SystemPrompt = "x"; return nil },
-			Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
+			Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
 				reply.StopReason = "other"
 				return nil
 			},
@@ -96,7 +96,7 @@ func TestAuditOfTimes(t *testing.T) {
 			Audit: func(_ context.Context, record *Record) { r = *record },
 			Review: ReviewFuncs{
 				Request: func(context.Context, *Request) error { time.Sleep(time.Second); return nil },
-				Reply: func(context.Context, *Request, *mcpclient.CreateMessageResult) error {
+				Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error {
 					time.Sleep(time.Second)
 					return nil
 				},

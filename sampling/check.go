@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // checkParams reports the first breach of the specification, or the first
 // content that no model takes.
-func checkParams(p *mcpclient.CreateMessageParams) error {
+func checkParams(p *mcp.CreateMessageParams) error {
 	switch {
 	case p == nil || len(p.Messages) == 0:
 		return errors.New("messages: there are none")
@@ -36,26 +36,26 @@ func checkParams(p *mcpclient.CreateMessageParams) error {
 }
 
 // checkBlock returns an error if no model takes a block.
-func checkBlock(c mcpclient.Content) error {
+func checkBlock(c mcp.Content) error {
 	switch c := c.(type) {
-	case *mcpclient.TextContent, *mcpclient.ToolResultContent:
+	case *mcp.TextContent, *mcp.ToolResultContent:
 		return nil
-	case *mcpclient.ImageContent:
+	case *mcp.ImageContent:
 		if _, ok := chat.ImageType(c.MIMEType); !ok {
 			return fmt.Errorf("image of type %q: the model takes png, jpeg, gif and webp", cut(c.MIMEType))
 		}
 		return notEmpty("image", c.Data)
-	case *mcpclient.AudioContent:
+	case *mcp.AudioContent:
 		if _, ok := chat.AudioFormat(c.MIMEType); !ok {
 			return fmt.Errorf("audio of type %q: the model takes wav and mp3", cut(c.MIMEType))
 		}
 		return notEmpty("audio", c.Data)
-	case *mcpclient.ToolUseContent:
+	case *mcp.ToolUseContent:
 		if !isObject(c.Input) && len(c.Input) > 0 {
 			return fmt.Errorf("tool use %q: its input is not a JSON object", cut(c.ID))
 		}
 		return nil
-	case *mcpclient.UnknownContent:
+	case *mcp.UnknownContent:
 		return fmt.Errorf("content of type %q is unknown or malformed", cut(c.Type))
 	}
 	return fmt.Errorf("content of type %T does not belong into a sampling message", c)
@@ -68,7 +68,7 @@ func notEmpty(kind string, data []byte) error {
 	return nil
 }
 
-func checkTools(p *mcpclient.CreateMessageParams) error {
+func checkTools(p *mcp.CreateMessageParams) error {
 	seen := map[string]bool{}
 	for i, t := range p.Tools {
 		switch {
@@ -106,7 +106,7 @@ func isObject(raw json.RawMessage) bool {
 const blockSize = 16
 
 // inputSize counts the bytes that the host has to read for a request.
-func inputSize(p *mcpclient.CreateMessageParams) int {
+func inputSize(p *mcp.CreateMessageParams) int {
 	size := len(p.SystemPrompt)
 	size += len(p.Metadata)
 	for _, s := range p.StopSequences {
@@ -126,25 +126,25 @@ func inputSize(p *mcpclient.CreateMessageParams) int {
 	return size
 }
 
-func contentSize(blocks []mcpclient.Content) int {
+func contentSize(blocks []mcp.Content) int {
 	size := blockSize * len(blocks)
 	for _, c := range blocks {
 		switch c := c.(type) {
-		case *mcpclient.TextContent:
+		case *mcp.TextContent:
 			size += len(c.Text)
-		case *mcpclient.ImageContent:
+		case *mcp.ImageContent:
 			size += len(c.Data)
-		case *mcpclient.AudioContent:
+		case *mcp.AudioContent:
 			size += len(c.Data)
-		case *mcpclient.ToolUseContent:
+		case *mcp.ToolUseContent:
 			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
-		case *mcpclient.ToolResultContent:
+		case *mcp.ToolResultContent:
 			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
-		case *mcpclient.EmbeddedResource:
+		case *mcp.EmbeddedResource:
 			size += len(c.Resource.URI) + len(c.Resource.Text) + len(c.Resource.Blob)
-		case *mcpclient.ResourceLink:
+		case *mcp.ResourceLink:
 			size += len(c.URI) + len(c.Name) + len(c.Description)
-		case *mcpclient.UnknownContent:
+		case *mcp.UnknownContent:
 			size += len(c.Raw)
 		}
 	}

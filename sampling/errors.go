@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Kind is the reason for a refusal.
@@ -25,7 +25,7 @@ const (
 )
 
 // RefusedError is the refusal of a request by a limit, the policy or the
-// reviewer. It wraps [mcpclient.ErrRejected], so servers of the legacy era get
+// reviewer. It wraps [mcp.ErrRejected], so servers of the legacy era get
 // code -1, with the kind as data.reason.
 type RefusedError struct {
 	Kind   Kind
@@ -38,20 +38,20 @@ type RefusedError struct {
 // the server.
 func (e *RefusedError) Error() string { return "sampling request refused: " + e.Reason }
 
-// Unwrap returns [mcpclient.ErrRejected], the [*mcpclient.RPCError] for the
+// Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the
 // server and, if there is one, the reviewer's error.
 func (e *RefusedError) Unwrap() []error {
 	answer := e.RPCError()
 	if e.cause == nil {
-		return []error{mcpclient.ErrRejected, answer}
+		return []error{mcp.ErrRejected, answer}
 	}
-	return []error{mcpclient.ErrRejected, answer, e.cause}
+	return []error{mcp.ErrRejected, answer, e.cause}
 }
 
-// RPCError is the answer for the server; see [mcpclient.SamplingHandler].
-func (e *RefusedError) RPCError() *mcpclient.RPCError {
-	return &mcpclient.RPCError{
-		Code: mcpclient.CodeUserRejected, Message: e.Error(),
+// RPCError is the answer for the server; see [mcp.SamplingHandler].
+func (e *RefusedError) RPCError() *mcp.RPCError {
+	return &mcp.RPCError{
+		Code: mcp.CodeUserRejected, Message: e.Error(),
 		Data: encoded(struct {
 			Reason Kind `json:"reason"`
 		}{e.Kind}),
@@ -62,7 +62,7 @@ func refused(kind Kind, reason string) error { return &RefusedError{Kind: kind, 
 
 // invalid is the answer to an invalid request.
 func invalid(err error) error {
-	return &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
+	return &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 }
 
 // modelFailed is the answer after a failure of the model. It tells the server
@@ -85,15 +85,15 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 			data.Status, r.record.Status = failure.Status, failure.Status
 		}
 	}
-	return &mcpclient.RPCError{Code: mcpclient.CodeInternalError, Message: message, Data: encoded(data)}
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(data)}
 }
 
 // noModel is the answer if no model can take the request. Only the log gets the
 // names of the models.
 func (s *Sampler) noModel(err error) error {
 	s.log.Warn("sampling: no model to ask", "error", err)
-	return &mcpclient.RPCError{
-		Code: mcpclient.CodeInternalError, Message: "the host has no model that can take the request",
+	return &mcp.RPCError{
+		Code: mcp.CodeInternalError, Message: "the host has no model that can take the request",
 		Data: json.RawMessage(`{"reason":"no_model","retryable":false}`),
 	}
 }
@@ -102,8 +102,8 @@ func (s *Sampler) noModel(err error) error {
 // Only the log gets the mistake.
 func (s *Sampler) badReply(err error) error {
 	s.log.Warn("sampling: the edited reply cannot be sent", "error", err)
-	return &mcpclient.RPCError{
-		Code: mcpclient.CodeInternalError, Message: "the host has no reply that can be sent",
+	return &mcp.RPCError{
+		Code: mcp.CodeInternalError, Message: "the host has no reply that can be sent",
 		Data: json.RawMessage(`{"reason":"bad_reply","retryable":false}`),
 	}
 }

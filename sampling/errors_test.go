@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestModelFailures(t *testing.T) {
@@ -44,9 +44,9 @@ func TestModelFailures(t *testing.T) {
 			var log bytes.Buffer
 			s := h.sampler(t, &Options{Retries: -1, MaxReply: 1000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			_, err := s.CreateMessage(t.Context(), question(t, hi))
-			rpc, ok := errors.AsType[*mcpclient.RPCError](err)
-			if !ok || rpc.Code != mcpclient.CodeInternalError {
-				t.Fatalf("got %v, want an RPCError with code %d", err, mcpclient.CodeInternalError)
+			rpc, ok := errors.AsType[*mcp.RPCError](err)
+			if !ok || rpc.Code != mcp.CodeInternalError {
+				t.Fatalf("got %v, want an RPCError with code %d", err, mcp.CodeInternalError)
 			}
 			equalJSON(t, string(rpc.Data), tt.data)
 			wire, err := json.Marshal(rpc)

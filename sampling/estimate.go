@@ -2,7 +2,7 @@ package sampling
 
 import (
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Usage is the cost of a request so far.
@@ -31,7 +31,7 @@ type needs struct {
 	audio  int // bytes
 }
 
-func needsOf(p *mcpclient.CreateMessageParams) needs {
+func needsOf(p *mcp.CreateMessageParams) needs {
 	n := needs{text: inputSize(p), tools: len(p.Tools)}
 	for _, m := range p.Messages {
 		n.media(m.Content)
@@ -40,18 +40,18 @@ func needsOf(p *mcpclient.CreateMessageParams) needs {
 }
 
 // media counts images and sounds apart from a message's text.
-func (n *needs) media(blocks []mcpclient.Content) {
+func (n *needs) media(blocks []mcp.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {
-		case *mcpclient.ImageContent:
+		case *mcp.ImageContent:
 			n.images++
 			n.text -= len(c.Data)
-		case *mcpclient.AudioContent:
+		case *mcp.AudioContent:
 			n.audio += len(c.Data)
 			n.text -= len(c.Data)
-		case *mcpclient.ToolUseContent: // the host's extra data is no text
+		case *mcp.ToolUseContent: // the host's extra data is no text
 			n.text -= len(c.Meta)
-		case *mcpclient.ToolResultContent:
+		case *mcp.ToolResultContent:
 			n.media(c.Content)
 		}
 	}

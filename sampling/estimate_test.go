@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A host's count that cannot be true is ignored: an estimate counts. The
@@ -53,7 +53,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 			t.Errorf("%s: got %d, %d, estimated %t, want %d, %d, %t", tt.usage, r.InputTokens, r.OutputTokens, r.Estimated, tt.input, tt.output, tt.estimated)
 		}
 		for range 300 {
-			if _, err := s.CreateMessage(t.Context(), question(t, hi)); errors.Is(err, mcpclient.ErrRejected) {
+			if _, err := s.CreateMessage(t.Context(), question(t, hi)); errors.Is(err, mcp.ErrRejected) {
 				break
 			}
 		}
@@ -121,7 +121,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	s := h.sampler(t, nil)
 	for lost := 0; ; lost++ {
 		_, err := s.For("evil").CreateMessage(t.Context(), question(t, long))
-		if errors.Is(err, mcpclient.ErrRejected) {
+		if errors.Is(err, mcp.ErrRejected) {
 			wantRefusal(t, err, KindBudget)
 			if used := s.governor.total.charges[0].spent; lost < 1 || used.Input != 400_032/4 || used.Output != 100 || !used.Estimated {
 				t.Errorf("got %+v for each of %d, want the estimated input and the longest reply", used, lost)
@@ -159,7 +159,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := got.Content[0].(*mcpclient.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
+		if text := got.Content[0].(*mcp.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
 			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
 		}
 		if got := s.governor.total.charges[0].spent; got != want {

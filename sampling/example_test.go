@@ -10,7 +10,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -38,16 +38,16 @@ func ExampleNew() {
 
 	// A client calls this for its server; install the sampler with
 	// mcpclient.Options{Sampling: sampler}.
-	result, err := sampler.CreateMessage(context.Background(), &mcpclient.CreateMessageParams{
-		Messages: []mcpclient.SamplingMessage{{
-			Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "What is the colour of the sky?"}},
+	result, err := sampler.CreateMessage(context.Background(), &mcp.CreateMessageParams{
+		Messages: []mcp.SamplingMessage{{
+			Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "What is the colour of the sky?"}},
 		}},
 		MaxTokens: 100_000,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Content[0].(*mcpclient.TextContent).Text, result.Model, result.StopReason)
+	fmt.Println(result.Content[0].(*mcp.TextContent).Text, result.Model, result.StopReason)
 	// Output:
 	// a server asks gpt-5-mini for 500 tokens
 	// Blue. gpt-5-mini-2025-08-07 endTurn
@@ -76,12 +76,12 @@ func ExampleSampler_For() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	params := &mcpclient.CreateMessageParams{
-		Messages: []mcpclient.SamplingMessage{{
-			Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "What is the colour of the sky?"}},
+	params := &mcp.CreateMessageParams{
+		Messages: []mcp.SamplingMessage{{
+			Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "What is the colour of the sky?"}},
 		}},
 		MaxTokens:        100,
-		ModelPreferences: &mcpclient.ModelPreferences{Hints: []mcpclient.ModelHint{{Name: "claude-3-haiku"}}},
+		ModelPreferences: &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "claude-3-haiku"}}},
 	}
 	for _, server := range []string{"weather", "stranger"} {
 		if _, err := sampler.For(server).CreateMessage(context.Background(), params); err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const urlSecret = "password-in-the-url"
@@ -124,14 +124,14 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	if took := time.Since(start); took > within {
 		t.Errorf("the error came after %v, want %v at most", took, within)
 	}
-	wantRPC(t, err, mcpclient.CodeInternalError, data)
+	wantRPC(t, err, mcp.CodeInternalError, data)
 	if h.asked() != asked {
 		t.Errorf("asked %d times, want %d", h.asked(), asked)
 	}
 	if n, most := read.bytes.Load(), cmp.Or(bound, 32<<20)+1<<16; n > most {
 		t.Errorf("read %d bytes, want %d at most", n, most)
 	}
-	rpc, _ := errors.AsType[*mcpclient.RPCError](err)
+	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	wire, err := json.Marshal(rpc)
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 var update = flag.Bool("update", false, "write the requests to the host and the answers to the server to testdata/wire")
@@ -49,7 +50,7 @@ func readRow(t *testing.T, path string) *row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &row{path: path, file: file, since: mcpclient.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
+	r := &row{path: path, file: file, since: mcp.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
 		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
 	for _, f := range file.Files {
 		text := strings.TrimSpace(string(f.Data))
@@ -139,8 +140,8 @@ func knownHosts() []string {
 }
 
 func knownRevisions() []string {
-	return []string{mcpclient.Revision20241105, mcpclient.Revision20250326, mcpclient.Revision20250618,
-		mcpclient.Revision20251125, mcpclient.Revision20260728}
+	return []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618,
+		mcp.Revision20251125, mcp.Revision20260728}
 }
 
 // TestWire holds every row against every kind of host and every revision of the
@@ -261,7 +262,7 @@ type wirePeer struct {
 
 func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 	t.Helper()
-	p := &wirePeer{modern: revision >= mcpclient.Revision20260728, params: make(chan string, 1), answers: make(chan json.RawMessage, 1)}
+	p := &wirePeer{modern: revision >= mcp.Revision20260728, params: make(chan string, 1), answers: make(chan json.RawMessage, 1)}
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	done := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Concurrent requests never exceed the limits together.
@@ -39,7 +39,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 				switch _, err := s.CreateMessage(t.Context(), question(t, hi)); {
 				case err == nil:
 					answered.Add(1)
-				case errors.Is(err, mcpclient.ErrRejected):
+				case errors.Is(err, mcp.ErrRejected):
 					refused.Add(1)
 				default:
 					t.Error(err)
@@ -131,8 +131,8 @@ func TestInputBytes(t *testing.T) {
 		if ok := err == nil; ok != tt.ok {
 			t.Errorf("%s: got %v, want accepted: %t", tt.name, err, tt.ok)
 		}
-		if err != nil && !errors.Is(err, mcpclient.ErrRejected) {
-			t.Errorf("%s: got %v, want %v", tt.name, err, mcpclient.ErrRejected)
+		if err != nil && !errors.Is(err, mcp.ErrRejected) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, mcp.ErrRejected)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestMetadata(t *testing.T) {
@@ -55,12 +55,12 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := got.Content[0].(*mcpclient.ToolUseContent)
+	use := got.Content[0].(*mcp.ToolUseContent)
 	equalJSON(t, string(use.Meta), `{"io.github.mcpchain/host-extra":{"google":{"thought_signature":"s<g"}}}`)
 
 	p := question(t, asking)
-	p.Messages = append(p.Messages, mcpclient.SamplingMessage{Role: "assistant", Content: got.Content},
-		mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{&mcpclient.ToolResultContent{ToolUseID: use.ID}}})
+	p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: got.Content},
+		mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: use.ID}}})
 	other := newHost(t, answering(plainAnswer))
 	if _, err := other.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), p); err != nil {
 		t.Fatal(err)

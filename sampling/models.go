@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Model is a model of the user's catalogue, [Options.Models]. It is used only
@@ -71,7 +71,7 @@ type choice struct {
 // any model decides, then the priorities, then the default. models is not
 // empty. choose considers only models that can take the request, and fails if
 // there is none.
-func choose(models []Model, initial string, p *mcpclient.CreateMessageParams) (choice, error) {
+func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice, error) {
 	able, left := capable(models, p)
 	if len(able) == 0 {
 		return choice{}, fmt.Errorf("no model can take the request: %s", strings.Join(left, ", "))
@@ -101,7 +101,7 @@ func choose(models []Model, initial string, p *mcpclient.CreateMessageParams) (c
 
 // capable returns the models that can take a request, and the reasons against
 // the others.
-func capable(models []Model, p *mcpclient.CreateMessageParams) (able []Model, left []string) {
+func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []string) {
 	needs := needsOf(p)
 	tokens := needs.tokens() + p.MaxTokens
 	for _, m := range models {
@@ -127,7 +127,7 @@ func capable(models []Model, p *mcpclient.CreateMessageParams) (able []Model, le
 // byHints returns the models of the first fitting hint. "If multiple hints are
 // specified, the client MUST evaluate them in order (such that the first match
 // is taken)."
-func byHints(models []Model, hints []mcpclient.ModelHint) ([]Model, string) {
+func byHints(models []Model, hints []mcp.ModelHint) ([]Model, string) {
 	for _, h := range hints {
 		hint := strings.ToLower(h.Name)
 		if hint == "" {
@@ -168,7 +168,7 @@ func containsFold(names []string, fits func(string) bool) bool {
 // byPriorities scores models by the server's priorities. Prices and speeds
 // differ by orders of magnitude, so their logarithms count. The note is empty
 // if the server has no priorities.
-func byPriorities(models []Model, p *mcpclient.ModelPreferences) (Model, string) {
+func byPriorities(models []Model, p *mcp.ModelPreferences) (Model, string) {
 	cost, speed, wit := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
 	if cost+speed+wit == 0 || len(models) < 2 {
 		return Model{}, ""

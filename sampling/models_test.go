@@ -8,7 +8,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func catalogue() []Model {
@@ -61,7 +61,7 @@ func TestModelChoice(t *testing.T) {
 	}
 	nan := math.NaN()
 	p := question(t, hi)
-	p.ModelPreferences = &mcpclient.ModelPreferences{CostPriority: &nan}
+	p.ModelPreferences = &mcp.ModelPreferences{CostPriority: &nan}
 	if got, err := choose(catalogue(), "gpt-5", p); err != nil || got.model.ID != "gpt-5" {
 		t.Errorf("NaN: got %s, %v, want the default", got.model.ID, err)
 	}
@@ -115,7 +115,7 @@ func TestNoModelCanTakeIt(t *testing.T) {
 	s := h.sampler(t, &Options{Models: []Model{{ID: "gpt-4.1"}}})
 	_, err := s.CreateMessage(t.Context(), question(t,
 		`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"image","data":"AAAA","mimeType":"image/png"}}]}`))
-	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 	if strings.Contains(err.Error(), "gpt-4.1") {
 		t.Errorf("the server would see the catalogue in %q", err)
 	}
@@ -151,7 +151,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
 		s := h.sampler(t, &Options{Host: "ollama", Models: models})
 		_, err := s.CreateMessage(t.Context(), question(t, sound))
-		wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 		if h.asked() != 0 {
 			t.Errorf("asked the model %d times, want 0", h.asked())
 		}
@@ -167,7 +167,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		return nil
 	}}})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
-	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
+	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"unsupported","retryable":false}`)
 	if used := s.governor.total.charges[0].spent; h.asked() != 0 || used.tokens() != 0 {
 		t.Errorf("asked the model %d times for %+v, want nothing", h.asked(), used)
 	}
@@ -186,7 +186,7 @@ func TestReviewersModel(t *testing.T) {
 	if err := choose("gpt-5"); err != nil || !strings.Contains(h.last(), `"model":"gpt-5"`) {
 		t.Errorf("got %v, asked %s, want gpt-5 to be asked", err, h.last())
 	}
-	wantRPC(t, choose("gpt-9"), mcpclient.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+	wantRPC(t, choose("gpt-9"), mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
 }
 
 func TestCatalogueErrors(t *testing.T) {

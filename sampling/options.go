@@ -33,7 +33,7 @@ type Options struct {
 
 	// Source returns the host's names for the server and the call of a request,
 	// from the handler's context. Default: no name, and the call of
-	// [mcpclient.OriginFrom]. With package adapter:
+	// [mcp.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) sampling.Source {
 	//		s, _ := adapter.SourceFrom(ctx)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Mode is who decides.
@@ -68,21 +68,21 @@ type Source struct {
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
 //
 // A host that connects with package adapter sets [Options.Source] instead.
-func (s *Sampler) For(server string) mcpclient.SamplingHandler { return &labelled{s, server} }
+func (s *Sampler) For(server string) mcp.SamplingHandler { return &labelled{s, server} }
 
 type labelled struct {
 	*Sampler
 	server string
 }
 
-// CreateMessage implements [mcpclient.SamplingHandler].
-func (l *labelled) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+// CreateMessage implements [mcp.SamplingHandler].
+func (l *labelled) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return l.handle(ctx, params, l.server)
 }
 
 // who identifies the server and the call of a request.
 type who struct {
-	origin mcpclient.Origin
+	origin mcp.Origin
 	label  string  // the host's name for the server
 	key    string  // key of the server, in accounts and remembered decisions
 	call   string  // the outermost call of the request
@@ -108,7 +108,7 @@ type parentKey struct{}
 // without a host's name if the host has policies by name.
 func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w := &who{label: label, depth: 1, policy: s.options.Policy}
-	w.origin, _ = mcpclient.OriginFrom(ctx)
+	w.origin, _ = mcp.OriginFrom(ctx)
 	w.during = w.origin.Call != nil
 	if s.options.Source != nil {
 		source := s.options.Source(ctx)

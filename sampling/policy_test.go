@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // called is the context of a handler for a request during a call.
@@ -28,16 +28,16 @@ func inCall(ctx context.Context, id string) context.Context {
 func wantRefusal(t testing.TB, err error, kind Kind) {
 	t.Helper()
 	refusal, ok := errors.AsType[*RefusedError](err)
-	if !ok || !errors.Is(err, mcpclient.ErrRejected) || refusal.Kind != kind {
+	if !ok || !errors.Is(err, mcp.ErrRejected) || refusal.Kind != kind {
 		t.Errorf("got %v, want a refusal of kind %s", err, kind)
 		return
 	}
-	wantRPC(t, err, mcpclient.CodeUserRejected, fmt.Sprintf(`{"reason":%q}`, kind))
+	wantRPC(t, err, mcp.CodeUserRejected, fmt.Sprintf(`{"reason":%q}`, kind))
 }
 
 func wantRPC(t testing.TB, err error, code int, data string) {
 	t.Helper()
-	rpc, ok := errors.AsType[*mcpclient.RPCError](err)
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != code {
 		t.Errorf("got %v, want an RPCError with code %d", err, code)
 		return
@@ -67,7 +67,7 @@ func TestModes(t *testing.T) {
 			reviewed, replies := 0, 0
 			s := h.sampler(t, &Options{Policy: tt.policy, Source: duringCall, Review: ReviewFuncs{
 				Request: func(context.Context, *Request) error { reviewed++; return nil },
-				Reply:   func(context.Context, *Request, *mcpclient.CreateMessageResult) error { replies++; return nil },
+				Reply:   func(context.Context, *Request, *mcp.CreateMessageResult) error { replies++; return nil },
 			}})
 			_, during := s.CreateMessage(inCall(t.Context(), "1"), question(t, hi))
 			_, outside := s.CreateMessage(t.Context(), question(t, hi))
@@ -105,7 +105,7 @@ func TestServers(t *testing.T) {
 	_, err = s.CreateMessage(t.Context(), question(t, hi))
 	wantRefusal(t, err, KindPolicy)
 	if got, ok := s.For("x").(interface {
-		SamplingCapability() mcpclient.SamplingCapability
+		SamplingCapability() mcp.SamplingCapability
 	}); !ok || !got.SamplingCapability().Tools {
 		t.Error("the handler of one server does not declare tools")
 	}
@@ -177,7 +177,7 @@ func TestRememberedConsent(t *testing.T) {
 	var requests, replies int
 	s := h.sampler(t, &Options{Source: duringCall, Review: ReviewFuncs{
 		Request: func(_ context.Context, r *Request) error { requests++; r.Remember = true; return nil },
-		Reply: func(_ context.Context, r *Request, _ *mcpclient.CreateMessageResult) error {
+		Reply: func(_ context.Context, r *Request, _ *mcp.CreateMessageResult) error {
 			if r.Remember {
 				t.Error("the request's Remember was there for the reply")
 			}
@@ -185,7 +185,7 @@ func TestRememberedConsent(t *testing.T) {
 			return nil
 		},
 	}})
-	ask := func(ctx context.Context, handler mcpclient.SamplingHandler) {
+	ask := func(ctx context.Context, handler mcp.SamplingHandler) {
 		t.Helper()
 		if _, err := handler.CreateMessage(ctx, question(t, hi)); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The model's reasoning goes back to its host only in a conversation of the
@@ -22,13 +23,13 @@ func TestRecallIsOfOneServer(t *testing.T) {
 		tail = `,{"role":"assistant","content":{"type":"tool_use","id":"functions.search:0","name":"search","input":{"for": "x"}}},` +
 			`{"role":"user","content":{"type":"tool_result","toolUseId":"functions.search:0","content":[]}}]}`
 	)
-	unnamed := func(s *Sampler) mcpclient.SamplingHandler { return s }
-	named := func(name string) func(s *Sampler) mcpclient.SamplingHandler {
-		return func(s *Sampler) mcpclient.SamplingHandler { return s.For(name) }
+	unnamed := func(s *Sampler) mcp.SamplingHandler { return s }
+	named := func(name string) func(s *Sampler) mcp.SamplingHandler {
+		return func(s *Sampler) mcp.SamplingHandler { return s.For(name) }
 	}
 	tests := []struct {
 		name          string
-		first, second func(*Sampler) mcpclient.SamplingHandler
+		first, second func(*Sampler) mcp.SamplingHandler
 		history       string
 		found         bool
 	}{
@@ -109,8 +110,8 @@ func TestRecallAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				p.Messages = append(p.Messages, mcpclient.SamplingMessage{Role: "assistant", Content: first.Content},
-					mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{&mcpclient.ToolResultContent{ToolUseID: "functions.f:0"}}})
+				p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: first.Content},
+					mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: "functions.f:0"}}})
 				if _, err := s.For(server).CreateMessage(t.Context(), p); err != nil {
 					t.Error(err)
 				}

@@ -7,15 +7,15 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // samplingResult turns the model's reply into a result of the protocol. It
 // fails if the protocol cannot express the model's call of a tool.
-func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer) (*mcpclient.CreateMessageResult, error) {
-	out := &mcpclient.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
+func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mcp.CreateMessageResult, error) {
+	out := &mcp.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := textOf(r); text != "" {
-		out.Content = append(out.Content, &mcpclient.TextContent{Text: text})
+		out.Content = append(out.Content, &mcp.TextContent{Text: text})
 	}
 	used := 0
 	for _, call := range r.ToolCalls {
@@ -28,7 +28,7 @@ func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer
 		if !isObject(json.RawMessage(call.Arguments)) {
 			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", cut(call.Name))
 		}
-		out.Content = append(out.Content, &mcpclient.ToolUseContent{
+		out.Content = append(out.Content, &mcp.ToolUseContent{
 			ID: call.ID, Name: call.Name, Input: tools.taken(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
 		})
 		used++
@@ -40,7 +40,7 @@ func samplingResult(r *chat.Reply, p *mcpclient.CreateMessageParams, tools offer
 		out.StopReason = "endTurn"
 	}
 	if len(out.Content) == 0 {
-		out.Content = []mcpclient.Content{&mcpclient.TextContent{}}
+		out.Content = []mcp.Content{&mcp.TextContent{}}
 	}
 	return out, nil
 }
@@ -52,7 +52,7 @@ func textOf(r *chat.Reply) string {
 	return r.Text
 }
 
-func mayCall(p *mcpclient.CreateMessageParams) bool {
+func mayCall(p *mcp.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
@@ -79,7 +79,7 @@ func stopReason(r *chat.Reply) string {
 }
 
 // checkReply reports the first breach of the specification in a reply.
-func checkReply(r *mcpclient.CreateMessageResult, p *mcpclient.CreateMessageParams) error {
+func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	switch {
 	case r.Role != "assistant" && r.Role != "":
 		return fmt.Errorf("role %q is not assistant", cut(r.Role))
@@ -101,16 +101,16 @@ func checkReply(r *mcpclient.CreateMessageResult, p *mcpclient.CreateMessagePara
 	return nil
 }
 
-func checkReplyBlock(c mcpclient.Content, p *mcpclient.CreateMessageParams, taken map[string]bool) error {
+func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string]bool) error {
 	switch c := c.(type) {
-	case *mcpclient.TextContent:
+	case *mcp.TextContent:
 		if c == nil {
 			return errors.New("it is nil")
 		}
 		return nil
-	case *mcpclient.ImageContent, *mcpclient.AudioContent:
+	case *mcp.ImageContent, *mcp.AudioContent:
 		return checkBlock(c)
-	case *mcpclient.ToolUseContent:
+	case *mcp.ToolUseContent:
 		switch {
 		case c == nil:
 			return errors.New("it is nil")
@@ -127,16 +127,16 @@ func checkReplyBlock(c mcpclient.Content, p *mcpclient.CreateMessageParams, take
 	return fmt.Errorf("content of type %T does not belong into a reply", c)
 }
 
-func hasTool(tools []*mcpclient.Tool, name string) bool {
-	return slices.ContainsFunc(tools, func(t *mcpclient.Tool) bool { return t.Name == name })
+func hasTool(tools []*mcp.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
 // usedIDs are the ids of the tool uses in a request.
-func usedIDs(p *mcpclient.CreateMessageParams) map[string]bool {
+func usedIDs(p *mcp.CreateMessageParams) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range p.Messages {
 		for _, c := range m.Content {
-			if use, ok := c.(*mcpclient.ToolUseContent); ok {
+			if use, ok := c.(*mcp.ToolUseContent); ok {
 				ids[use.ID] = true
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestReplyMapping(t *testing.T) {
@@ -72,7 +72,7 @@ func TestToolUseWithoutID(t *testing.T) {
 	if len(got.Content) != 2 {
 		t.Fatalf("got %d blocks, want 2", len(got.Content))
 	}
-	a, b := got.Content[0].(*mcpclient.ToolUseContent), got.Content[1].(*mcpclient.ToolUseContent)
+	a, b := got.Content[0].(*mcp.ToolUseContent), got.Content[1].(*mcp.ToolUseContent)
 	if a.ID == "" || b.ID == "" || a.ID == b.ID {
 		t.Errorf("got ids %q and %q, want two that differ", a.ID, b.ID)
 	}
@@ -95,9 +95,9 @@ func TestSecondChance(t *testing.T) {
 		}
 		h = newHost(t, answering(bad))
 		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))
-		rpc, ok := errors.AsType[*mcpclient.RPCError](err)
-		if !ok || rpc.Code != mcpclient.CodeInternalError {
-			t.Errorf("bad twice: got %v, want an RPCError with code %d", err, mcpclient.CodeInternalError)
+		rpc, ok := errors.AsType[*mcp.RPCError](err)
+		if !ok || rpc.Code != mcp.CodeInternalError {
+			t.Errorf("bad twice: got %v, want an RPCError with code %d", err, mcp.CodeInternalError)
 		}
 		if n := h.asked(); n != 2 {
 			t.Errorf("bad twice: asked %d times, want 2", n)
@@ -120,7 +120,7 @@ func TestOnText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := got.Content[0].(*mcpclient.TextContent).Text; text != "Hello" {
+	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello" {
 		t.Errorf("got %q, want Hello", text)
 	}
 	if diff := cmp.Diff([]string{"gpt-4.1:Hel", "gpt-4.1:lo"}, pieces); diff != "" {
@@ -129,7 +129,7 @@ func TestOnText(t *testing.T) {
 
 	h = newHost(t, events(""))
 	_, err = h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
-	if rpc, ok := errors.AsType[*mcpclient.RPCError](err); !ok || rpc.Code != mcpclient.CodeInternalError {
-		t.Errorf("cut off: got %v, want an RPCError with code %d", err, mcpclient.CodeInternalError)
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeInternalError {
+		t.Errorf("cut off: got %v, want an RPCError with code %d", err, mcp.CodeInternalError)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // chatRequest writes a checked request for the model. includeContext is left
@@ -30,7 +30,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	return out
 }
 
-func toolChoice(p *mcpclient.CreateMessageParams) chat.ToolChoice {
+func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	if p.ToolChoice != nil {
 		switch p.ToolChoice.Mode {
 		case "required":
@@ -51,7 +51,7 @@ type writer struct {
 	waiting  []chat.Part
 }
 
-func (w *writer) message(m mcpclient.SamplingMessage) {
+func (w *writer) message(m mcp.SamplingMessage) {
 	switch {
 	case m.Role == "assistant":
 		w.assistant(m.Content)
@@ -62,32 +62,32 @@ func (w *writer) message(m mcpclient.SamplingMessage) {
 	}
 }
 
-func isResult(c mcpclient.Content) bool {
-	_, ok := c.(*mcpclient.ToolResultContent)
+func isResult(c mcp.Content) bool {
+	_, ok := c.(*mcp.ToolResultContent)
 	return ok
 }
 
-func (w *writer) user(blocks []mcpclient.Content) {
+func (w *writer) user(blocks []mcp.Content) {
 	parts := w.waiting
 	w.waiting = nil
 	for _, c := range blocks {
 		if part, ok := mediaPart(c); ok {
 			parts = append(parts, part)
-		} else if t, ok := c.(*mcpclient.TextContent); ok {
+		} else if t, ok := c.(*mcp.TextContent); ok {
 			parts = append(parts, chat.Part{Text: t.Text})
 		}
 	}
 	w.messages = append(w.messages, chat.Message{Role: chat.User, Parts: parts})
 }
 
-func (w *writer) assistant(blocks []mcpclient.Content) {
+func (w *writer) assistant(blocks []mcp.Content) {
 	m := chat.Message{Role: chat.Assistant}
 	w.order = nil
 	for _, c := range blocks {
 		switch c := c.(type) {
-		case *mcpclient.TextContent:
+		case *mcp.TextContent:
 			m.Parts = append(m.Parts, chat.Part{Text: c.Text})
-		case *mcpclient.ToolUseContent:
+		case *mcp.ToolUseContent:
 			w.order = append(w.order, c.ID)
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: w.tools.replayed(c.Name, c.Input), Extra: hostExtra(c.Meta)})
 		default:
@@ -101,10 +101,10 @@ func (w *writer) assistant(blocks []mcpclient.Content) {
 }
 
 // results adds one message for each result, in the order of the tool uses.
-func (w *writer) results(blocks []mcpclient.Content) {
-	byID := map[string]*mcpclient.ToolResultContent{}
+func (w *writer) results(blocks []mcp.Content) {
+	byID := map[string]*mcp.ToolResultContent{}
 	for _, c := range blocks {
-		if r, ok := c.(*mcpclient.ToolResultContent); ok {
+		if r, ok := c.(*mcp.ToolResultContent); ok {
 			byID[r.ToolUseID] = r
 		}
 	}
@@ -127,13 +127,13 @@ func (w *writer) finish() []chat.Message {
 }
 
 // mediaPart is an image or a sound for a model.
-func mediaPart(c mcpclient.Content) (chat.Part, bool) {
+func mediaPart(c mcp.Content) (chat.Part, bool) {
 	switch c := c.(type) {
-	case *mcpclient.ImageContent:
+	case *mcp.ImageContent:
 		if clean, ok := chat.ImageType(c.MIMEType); ok && len(c.Data) > 0 {
 			return chat.Part{Image: &chat.Image{MIMEType: clean, Data: c.Data}}, true
 		}
-	case *mcpclient.AudioContent:
+	case *mcp.AudioContent:
 		if format, ok := chat.AudioFormat(c.MIMEType); ok && len(c.Data) > 0 {
 			return chat.Part{Audio: &chat.Audio{Format: format, Data: c.Data}}, true
 		}
@@ -141,18 +141,18 @@ func mediaPart(c mcpclient.Content) (chat.Part, bool) {
 	return chat.Part{}, false
 }
 
-func mediaName(c mcpclient.Content) string {
+func mediaName(c mcp.Content) string {
 	switch c := c.(type) {
-	case *mcpclient.ImageContent:
+	case *mcp.ImageContent:
 		return fmt.Sprintf("image %s, %d bytes", cut(c.MIMEType), len(c.Data))
-	case *mcpclient.AudioContent:
+	case *mcp.AudioContent:
 		return fmt.Sprintf("audio %s, %d bytes", cut(c.MIMEType), len(c.Data))
 	}
 	return "content"
 }
 
 // resultText is a tool's result as text, and the media to show beside it.
-func resultText(r *mcpclient.ToolResultContent) (string, []chat.Part) {
+func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 	var texts []string
 	var media []chat.Part
 	for _, c := range r.Content {
@@ -177,26 +177,26 @@ func resultText(r *mcpclient.ToolResultContent) (string, []chat.Part) {
 }
 
 // blockText stands for a block in a text.
-func blockText(c mcpclient.Content) string {
+func blockText(c mcp.Content) string {
 	switch c := c.(type) {
-	case *mcpclient.TextContent:
+	case *mcp.TextContent:
 		return c.Text
-	case *mcpclient.ImageContent, *mcpclient.AudioContent:
+	case *mcp.ImageContent, *mcp.AudioContent:
 		return "[" + mediaName(c) + ", of a kind that the model does not take]"
-	case *mcpclient.ResourceLink:
+	case *mcp.ResourceLink:
 		return linkText(&c.Resource)
-	case *mcpclient.EmbeddedResource:
+	case *mcp.EmbeddedResource:
 		if c.Resource.Blob != nil {
 			return fmt.Sprintf("[resource %s %s, %d bytes of binary data]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 		}
 		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
-	case *mcpclient.UnknownContent:
+	case *mcp.UnknownContent:
 		return "[content of unknown type " + cut(c.Type) + "]"
 	}
 	return "[content that does not belong here]"
 }
 
-func linkText(r *mcpclient.Resource) string {
+func linkText(r *mcp.Resource) string {
 	fields := []string{"resource", r.Name, r.URI}
 	if r.MIMEType != "" {
 		fields = append(fields, r.MIMEType)

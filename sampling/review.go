@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Request is a valid sampling request, for review.
@@ -19,7 +19,7 @@ type Request struct {
 
 	// Origin is the server and its call. A server's claims about itself prove
 	// nothing.
-	Origin mcpclient.Origin
+	Origin mcp.Origin
 
 	// Model is the model to ask. The reviewer may choose another model, from the
 	// catalogue if there is one.
@@ -30,7 +30,7 @@ type Request struct {
 
 	// Params is a copy, within the limits. The reviewer may change it; it is
 	// checked again, also by the limits.
-	Params *mcpclient.CreateMessageParams
+	Params *mcp.CreateMessageParams
 
 	// The reviewer sets Remember to apply its decision to the server's later
 	// requests, or replies, of the same kind: during calls, or outside them. The
@@ -52,14 +52,14 @@ type Request struct {
 // on this side errors.Is and errors.As find it.
 type Reviewer interface {
 	ReviewRequest(ctx context.Context, r *Request) error
-	ReviewReply(ctx context.Context, r *Request, reply *mcpclient.CreateMessageResult) error
+	ReviewReply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
 }
 
 // ReviewFuncs makes a [Reviewer] of functions. A nil function allows
 // everything.
 type ReviewFuncs struct {
 	Request func(ctx context.Context, r *Request) error
-	Reply   func(ctx context.Context, r *Request, reply *mcpclient.CreateMessageResult) error
+	Reply   func(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
 }
 
 // ReviewRequest calls f.Request.
@@ -71,7 +71,7 @@ func (f ReviewFuncs) ReviewRequest(ctx context.Context, r *Request) error {
 }
 
 // ReviewReply calls f.Reply.
-func (f ReviewFuncs) ReviewReply(ctx context.Context, r *Request, reply *mcpclient.CreateMessageResult) error {
+func (f ReviewFuncs) ReviewReply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error {
 	if f.Reply == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	return s.settle(r)
 }
 
-func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcpclient.CreateMessageResult) error {
+func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
 	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		return s.options.Review.ReviewReply(ctx, r.request, reply)
 	})
@@ -167,7 +167,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 
 // copyParams copies the lists, since a reviewer may write to them. The blocks
 // and tools belong only to this request and are not copied.
-func copyParams(p *mcpclient.CreateMessageParams) *mcpclient.CreateMessageParams {
+func copyParams(p *mcp.CreateMessageParams) *mcp.CreateMessageParams {
 	out := *p
 	out.Messages = slices.Clone(p.Messages)
 	for i := range out.Messages {

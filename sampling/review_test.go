@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestReviewEdits(t *testing.T) {
@@ -19,11 +19,11 @@ func TestReviewEdits(t *testing.T) {
 		Request: func(_ context.Context, r *Request) error {
 			r.Model = "gpt-4.1-mini"
 			r.Params.SystemPrompt = "Be kind."
-			r.Params.Messages[0].Content[0] = &mcpclient.TextContent{Text: "Good day"}
+			r.Params.Messages[0].Content[0] = &mcp.TextContent{Text: "Good day"}
 			return nil
 		},
-		Reply: func(_ context.Context, r *Request, reply *mcpclient.CreateMessageResult) error {
-			reply.Content = []mcpclient.Content{&mcpclient.TextContent{Text: reply.Content[0].(*mcpclient.TextContent).Text + "!"}}
+		Reply: func(_ context.Context, r *Request, reply *mcp.CreateMessageResult) error {
+			reply.Content = []mcp.Content{&mcp.TextContent{Text: reply.Content[0].(*mcp.TextContent).Text + "!"}}
 			return nil
 		},
 	}})
@@ -32,12 +32,12 @@ func TestReviewEdits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := got.Content[0].(*mcpclient.TextContent).Text; text != "Hello!" {
+	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello!" {
 		t.Errorf("reply: got %q, want %q", text, "Hello!")
 	}
 	equalJSON(t, h.last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
 		"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Good day"}]}`)
-	if text := p.Messages[0].Content[0].(*mcpclient.TextContent).Text; text != "Hi" {
+	if text := p.Messages[0].Content[0].(*mcp.TextContent).Text; text != "Hi" {
 		t.Errorf("the server's own request was changed to %q", text)
 	}
 }
@@ -51,14 +51,14 @@ func TestReviewRefuses(t *testing.T) {
 		asked  int
 	}{
 		{"request", ReviewFuncs{Request: func(context.Context, *Request) error { return refuse() }}, 0},
-		{"reply", ReviewFuncs{Reply: func(context.Context, *Request, *mcpclient.CreateMessageResult) error { return refuse() }}, 1},
+		{"reply", ReviewFuncs{Reply: func(context.Context, *Request, *mcp.CreateMessageResult) error { return refuse() }}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
 			_, err := h.sampler(t, &Options{Review: tt.review}).CreateMessage(t.Context(), question(t, hi))
-			if !errors.Is(err, mcpclient.ErrRejected) || !errors.Is(err, secret) {
-				t.Errorf("got %v, want %v because of the reviewer's error", err, mcpclient.ErrRejected)
+			if !errors.Is(err, mcp.ErrRejected) || !errors.Is(err, secret) {
+				t.Errorf("got %v, want %v because of the reviewer's error", err, mcp.ErrRejected)
 			}
 			if strings.Contains(err.Error(), testKey) {
 				t.Errorf("the server would see %q", err)
@@ -72,16 +72,16 @@ func TestReviewRefuses(t *testing.T) {
 
 func TestReviewEditsAreChecked(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	edit := func(f func(*mcpclient.CreateMessageParams)) error {
+	edit := func(f func(*mcp.CreateMessageParams)) error {
 		_, err := h.sampler(t, &Options{Limits: Limits{InputBytes: 100}, Review: ReviewFuncs{
 			Request: func(_ context.Context, r *Request) error { f(r.Params); return nil },
 		}}).CreateMessage(t.Context(), question(t, hi))
 		return err
 	}
-	if err := edit(func(p *mcpclient.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }); !errors.Is(err, mcpclient.ErrRejected) {
-		t.Errorf("too long: got %v, want %v", err, mcpclient.ErrRejected)
+	if err := edit(func(p *mcp.CreateMessageParams) { p.SystemPrompt = strings.Repeat("x", 100) }); !errors.Is(err, mcp.ErrRejected) {
+		t.Errorf("too long: got %v, want %v", err, mcp.ErrRejected)
 	}
-	if err := edit(func(p *mcpclient.CreateMessageParams) { p.Messages = nil }); err == nil {
+	if err := edit(func(p *mcp.CreateMessageParams) { p.Messages = nil }); err == nil {
 		t.Error("no messages: got no error")
 	}
 	if h.asked() != 0 {
@@ -91,43 +91,43 @@ func TestReviewEditsAreChecked(t *testing.T) {
 
 // A reviewer's reply goes to the server only if it keeps to the protocol.
 func TestReviewedRepliesAreChecked(t *testing.T) {
-	type blocks = []mcpclient.Content
-	use := func(id, name, input string) *mcpclient.ToolUseContent {
-		return &mcpclient.ToolUseContent{ID: id, Name: name, Input: json.RawMessage(input)}
+	type blocks = []mcp.Content
+	use := func(id, name, input string) *mcp.ToolUseContent {
+		return &mcp.ToolUseContent{ID: id, Name: name, Input: json.RawMessage(input)}
 	}
-	text := &mcpclient.TextContent{Text: "Hello"}
+	text := &mcp.TextContent{Text: "Hello"}
 	tests := []struct {
 		name string
-		edit func(r *mcpclient.CreateMessageResult)
+		edit func(r *mcp.CreateMessageResult)
 		want string // part of the log; empty for a valid reply
 	}{
-		{"nothing", func(*mcpclient.CreateMessageResult) {}, ""},
-		{"another text", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{text, &mcpclient.TextContent{}} }, ""},
-		{"an image", func(r *mcpclient.CreateMessageResult) {
-			r.Content = blocks{&mcpclient.ImageContent{MIMEType: "image/png", Data: []byte("png")}}
+		{"nothing", func(*mcp.CreateMessageResult) {}, ""},
+		{"another text", func(r *mcp.CreateMessageResult) { r.Content = blocks{text, &mcp.TextContent{}} }, ""},
+		{"an image", func(r *mcp.CreateMessageResult) {
+			r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")}}
 		}, ""},
-		{"a tool use", func(r *mcpclient.CreateMessageResult) {
+		{"a tool use", func(r *mcp.CreateMessageResult) {
 			r.Content, r.StopReason = blocks{text, use("b", "f", "{}")}, "toolUse"
 		}, ""},
-		{"a stop reason of its own", func(r *mcpclient.CreateMessageResult) { r.Role, r.StopReason = "", "enough" }, ""},
-		{"role", func(r *mcpclient.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
-		{"no model", func(r *mcpclient.CreateMessageResult) { r.Model = "" }, "no model"},
-		{"no content", func(r *mcpclient.CreateMessageResult) { r.Content = nil }, "no content"},
-		{"nil", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{nil} }, "<nil>"},
-		{"a nil text", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{(*mcpclient.TextContent)(nil)} }, "nil"},
-		{"an empty image", func(r *mcpclient.CreateMessageResult) {
-			r.Content = blocks{&mcpclient.ImageContent{MIMEType: "image/png"}}
+		{"a stop reason of its own", func(r *mcp.CreateMessageResult) { r.Role, r.StopReason = "", "enough" }, ""},
+		{"role", func(r *mcp.CreateMessageResult) { r.Role = "system" }, `role \"system\"`},
+		{"no model", func(r *mcp.CreateMessageResult) { r.Model = "" }, "no model"},
+		{"no content", func(r *mcp.CreateMessageResult) { r.Content = nil }, "no content"},
+		{"nil", func(r *mcp.CreateMessageResult) { r.Content = blocks{nil} }, "<nil>"},
+		{"a nil text", func(r *mcp.CreateMessageResult) { r.Content = blocks{(*mcp.TextContent)(nil)} }, "nil"},
+		{"an empty image", func(r *mcp.CreateMessageResult) {
+			r.Content = blocks{&mcp.ImageContent{MIMEType: "image/png"}}
 		}, "without data"},
-		{"a tool result", func(r *mcpclient.CreateMessageResult) {
-			r.Content = blocks{&mcpclient.ToolResultContent{ToolUseID: "a"}}
+		{"a tool result", func(r *mcp.CreateMessageResult) {
+			r.Content = blocks{&mcp.ToolResultContent{ToolUseID: "a"}}
 		}, "does not belong"},
-		{"another tool", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "g", "{}")} }, "not offered"},
-		{"no id", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
-		{"an id twice", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
-		{"an id of the request", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("a", "f", "{}")} }, "its id"},
-		{"an input that is no object", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
-		{"no input", func(r *mcpclient.CreateMessageResult) { r.Content = blocks{use("b", "f", "")} }, "not a JSON object"},
-		{"stopped to use no tool", func(r *mcpclient.CreateMessageResult) { r.StopReason = "toolUse" }, "no tool is used"},
+		{"another tool", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "g", "{}")} }, "not offered"},
+		{"no id", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("", "f", "{}")} }, "its id"},
+		{"an id twice", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "{}"), use("b", "f", "{}")} }, "its id"},
+		{"an id of the request", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("a", "f", "{}")} }, "its id"},
+		{"an input that is no object", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "[]")} }, "not a JSON object"},
+		{"no input", func(r *mcp.CreateMessageResult) { r.Content = blocks{use("b", "f", "")} }, "not a JSON object"},
+		{"stopped to use no tool", func(r *mcp.CreateMessageResult) { r.StopReason = "toolUse" }, "no tool is used"},
 	}
 	params := `{"maxTokens":9,"tools":[{"name":"f"}],"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","input":{}}},
 		{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
@@ -138,7 +138,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 		s := h.sampler(t, &Options{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Audit:  func(_ context.Context, r *Record) { record = *r },
-			Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
+			Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
 				tt.edit(reply)
 				return nil
 			}},
@@ -150,7 +150,7 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 			}
 			continue
 		}
-		wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
+		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 		if got != nil || record.Outcome != Failed || !strings.Contains(log.String(), tt.want) {
 			t.Errorf("%s: got %+v, %s, log %s, want it failed for %q", tt.name, got, record.Outcome, log.String(), tt.want)
 		}
@@ -160,8 +160,8 @@ func TestReviewedRepliesAreChecked(t *testing.T) {
 // A reply uses no tool if the server's tool choice is none.
 func TestReviewedReplyUsesNoTool(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcpclient.CreateMessageResult) error {
-		reply.Content = []mcpclient.Content{&mcpclient.ToolUseContent{ID: "b", Name: "f", Input: json.RawMessage(`{}`)}}
+	s := h.sampler(t, &Options{Review: ReviewFuncs{Reply: func(_ context.Context, _ *Request, reply *mcp.CreateMessageResult) error {
+		reply.Content = []mcp.Content{&mcp.ToolUseContent{ID: "b", Name: "f", Input: json.RawMessage(`{}`)}}
 		return nil
 	}}})
 	const params = `{"maxTokens":9,"tools":[{"name":"f"}],%s"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`
@@ -169,7 +169,7 @@ func TestReviewedReplyUsesNoTool(t *testing.T) {
 		t.Errorf("a tool that may be used: %v", err)
 	}
 	_, err := s.CreateMessage(t.Context(), question(t, fmt.Sprintf(params, `"toolChoice":{"mode":"none"},`)))
-	wantRPC(t, err, mcpclient.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
+	wantRPC(t, err, mcp.CodeInternalError, `{"reason":"bad_reply","retryable":false}`)
 }
 
 func TestReviewerIsCancelled(t *testing.T) {
@@ -179,7 +179,7 @@ func TestReviewerIsCancelled(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	}}})
-	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrRejected) {
+	if _, err := s.CreateMessage(ctx, question(t, hi)); !errors.Is(err, context.Canceled) || errors.Is(err, mcp.ErrRejected) {
 		t.Errorf("got %v, want %v alone", err, context.Canceled)
 	}
 }

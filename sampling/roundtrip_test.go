@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // made is a tool call of the model, or of a history that the server invents.
@@ -26,26 +26,26 @@ type made struct {
 // conversation is a server's side of a conversation with random tool uses.
 type conversation struct {
 	rand   *rand.Rand
-	params *mcpclient.CreateMessageParams
+	params *mcp.CreateMessageParams
 	turns  [][]made // turns of the assistant so far
 	ids    map[string]bool
 }
 
 func newConversation(seed uint64) *conversation {
 	c := &conversation{rand: rand.New(rand.NewPCG(seed, 0)), ids: map[string]bool{}}
-	c.params = &mcpclient.CreateMessageParams{MaxTokens: 100}
+	c.params = &mcp.CreateMessageParams{MaxTokens: 100}
 	for i := range 2 + c.rand.IntN(4) {
 		name := c.pick("f", "get.f", "get_f", "größe", strings.Repeat("x", 128)) + fmt.Sprint(i)
-		c.params.Tools = append(c.params.Tools, &mcpclient.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		c.params.Tools = append(c.params.Tools, &mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
-	c.say("user", &mcpclient.TextContent{Text: "Hi"})
+	c.say("user", &mcp.TextContent{Text: "Hi"})
 	for range c.rand.IntN(3) { // an invented history
-		var uses []mcpclient.Content
+		var uses []mcp.Content
 		var calls []made
 		for i := range 1 + c.rand.IntN(4) {
 			id := c.pick("call_", "abcdefgh", "an id / with:all ", strings.Repeat("long", 80), "ä") + fmt.Sprint(len(c.turns)) + fmt.Sprint(i)
 			m := c.makeCall()
-			uses = append(uses, &mcpclient.ToolUseContent{ID: id, Name: m.name, Input: json.RawMessage(m.args)})
+			uses = append(uses, &mcp.ToolUseContent{ID: id, Name: m.name, Input: json.RawMessage(m.args)})
 			calls = append(calls, m)
 			c.ids[id] = true
 		}
@@ -64,19 +64,19 @@ func (c *conversation) makeCall() made {
 	}
 }
 
-func (c *conversation) say(role string, blocks ...mcpclient.Content) {
-	c.params.Messages = append(c.params.Messages, mcpclient.SamplingMessage{Role: role, Content: blocks})
+func (c *conversation) say(role string, blocks ...mcp.Content) {
+	c.params.Messages = append(c.params.Messages, mcp.SamplingMessage{Role: role, Content: blocks})
 }
 
 // answer adds uses and, in any order, their results.
-func (c *conversation) answer(uses []mcpclient.Content, calls []made) {
+func (c *conversation) answer(uses []mcp.Content, calls []made) {
 	c.say("assistant", uses...)
 	c.turns = append(c.turns, calls)
-	var results []mcpclient.Content
+	var results []mcp.Content
 	i := 0
 	for _, b := range uses {
-		if use, ok := b.(*mcpclient.ToolUseContent); ok {
-			results = append(results, &mcpclient.ToolResultContent{ToolUseID: use.ID, Content: []mcpclient.Content{&mcpclient.TextContent{Text: calls[i].text}}})
+		if use, ok := b.(*mcp.ToolUseContent); ok {
+			results = append(results, &mcp.ToolResultContent{ToolUseID: use.ID, Content: []mcp.Content{&mcp.TextContent{Text: calls[i].text}}})
 			i++
 		}
 	}
@@ -222,7 +222,7 @@ func (c *conversation) play(t *testing.T, kind string) {
 			t.Errorf("turn %d: %v", len(c.turns), err)
 			return
 		}
-		var back mcpclient.SamplingMessage // the server's view
+		var back mcp.SamplingMessage // the server's view
 		if err := json.Unmarshal(encoded(result), &back); err != nil {
 			t.Error(err)
 			return
@@ -233,13 +233,13 @@ func (c *conversation) play(t *testing.T, kind string) {
 }
 
 // checkResult compares the result for the server with the host's answer.
-func (c *conversation) checkResult(t *testing.T, blocks []mcpclient.Content, calls []made) {
+func (c *conversation) checkResult(t *testing.T, blocks []mcp.Content, calls []made) {
 	t.Helper()
 	n := 0
 	for i, b := range blocks {
-		use, ok := b.(*mcpclient.ToolUseContent)
+		use, ok := b.(*mcp.ToolUseContent)
 		if !ok {
-			if _, text := b.(*mcpclient.TextContent); !text || i > 0 {
+			if _, text := b.(*mcp.TextContent); !text || i > 0 {
 				t.Errorf("block %d is a %T", i, b)
 			}
 			continue
@@ -273,19 +273,19 @@ func (c *conversation) spoil() string {
 		}
 	}
 	results := m[at].Content
-	first := results[0].(*mcpclient.ToolResultContent)
+	first := results[0].(*mcp.ToolResultContent)
 	ways := []struct {
 		name string
 		do   func()
 	}{
 		{"a result is missing", func() { m[at].Content = results[1:] }},
 		{"a result twice", func() { m[at].Content = append(results, first) }},
-		{"a result of nothing", func() { m[at].Content = append(results, &mcpclient.ToolResultContent{ToolUseID: "nothing"}) }},
-		{"text before results", func() { m[at].Content = append([]mcpclient.Content{&mcpclient.TextContent{Text: "x"}}, results...) }},
-		{"text after results", func() { m[at].Content = append(results, &mcpclient.TextContent{Text: "x"}) }},
+		{"a result of nothing", func() { m[at].Content = append(results, &mcp.ToolResultContent{ToolUseID: "nothing"}) }},
+		{"text before results", func() { m[at].Content = append([]mcp.Content{&mcp.TextContent{Text: "x"}}, results...) }},
+		{"text after results", func() { m[at].Content = append(results, &mcp.TextContent{Text: "x"}) }},
 		{"no results", func() { c.params.Messages = slices.Delete(m, at, at+1) }},
 		{"results late", func() {
-			m[at] = mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "x"}}}
+			m[at] = mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "x"}}}
 			c.say("user", results...)
 		}},
 		{"results of the assistant", func() { m[at].Role = "assistant" }},
@@ -293,11 +293,11 @@ func (c *conversation) spoil() string {
 		{"results before uses", func() { m[at-1], m[at] = m[at], m[at-1] }},
 		{"a use twice", func() { m[at-1].Content = append(m[at-1].Content, m[at-1].Content[len(m[at-1].Content)-1]) }},
 		{"arguments are a list", func() {
-			m[at-1].Content[0] = &mcpclient.ToolUseContent{ID: m[at-1].Content[0].(*mcpclient.ToolUseContent).ID, Name: "f", Input: json.RawMessage(`[]`)}
+			m[at-1].Content[0] = &mcp.ToolUseContent{ID: m[at-1].Content[0].(*mcp.ToolUseContent).ID, Name: "f", Input: json.RawMessage(`[]`)}
 		}},
 		{"a role that there is not", func() { m[0].Role = "tool" }},
 		{"a tool twice", func() { c.params.Tools = append(c.params.Tools, c.params.Tools[0]) }},
-		{"a call of nothing required", func() { c.params.Tools, c.params.ToolChoice = nil, &mcpclient.ToolChoice{Mode: "required"} }},
+		{"a call of nothing required", func() { c.params.Tools, c.params.ToolChoice = nil, &mcp.ToolChoice{Mode: "required"} }},
 	}
 	way := ways[c.rand.IntN(len(ways))]
 	way.do()
@@ -321,8 +321,8 @@ func TestInvalidSequences(t *testing.T) {
 		way := c.spoil()
 		tried[way]++
 		_, err := s.CreateMessage(t.Context(), c.params)
-		if rpc, ok := errors.AsType[*mcpclient.RPCError](err); !ok || rpc.Code != mcpclient.CodeInvalidParams {
-			t.Errorf("seed %d, %s: got %v, want an RPCError with code %d", seed, way, err, mcpclient.CodeInvalidParams)
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeInvalidParams {
+			t.Errorf("seed %d, %s: got %v, want an RPCError with code %d", seed, way, err, mcp.CodeInvalidParams)
 		}
 	}
 	if len(tried) != 15 {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Sampler answers sampling requests. It implements [mcpclient.SamplingHandler].
+// Sampler answers sampling requests. It implements [mcp.SamplingHandler].
 // Several clients may use one Sampler at the same time; they share its limits.
 type Sampler struct {
 	chat     *chat.Client
@@ -69,19 +69,19 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 }
 
 // SamplingCapability declares that requests may have tools.
-func (s *Sampler) SamplingCapability() mcpclient.SamplingCapability {
-	return mcpclient.SamplingCapability{Tools: true}
+func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
+	return mcp.SamplingCapability{Tools: true}
 }
 
-// CreateMessage implements [mcpclient.SamplingHandler]. It returns a
+// CreateMessage implements [mcp.SamplingHandler]. It returns a
 // [*RefusedError] if a limit, the policy or the reviewer objects. Other errors
-// are an [*mcpclient.RPCError]: code -32602 for an invalid request, -32603 for
+// are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for
 // a failure of the model.
-func (s *Sampler) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return s.handle(ctx, params, "")
 }
 
-func (s *Sampler) handle(ctx context.Context, params *mcpclient.CreateMessageParams, server string) (result *mcpclient.CreateMessageResult, err error) {
+func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
 	w, unknown := s.identify(ctx, server)
 	r := newRun(w, params)
 	defer func() { s.audit(ctx, r, params, result, err) }()
@@ -110,7 +110,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcpclient.CreateMessagePar
 }
 
 // answer reviews and answers an admitted request.
-func (s *Sampler) answer(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
+func (s *Sampler) answer(ctx context.Context, r *run) (*mcp.CreateMessageResult, error) {
 	if err := s.reviewRequest(ctx, r); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Sampler) answer(ctx context.Context, r *run) (*mcpclient.CreateMessageR
 
 // check returns an error if the request may not reach the governor and the
 // reviewer.
-func (s *Sampler) check(params *mcpclient.CreateMessageParams) error {
+func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
 		return invalid(err)
 	}
@@ -208,7 +208,7 @@ func (s *Sampler) settle(r *run) error {
 // complete asks the model. If a required call is missing, or the protocol
 // cannot express a call, the model gets a second chance within the limits, as
 // models err at random.
-func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessageResult, error) {
+func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResult, error) {
 	tools, err := s.offer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcpclient.CreateMessag
 		reply, err := s.ask(ctx, r.request, question)
 		s.charge(r, reply, err)
 		if err == nil {
-			var result *mcpclient.CreateMessageResult
+			var result *mcp.CreateMessageResult
 			if result, err = samplingResult(reply, r.request.Params, tools); err == nil {
 				r.record.AnsweredBy = cut(reply.Model)
 				result.Model = cmp.Or(s.options.ModelName, result.Model)

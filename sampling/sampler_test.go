@@ -17,7 +17,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const testKey = "sk-test-0123456789abcdef"
@@ -86,9 +86,9 @@ func answering(bodies ...string) http.HandlerFunc {
 const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
 
 // question reads params like a server's request.
-func question(t testing.TB, raw string) *mcpclient.CreateMessageParams {
+func question(t testing.TB, raw string) *mcp.CreateMessageParams {
 	t.Helper()
-	p := new(mcpclient.CreateMessageParams)
+	p := new(mcp.CreateMessageParams)
 	if err := json.Unmarshal([]byte(raw), p); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func equalJSON(t testing.TB, got, want string) {
 	}
 }
 
-var _ mcpclient.SamplingHandler = (*Sampler)(nil)
+var _ mcp.SamplingHandler = (*Sampler)(nil)
 
 func TestCreateMessage(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
@@ -140,7 +140,7 @@ func TestModelName(t *testing.T) {
 
 func TestCapability(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	if got, want := h.sampler(t, nil).SamplingCapability(), (mcpclient.SamplingCapability{Tools: true}); got != want {
+	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -180,9 +180,9 @@ func TestInvalidRequests(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := s.CreateMessage(t.Context(), question(t, tt.params))
-			rpc, ok := errors.AsType[*mcpclient.RPCError](err)
-			if !ok || rpc.Code != mcpclient.CodeInvalidParams {
-				t.Fatalf("got %v, want an RPCError with code %d", err, mcpclient.CodeInvalidParams)
+			rpc, ok := errors.AsType[*mcp.RPCError](err)
+			if !ok || rpc.Code != mcp.CodeInvalidParams {
+				t.Fatalf("got %v, want an RPCError with code %d", err, mcp.CodeInvalidParams)
 			}
 			if !strings.Contains(rpc.Message, tt.want) {
 				t.Errorf("got %q, want a message with %q", rpc.Message, tt.want)
@@ -200,8 +200,8 @@ func TestInvalidRequests(t *testing.T) {
 
 // A reviewer can put more into a request than a server's JSON can.
 func TestCheckBlock(t *testing.T) {
-	for _, c := range []mcpclient.Content{
-		&mcpclient.ToolUseContent{ID: "a", Name: "f", Input: json.RawMessage(`[]`)}, &mcpclient.ResourceLink{}, nil,
+	for _, c := range []mcp.Content{
+		&mcp.ToolUseContent{ID: "a", Name: "f", Input: json.RawMessage(`[]`)}, &mcp.ResourceLink{}, nil,
 	} {
 		if err := checkBlock(c); err == nil {
 			t.Errorf("%T: got no error", c)

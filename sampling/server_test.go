@@ -11,21 +11,22 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // connect reaches a server of the official SDK whose tool "poem" asks for a
 // completion and whose tool "poems" for two, at a revision of either era.
 func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	t.Helper()
-	server := mcp.NewServer(&mcp.Implementation{Name: "poet", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
-	server.AddTool(&mcp.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
+	server := sdk.NewServer(&sdk.Implementation{Name: "poet", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
+	server.AddTool(&sdk.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,28 +40,28 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	return client
 }
 
-func poem(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	answer, ok := r.Params.InputResponses["poem"].(*mcp.CreateMessageWithToolsResult)
+func poem(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	answer, ok := r.Params.InputResponses["poem"].(*sdk.CreateMessageWithToolsResult)
 	if !ok {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"poem": poemPlease()}}, nil
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"poem": poemPlease()}}, nil
 	}
-	text := answer.Content[0].(*mcp.TextContent).Text
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+	text := answer.Content[0].(*sdk.TextContent).Text
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{
 		Text: fmt.Sprintf("%s says %q and stops for %s", answer.Model, text, answer.StopReason),
 	}}}, nil
 }
 
-func poems(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func poems(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	if len(r.Params.InputResponses) < 2 {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"one": poemPlease(), "two": poemPlease()}}, nil
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"one": poemPlease(), "two": poemPlease()}}, nil
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "two poems"}}}, nil
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "two poems"}}}, nil
 }
 
-func poemPlease() *mcp.CreateMessageParams {
-	return &mcp.CreateMessageParams{
+func poemPlease() *sdk.CreateMessageParams {
+	return &sdk.CreateMessageParams{
 		MaxTokens: 10, SystemPrompt: "Rhyme.",
-		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "A poem, please"}}},
+		Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "A poem, please"}}},
 	}
 }
 
@@ -133,7 +134,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer))
-			var origin mcpclient.Origin
+			var origin mcp.Origin
 			client := connect(t, revision, h.sampler(t, &Options{Review: ReviewFuncs{
 				Request: func(_ context.Context, r *Request) error { origin = r.Origin; return nil },
 			}}))

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // offer holds the tools of a request in the model's dialect, by name.
@@ -51,7 +51,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 }
 
 // tools lists the tools for the host.
-func (o offer) tools(of []*mcpclient.Tool) []chat.Tool {
+func (o offer) tools(of []*mcp.Tool) []chat.Tool {
 	var out []chat.Tool
 	for _, t := range of {
 		out = append(out, chat.Tool{Name: t.Name, Description: t.Description, Parameters: o[t.Name].written.Parameters})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // callOf is a host's answer that calls a tool.
@@ -50,7 +50,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 			h := newHost(t, answering(callOf("f", tt.wrote), plainAnswer))
 			s := h.sampler(t, &Options{Host: tt.host})
 			first := `{"role":"user","content":{"type":"text","text":"Hi"}}`
-			ask := func(messages string) *mcpclient.CreateMessageResult {
+			ask := func(messages string) *mcp.CreateMessageResult {
 				t.Helper()
 				got, err := s.CreateMessage(t.Context(), question(t, `{"maxTokens":5,"tools":[{"name":"f","inputSchema":`+tt.schema+`}],"messages":[`+messages+`]}`))
 				if err != nil {
@@ -58,7 +58,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 				}
 				return got
 			}
-			use, _ := ask(first).Content[0].(*mcpclient.ToolUseContent)
+			use, _ := ask(first).Content[0].(*mcp.ToolUseContent)
 			if use == nil || string(use.Input) != tt.taken {
 				t.Fatalf("got the tool use %+v, want %s", use, tt.taken)
 			}
@@ -80,7 +80,7 @@ func TestToolsThatCannotBeWritten(t *testing.T) {
 	} {
 		h := newHost(t, answering(plainAnswer))
 		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, `{"maxTokens":5,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"tools":[{"name":"f","inputSchema":`+schema+`}]}`))
-		failure, ok := errors.AsType[*mcpclient.RPCError](err)
+		failure, ok := errors.AsType[*mcp.RPCError](err)
 		if !ok || failure.Code != -32602 || !strings.Contains(failure.Message, want) || !strings.Contains(failure.Message, `"f"`) {
 			t.Errorf("%s: got %v, want invalid params with %q", schema, err, want)
 		}

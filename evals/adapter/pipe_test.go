@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -13,7 +13,7 @@ import (
 // official SDK.
 type pipe struct{ conn mcpclient.Conn }
 
-func (p pipe) Connect(context.Context) (mcp.Connection, error) { return pipeConn(p), nil }
+func (p pipe) Connect(context.Context) (sdk.Connection, error) { return pipeConn(p), nil }
 
 type pipeConn struct{ conn mcpclient.Conn }
 

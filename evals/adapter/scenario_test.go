@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
@@ -39,11 +39,11 @@ type log struct {
 
 func (l *log) server(t *testing.T, name string, temperatures map[string]int) adapter.Server {
 	t.Helper()
-	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{
+	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{
 		Name: "temperature", Description: "Tells the temperature in a city.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city","days"],"additionalProperties":false}`),
-	}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		l.mu.Lock()
 		l.calls = append(l.calls, name+" "+string(r.Params.Arguments))
 		l.mu.Unlock()
@@ -53,9 +53,9 @@ func (l *log) server(t *testing.T, name string, temperatures map[string]int) ada
 		}
 		degrees, ok := temperatures[in.City]
 		if !ok {
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such city: " + in.City}}}, nil
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "no such city: " + in.City}}}, nil
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(degrees)}}}, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(degrees)}}}, nil
 	})
 	transport, conn := mcpclient.Pipe()
 	session, err := s.Connect(context.Background(), pipe{conn}, nil)

@@ -4,27 +4,27 @@ import (
 	"context"
 	"os/exec"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // goSDK is a session of the official Go SDK.
-type goSDK struct{ *mcp.ClientSession }
+type goSDK struct{ *sdk.ClientSession }
 
 func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
-	var transport mcp.Transport
+	var transport sdk.Transport
 	switch {
 	case e.url != "":
 		// Without the standalone stream, as the floors and mcp-go are.
-		transport = &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: e.httpClient, DisableStandaloneSSE: true}
+		transport = &sdk.StreamableClientTransport{Endpoint: e.url, HTTPClient: e.httpClient, DisableStandaloneSSE: true}
 	case e.command != nil:
-		transport = &mcp.CommandTransport{Command: exec.Command(e.command[0], e.command[1:]...)}
+		transport = &sdk.CommandTransport{Command: exec.Command(e.command[0], e.command[1:]...)}
 	default:
-		transport = &mcp.IOTransport{Reader: e.reader, Writer: e.writer}
+		transport = &sdk.IOTransport{Reader: e.reader, Writer: e.writer}
 	}
-	c := mcp.NewClient(&mcp.Implementation{Name: clientName, Version: clientVersion}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
+	c := sdk.NewClient(&sdk.Implementation{Name: clientName, Version: clientVersion}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{},
 	})
-	s, err := c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: e.revision})
+	s, err := c.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: e.revision})
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +32,12 @@ func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
 }
 
 func (s goSDK) call(ctx context.Context, tool string) (string, error) {
-	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	result, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		return "", err
 	}
 	if len(result.Content) == 1 {
-		if text, ok := result.Content[0].(*mcp.TextContent); ok && !result.IsError {
+		if text, ok := result.Content[0].(*sdk.TextContent); ok && !result.IsError {
 			return text.Text, nil
 		}
 	}
@@ -45,7 +45,7 @@ func (s goSDK) call(ctx context.Context, tool string) (string, error) {
 }
 
 func (s goSDK) list(ctx context.Context) (any, int, error) {
-	var tools []*mcp.Tool
+	var tools []*sdk.Tool
 	for tool, err := range s.Tools(ctx, nil) {
 		if err != nil {
 			return nil, 0, err

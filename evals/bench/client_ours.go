@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ours is a session of this module's mcpclient.
@@ -20,7 +21,7 @@ func dialOurs(ctx context.Context, e endpoint) (session, error) {
 		transport = &mcpclient.IO{Reader: e.reader, Writer: e.writer}
 	}
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Client:   mcpclient.Implementation{Name: clientName, Version: clientVersion},
+		Client:   mcp.Implementation{Name: clientName, Version: clientVersion},
 		Protocol: mcpclient.Protocol{Revision: e.revision},
 	})
 	if err != nil {
@@ -35,7 +36,7 @@ func (s ours) call(ctx context.Context, tool string) (string, error) {
 		return "", err
 	}
 	if len(result.Content) == 1 {
-		if text, ok := result.Content[0].(*mcpclient.TextContent); ok && !result.IsError {
+		if text, ok := result.Content[0].(*mcp.TextContent); ok && !result.IsError {
 			return text.Text, nil
 		}
 	}
@@ -43,7 +44,7 @@ func (s ours) call(ctx context.Context, tool string) (string, error) {
 }
 
 func (s ours) list(ctx context.Context) (any, int, error) {
-	var tools []*mcpclient.Tool
+	var tools []*mcp.Tool
 	for tool, err := range s.Tools(ctx) {
 		if err != nil {
 			return nil, 0, err

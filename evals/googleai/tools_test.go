@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/googleai"
 
@@ -49,10 +49,10 @@ func (g *gemini) model(t *testing.T) *googleai.GoogleAI {
 
 // recorded reads the tools of each server in the interoperability tests, and the
 // schemas that the adapter is tested with, by the name of the list.
-func recorded(t *testing.T) map[string][]*mcp.Tool {
+func recorded(t *testing.T) map[string][]*sdk.Tool {
 	t.Helper()
-	out := map[string][]*mcp.Tool{}
-	read := func(pattern string, tools func(data []byte) ([]*mcp.Tool, error)) {
+	out := map[string][]*sdk.Tool{}
+	read := func(pattern string, tools func(data []byte) ([]*sdk.Tool, error)) {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d lists, %v", pattern, len(files), err)
@@ -67,7 +67,7 @@ func recorded(t *testing.T) map[string][]*mcp.Tool {
 			}
 		}
 	}
-	read("../interop/testdata/tools/*.jsonl", func(data []byte) (tools []*mcp.Tool, err error) {
+	read("../interop/testdata/tools/*.jsonl", func(data []byte) (tools []*sdk.Tool, err error) {
 		for line := range bytes.Lines(data) {
 			var def struct {
 				Name, Description string
@@ -76,35 +76,35 @@ func recorded(t *testing.T) map[string][]*mcp.Tool {
 			if err := json.Unmarshal(line, &def); err != nil {
 				return nil, err
 			}
-			tools = append(tools, &mcp.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema})
+			tools = append(tools, &sdk.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema})
 		}
 		return tools, nil
 	})
-	read("../../adapter/testdata/schemas/*.json", func(data []byte) (tools []*mcp.Tool, err error) {
+	read("../../adapter/testdata/schemas/*.json", func(data []byte) (tools []*sdk.Tool, err error) {
 		var schemas map[string]map[string]any
 		err = json.Unmarshal(data, &schemas)
 		for name, schema := range schemas {
 			schema["type"] = "object" // the SDK wants it
-			tools = append(tools, &mcp.Tool{Name: name, InputSchema: schema})
+			tools = append(tools, &sdk.Tool{Name: name, InputSchema: schema})
 		}
 		return tools, err
 	})
-	out["names"] = []*mcp.Tool{{Name: "21st_build", InputSchema: map[string]any{"type": "object"}}}
+	out["names"] = []*sdk.Tool{{Name: "21st_build", InputSchema: map[string]any{"type": "object"}}}
 	return out
 }
 
 // serve is a toolset of one server with tools.
-func serve(t *testing.T, tools []*mcp.Tool) *adapter.Toolset {
+func serve(t *testing.T, tools []*sdk.Tool) *adapter.Toolset {
 	t.Helper()
-	server := mcp.NewServer(&mcp.Implementation{Name: "recorded", Version: "1"}, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "recorded", Version: "1"}, nil)
 	for _, tool := range tools {
-		server.AddTool(tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{}, nil
+		server.AddTool(tool, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{}, nil
 		})
 	}
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

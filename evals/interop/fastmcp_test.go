@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/npmtest"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // npmPeers is the set of servers that need many packages.
@@ -24,7 +25,7 @@ func TestFastMCP(t *testing.T) {
 	stdio := func() mcpclient.Transport {
 		return &mcpclient.Command{Path: set.Node(), Args: []string{program, "stdio"}}
 	}
-	const revision = mcpclient.Revision20251125
+	const revision = mcp.Revision20251125
 	t.Run("stdio", func(t *testing.T) { scenario(t, p, stdio(), "", revision) })
 	t.Run("http", func(t *testing.T) {
 		scenario(t, p, &mcpclient.HTTP{URL: nodeAt(t, set, program, "http") + "/mcp"}, "", revision)

@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -49,21 +50,21 @@ func roleCommand(t *testing.T, role string) *mcpclient.Command {
 // serveFaulty is goServer over stdio with tools that break it.
 func serveFaulty() int {
 	s := goServer(context.Background())
-	mcp.AddTool(s, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(3)
 		return nil, nil, nil
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "endless"}, func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "endless"}, func(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		fmt.Print(`{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"`)
 		chunk := strings.Repeat("x", 1<<20)
 		for range 100 {
 			fmt.Print(chunk)
 		}
 		fmt.Print("\n")
-		return nil, nil, req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "written"})
+		return nil, nil, req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: "written"})
 	})
-	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		return 1
 	}
 	return 0
@@ -105,7 +106,7 @@ func TestServerDies(t *testing.T) {
 
 // TestServerKilled does the same to a server that is killed from outside.
 func TestServerKilled(t *testing.T) {
-	c := faulty(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}})
+	c := faulty(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}})
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.CallTool(t.Context(), "wait", nil)
@@ -125,9 +126,9 @@ func TestServerKilled(t *testing.T) {
 func TestEndlessLine(t *testing.T) {
 	written := make(chan struct{})
 	c := faulty(t, &mcpclient.Options{
-		Protocol:       mcpclient.Protocol{Revision: mcpclient.Revision20251125},
-		LogLevel:       mcpclient.LogInfo,
-		OnNotification: func(*mcpclient.Notification) { close(written) },
+		Protocol:       mcpclient.Protocol{Revision: mcp.Revision20251125},
+		LogLevel:       mcp.LogInfo,
+		OnNotification: func(*mcp.Notification) { close(written) },
 	})
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -150,7 +151,7 @@ func TestEndlessLine(t *testing.T) {
 // TestResponseCut shows that a response cut in the middle fails its call alone.
 func TestResponseCut(t *testing.T) {
 	server := goServer(t.Context())
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
 	var cut sync.Map
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		media, ok := cut.Load(r.Header.Get("Mcp-Name"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -53,7 +54,7 @@ func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, c
 }
 
 // forced asks for the newest revision in which servers ask by requests.
-var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}}
+var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}
 
 // TestGoSDKExamples has the example server of the official Go SDK as its peer, whose
 // tools ask by requests: where it speaks the modern era they fail, and with the
@@ -72,7 +73,7 @@ func TestGoSDKExamples(t *testing.T) {
 	t.Run("forced", func(t *testing.T) { asks(t, server, forced, calls) })
 	t.Run("probed", func(t *testing.T) {
 		ctx, c := connect(t, server, mcpclient.Options{})
-		if got := c.Server().Revision; got != mcpclient.Revision20260728 {
+		if got := c.Server().Revision; got != mcp.Revision20260728 {
 			t.Fatalf("got revision %s, want the modern era", got)
 		}
 		for _, tool := range []string{"sample", "roots", "elicit (form)", "elicit (url)"} {
@@ -104,7 +105,7 @@ func TestMCPGoExamples(t *testing.T) {
 	t.Run("roots", func(t *testing.T) {
 		ctx, c := connect(t, servers["roots_server"], forced)
 		for _, uri := range []string{workspace, "file:///elsewhere"} {
-			if err := c.SetRoots(ctx, []mcpclient.Root{{URI: uri}}); err != nil {
+			if err := c.SetRoots(ctx, []mcp.Root{{URI: uri}}); err != nil {
 				t.Fatal(err)
 			}
 			if res, err := c.CallTool(ctx, "roots", nil); err != nil || !strings.Contains(res.Text(), uri) {
@@ -122,7 +123,7 @@ func TestMCPGoExamples(t *testing.T) {
 	t.Run("url needed", func(t *testing.T) {
 		ctx, c := connect(t, servers["elicitation"], mcpclient.Options{Protocol: forced.Protocol, Timeouts: mcpclient.Timeouts{ElicitationDone: -1}})
 		_, err := c.CallTool(ctx, "protected_action", nil)
-		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcpclient.ElicitAccept {
+		if asked, ok := errors.AsType[*mcpclient.URLElicitationError](err); !ok || asked.Action != mcp.ElicitAccept {
 			t.Errorf("protected_action: got %v, want it to ask once more after the person agreed", err)
 		}
 	})

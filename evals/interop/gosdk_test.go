@@ -14,9 +14,10 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // goStateless does not end the calls of a client that closes their streams.
@@ -28,46 +29,46 @@ var (
 // goServer makes a server with the official Go SDK that uses everything the
 // scenario needs. A page of its lists has three items.
 // stop ends the tool that waits.
-func goServer(stop context.Context) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1.8.0"}, &mcp.ServerOptions{
+func goServer(stop context.Context) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "go-sdk", Version: "1.8.0"}, &sdk.ServerOptions{
 		PageSize:           3,
 		CompletionHandler:  completeName,
-		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
-		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 	})
 	for i := range 8 {
 		addFiller(s, i)
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "add", Description: "adds two numbers"}, add)
-	s.AddTool(&mcp.Tool{Name: "think", InputSchema: &jsonschema.Schema{Type: "object"}}, think)
-	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: &jsonschema.Schema{Type: "object"}}, ask)
-	s.AddTool(&mcp.Tool{Name: "where", InputSchema: &jsonschema.Schema{Type: "object"}}, where)
-	mcp.AddTool(s, &mcp.Tool{Name: "count"}, count)
-	mcp.AddTool(s, &mcp.Tool{Name: "change"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "add", Description: "adds two numbers"}, add)
+	s.AddTool(&sdk.Tool{Name: "think", InputSchema: &jsonschema.Schema{Type: "object"}}, think)
+	s.AddTool(&sdk.Tool{Name: "ask", InputSchema: &jsonschema.Schema{Type: "object"}}, ask)
+	s.AddTool(&sdk.Tool{Name: "where", InputSchema: &jsonschema.Schema{Type: "object"}}, where)
+	sdk.AddTool(s, &sdk.Tool{Name: "count"}, count)
+	sdk.AddTool(s, &sdk.Tool{Name: "change"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		addFiller(s, 0)
-		return nil, nil, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: notes})
+		return nil, nil, s.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: notes})
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("out of paper")
 	})
 	events := make(waits, 8)
-	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		return nil, nil, events.wait(ctx, stop)
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "heard"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "heard"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 		text, err := events.next(ctx, stop)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, err
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, err
 	})
-	s.AddResource(&mcp.Resource{URI: notes, Name: "notes", MIMEType: "text/plain"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}}, nil
+	s.AddResource(&sdk.Resource{URI: notes, Name: "notes", MIMEType: "text/plain"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "buy milk"}}}, nil
 	})
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "note:///{name}", Name: "note"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "note:///{name}", Name: "note"}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		text := "note " + strings.TrimPrefix(req.Params.URI, "note:///")
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, Text: text}}}, nil
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, Text: text}}}, nil
 	})
-	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "name", Required: true}}}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		text := &mcp.TextContent{Text: "Greet " + req.Params.Arguments["name"]}
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: text}}}, nil
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "name", Required: true}}}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		text := &sdk.TextContent{Text: "Greet " + req.Params.Arguments["name"]}
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: text}}}, nil
 	})
 	return s
 }
@@ -106,17 +107,17 @@ func (w waits) next(ctx, stop context.Context) (string, error) {
 	}
 }
 
-func addFiller(s *mcp.Server, i int) {
-	mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("filler_%d", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{}, nil, nil
+func addFiller(s *sdk.Server, i int) {
+	sdk.AddTool(s, &sdk.Tool{Name: fmt.Sprintf("filler_%d", i)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{}, nil, nil
 	})
 }
 
-func completeName(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+func completeName(_ context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	if !strings.HasPrefix("Ada", req.Params.Argument.Value) {
-		return &mcp.CompleteResult{}, nil
+		return &sdk.CompleteResult{}, nil
 	}
-	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{"Ada"}}}, nil
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{"Ada"}}}, nil
 }
 
 type addArgs struct {
@@ -128,29 +129,29 @@ type sum struct {
 	Sum int `json:"sum"`
 }
 
-func add(_ context.Context, _ *mcp.CallToolRequest, args addArgs) (*mcp.CallToolResult, sum, error) {
+func add(_ context.Context, _ *sdk.CallToolRequest, args addArgs) (*sdk.CallToolResult, sum, error) {
 	return nil, sum{args.A + args.B}, nil
 }
 
 // think asks the client's model. The SDK turns the question into a request of
 // the server in the legacy era.
-func think(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func think(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["thought"]
 	if !ok {
-		return &mcp.CallToolResult{RequestState: "thinking", InputRequests: mcp.InputRequestMap{"thought": &mcp.CreateMessageParams{
+		return &sdk.CallToolResult{RequestState: "thinking", InputRequests: sdk.InputRequestMap{"thought": &sdk.CreateMessageParams{
 			MaxTokens: 64,
-			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "What now?"}}},
+			Messages:  []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "What now?"}}},
 		}}}, nil
 	}
 	raw, err := json.Marshal(answer)
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, err
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
 // ask asks the person.
-func ask(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["color"]
 	if !ok {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"color": &mcp.ElicitParams{
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"color": &sdk.ElicitParams{
 			Message: "Which colour?",
 			RequestedSchema: &jsonschema.Schema{
 				Type:       "object",
@@ -160,35 +161,35 @@ func ask(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, erro
 		}}}, nil
 	}
 	raw, err := json.Marshal(answer)
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, err
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
 // where asks for the client's roots.
-func where(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func where(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["roots"]
 	if !ok {
-		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"roots": &sdk.ListRootsParams{}}}, nil
 	}
 	raw, err := json.Marshal(answer)
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(raw)}}}, err
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
-func count(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+func count(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 	for i := 1; i <= 3; i++ {
-		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i), Total: 3,
 		})
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "counted"}}}, nil, nil
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "counted"}}}, nil, nil
 }
 
 // goHTTP serves goServer over Streamable HTTP.
-func goHTTP(t *testing.T, opts *mcp.StreamableHTTPOptions) mcpclient.Transport {
+func goHTTP(t *testing.T, opts *sdk.StreamableHTTPOptions) mcpclient.Transport {
 	server := goServer(t.Context())
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, opts)
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, opts)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return &mcpclient.HTTP{URL: s.URL}
@@ -198,7 +199,7 @@ func goHTTP(t *testing.T, opts *mcp.StreamableHTTPOptions) mcpclient.Transport {
 func goPipe(t *testing.T) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := goServer(t.Context()).Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	session, err := goServer(t.Context()).Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func goPipe(t *testing.T) mcpclient.Transport {
 
 // serveGo is goServer over stdio.
 func serveGo() int {
-	if err := goServer(context.Background()).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+	if err := goServer(context.Background()).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		return 1
 	}
 	return 0
@@ -217,21 +218,21 @@ func serveGo() int {
 // TestGoSDK has the server of the official Go SDK as its peer. Over HTTP that
 // server speaks the modern era only when it is stateless.
 func TestGoSDK(t *testing.T) {
-	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
+	stateless := &sdk.StreamableHTTPOptions{Stateless: true}
 	t.Run("probed", func(t *testing.T) {
-		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), "", mcpclient.Revision20260728) })
-		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), "", mcpclient.Revision20260728) })
-		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), "", mcpclient.Revision20251125) })
-		t.Run("http stateless", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), "", mcpclient.Revision20260728) })
+		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), "", mcp.Revision20260728) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), "", mcp.Revision20260728) })
+		t.Run("http", func(t *testing.T) { scenario(t, goSDK, goHTTP(t, nil), "", mcp.Revision20251125) })
+		t.Run("http stateless", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), "", mcp.Revision20260728) })
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
-		const revision = mcpclient.Revision20260728
+		const revision = mcp.Revision20260728
 		t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })
 		t.Run("stdio", func(t *testing.T) { scenario(t, goSDK, roleCommand(t, "go-sdk"), revision, revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, goStateless, goHTTP(t, stateless), revision, revision) })
 	})
 	for _, revision := range []string{
-		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
+		mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("pipe", func(t *testing.T) { scenario(t, goSDK, goPipe(t), revision, revision) })

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server/servertest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	mcp_ "github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // serveMark is markServer over stdio. It needs a process of its own: the session of
@@ -49,20 +50,20 @@ func TestMCPGo(t *testing.T) {
 	sse.oneWay = true
 	handshakes := server.WithStreamableHTTPProtocolVersions(mcp.LegacyProtocolVersions()...)
 	t.Run("probed", func(t *testing.T) {
-		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), "", mcpclient.Revision20260728) })
-		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), "", mcpclient.Revision20260728) })
+		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), "", mcp_.Revision20260728) })
+		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), "", mcp_.Revision20260728) })
 		t.Run("http of the legacy era", func(t *testing.T) {
-			scenario(t, legacy, markHTTP(t, handshakes), "", mcpclient.Revision20251125)
+			scenario(t, legacy, markHTTP(t, handshakes), "", mcp_.Revision20251125)
 		})
-		t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.HTTP{URL: markSSE(t)}, "", mcpclient.Revision20251125) })
+		t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.HTTP{URL: markSSE(t)}, "", mcp_.Revision20251125) })
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
-		const revision = mcpclient.Revision20260728
+		const revision = mcp_.Revision20260728
 		t.Run("stdio", func(t *testing.T) { scenario(t, modernStdio, roleCommand(t, "mcp-go"), revision, revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, modern, markHTTP(t), revision, revision) })
 	})
 	for _, revision := range []string{
-		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
+		mcp_.Revision20251125, mcp_.Revision20250618, mcp_.Revision20250326, mcp_.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("stdio", func(t *testing.T) { scenario(t, legacy, roleCommand(t, "mcp-go"), revision, revision) })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/npmtest"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // everythingProgram is the reference server.
@@ -82,29 +83,29 @@ func everythingAt(t *testing.T, set *npmtest.Set, transport, path string) string
 func everything(t *testing.T, transport mcpclient.Transport) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	asked := make(chan mcpclient.Origin, 8)
+	asked := make(chan mcp.Origin, 8)
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Sampling: mcpclient.SamplingFunc(func(ctx context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-			origin, _ := mcpclient.OriginFrom(ctx)
+		Sampling: mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			origin, _ := mcp.OriginFrom(ctx)
 			asked <- origin
-			return &mcpclient.CreateMessageResult{Model: "tiny", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "sampled: " + p.SystemPrompt}}}, nil
+			return &mcp.CreateMessageResult{Model: "tiny", Content: []mcp.Content{&mcp.TextContent{Text: "sampled: " + p.SystemPrompt}}}, nil
 		}),
-		Elicitation: mcpclient.ElicitationFunc(func(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-			origin, _ := mcpclient.OriginFrom(ctx)
+		Elicitation: mcp.ElicitationFunc(func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			origin, _ := mcp.OriginFrom(ctx)
 			asked <- origin
 			fields, err := p.Fields()
 			if err != nil || len(fields) < 12 {
 				return nil, fmt.Errorf("got %d fields, %v", len(fields), err)
 			}
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: map[string]any{"name": "Ada Lovelace", "birthdate": "1815-12-10"}}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ada Lovelace", "birthdate": "1815-12-10"}}, nil
 		}),
-		Roots: []mcpclient.Root{{URI: "file:///workspace", Name: "workspace"}},
+		Roots: []mcp.Root{{URI: "file:///workspace", Name: "workspace"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if got := c.Server(); got.Revision != mcpclient.Revision20251125 || got.Info.Name == "" {
+	if got := c.Server(); got.Revision != mcp.Revision20251125 || got.Info.Name == "" {
 		t.Errorf("got server %+v", got)
 	}
 	everythingTools(t, ctx, c)
@@ -113,7 +114,7 @@ func everything(t *testing.T, transport mcpclient.Transport) {
 }
 
 func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-	tools := map[string]*mcpclient.Tool{}
+	tools := map[string]*mcp.Tool{}
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -134,16 +135,16 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 	images := 0
 	for _, block := range res.Content {
-		if image, ok := block.(*mcpclient.ImageContent); ok && len(image.Data) > 0 && image.MIMEType == "image/png" {
+		if image, ok := block.(*mcp.ImageContent); ok && len(image.Data) > 0 && image.MIMEType == "image/png" {
 			images++
 		}
 	}
 	if images != 1 {
 		t.Errorf("get-tiny-image: got %d images in %d blocks, want 1", images, len(res.Content))
 	}
-	var last mcpclient.Progress
+	var last mcp.Progress
 	res, err = c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
-		mcpclient.WithProgress(func(p mcpclient.Progress) { last = p }))
+		mcpclient.WithProgress(func(p mcp.Progress) { last = p }))
 	if err != nil || last.Progress != 4 || last.Total == nil || *last.Total != 4 {
 		t.Errorf("trigger-long-running-operation: got %+v, %v, last progress %+v", res, err, last)
 	}
@@ -152,7 +153,7 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 }
 
-func everythingAsks(t *testing.T, ctx context.Context, c *mcpclient.Client, asked <-chan mcpclient.Origin) {
+func everythingAsks(t *testing.T, ctx context.Context, c *mcpclient.Client, asked <-chan mcp.Origin) {
 	tests := []struct {
 		tool string
 		args any

@@ -3,20 +3,20 @@ package interop
 import (
 	"context"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // person fills in the fields of forms that have no default, and agrees to visit
 // URLs.
 type person struct{}
 
-func (person) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{Form: true, URL: true}
+func (person) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: true, URL: true}
 }
 
-func (person) Elicit(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-	if p.Mode == mcpclient.ElicitURL {
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept}, nil
+func (person) Elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if p.Mode == mcp.ElicitURL {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
 	fields, err := p.Fields()
 	if err != nil {
@@ -28,22 +28,22 @@ func (person) Elicit(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.E
 			content[f.Name] = someAnswer(f)
 		}
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
 // someAnswer is a valid answer to a field.
-func someAnswer(f *mcpclient.Field) any {
+func someAnswer(f *mcp.Field) any {
 	switch f.Kind {
-	case mcpclient.FieldBoolean:
+	case mcp.FieldBoolean:
 		return true
-	case mcpclient.FieldNumber, mcpclient.FieldInteger:
+	case mcp.FieldNumber, mcp.FieldInteger:
 		if f.Minimum != nil {
 			return *f.Minimum
 		}
 		return 1
-	case mcpclient.FieldChoice:
+	case mcp.FieldChoice:
 		return f.Options[0].Value
-	case mcpclient.FieldChoices:
+	case mcp.FieldChoices:
 		return []string{f.Options[0].Value}
 	}
 	if f.Format == "email" {

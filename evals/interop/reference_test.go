@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
@@ -20,7 +21,7 @@ import (
 // output schema of its tool.
 type reference struct {
 	*mcpclient.Client
-	tools map[string]*mcpclient.Tool
+	tools map[string]*mcp.Tool
 }
 
 // connectReference starts one of the reference servers.
@@ -36,7 +37,7 @@ func connectReference(t *testing.T, name string, env []string, args []string, op
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	r := &reference{c, map[string]*mcpclient.Tool{}}
+	r := &reference{c, map[string]*mcp.Tool{}}
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func connectReference(t *testing.T, name string, env []string, args []string, op
 }
 
 // call runs a tool, which must have an output schema.
-func (r *reference) call(t *testing.T, name string, args any) (*mcpclient.CallToolResult, error) {
+func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResult, error) {
 	t.Helper()
 	tool := r.tools[name]
 	if tool == nil || tool.OutputSchema == nil {
@@ -91,7 +92,7 @@ func TestFilesystem(t *testing.T) {
 	outside, inside := realDir(t), realDir(t)
 	root := (&url.URL{Scheme: "file", Path: filepath.ToSlash(inside)}).String()
 	r := connectReference(t, "server-filesystem", nil, []string{outside}, &mcpclient.Options{
-		Roots: []mcpclient.Root{{URI: root, Name: "work"}},
+		Roots: []mcp.Root{{URI: root, Name: "work"}},
 	})
 	var allowed content
 	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(allowed.Content, inside); { // it asks after the handshake
@@ -115,7 +116,7 @@ func TestFilesystem(t *testing.T) {
 		t.Errorf("got the list %q, want the one file", said.Content)
 	}
 	_, err := r.call(t, "write_file", map[string]string{"path": filepath.Join(outside, "x"), "content": ""})
-	if failed, ok := errors.AsType[*mcpclient.ToolError](err); !ok || !strings.Contains(failed.Error(), "Access denied") {
+	if failed, ok := errors.AsType[*mcp.ToolError](err); !ok || !strings.Contains(failed.Error(), "Access denied") {
 		t.Errorf("outside of the root: got %v, want a ToolError that access is denied", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // peer is a server that offers what the scenario uses, and what it does otherwise
@@ -47,9 +48,9 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Protocol:    mcpclient.Protocol{Revision: force},
-		Sampling:    mcpclient.SamplingFunc(sample),
+		Sampling:    mcp.SamplingFunc(sample),
 		Elicitation: person{},
-		Roots:       []mcpclient.Root{{URI: workspace, Name: "workspace"}},
+		Roots:       []mcp.Root{{URI: workspace, Name: "workspace"}},
 		Logger:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -78,11 +79,11 @@ func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want s
 	}
 }
 
-func sample(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func sample(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	if p.MaxTokens != 64 || len(p.Messages) != 1 {
 		return nil, errors.New("unexpected request")
 	}
-	return &mcpclient.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+	return &mcp.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
 }
 
 func listAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
@@ -108,12 +109,12 @@ func callAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("add: got %+v, %v", sum, err)
 	}
 	res, err := c.CallTool(ctx, "fail", nil)
-	var failed *mcpclient.ToolError
+	var failed *mcp.ToolError
 	if err != nil || !errors.As(res.Err(), &failed) || !strings.Contains(failed.Error(), "out of paper") {
 		t.Errorf("fail: got %+v, %v", res, err)
 	}
 	_, err = c.CallTool(ctx, "nonexistent", nil)
-	var rpc *mcpclient.RPCError
+	var rpc *mcp.RPCError
 	if !errors.As(err, &rpc) {
 		t.Errorf("nonexistent: got %v, want an RPCError", err)
 	}
@@ -125,7 +126,7 @@ func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if p.visits {
 		answers["visit"] = "accept"
 	}
-	if err := c.SetRoots(ctx, []mcpclient.Root{{URI: workspace, Name: "workspace"}}); err != nil {
+	if err := c.SetRoots(ctx, []mcp.Root{{URI: workspace, Name: "workspace"}}); err != nil {
 		t.Errorf("set roots: %v", err)
 	}
 	for tool, want := range answers {
@@ -142,7 +143,7 @@ func answerAll(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 func progress(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	var notices []float64
 	count := func() {
-		res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcpclient.Progress) { notices = append(notices, p.Progress) }))
+		res, err := c.CallTool(ctx, "count", nil, mcpclient.WithProgress(func(p mcp.Progress) { notices = append(notices, p.Progress) }))
 		if err != nil || res.Text() != "counted" {
 			t.Fatalf("count: got %+v, %v", res, err)
 		}
@@ -199,7 +200,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		if err != nil || len(res.Messages) != 1 {
 			t.Fatalf("prompt %s: got %+v, %v", p.Name, res, err)
 		}
-		if text, ok := res.Messages[0].Content.(*mcpclient.TextContent); !ok || text.Text != "Greet Ada" {
+		if text, ok := res.Messages[0].Content.(*mcp.TextContent); !ok || text.Text != "Greet Ada" {
 			t.Errorf("prompt %s: got %+v", p.Name, res.Messages[0].Content)
 		}
 	}
@@ -209,7 +210,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 }
 
 func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-	got, err := c.Complete(ctx, &mcpclient.CompleteParams{Ref: mcpclient.PromptRef("greet"), Argument: "name", Value: "A"})
+	got, err := c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("greet"), Argument: "name", Value: "A"})
 	if err != nil || !slices.Equal(got.Values, []string{"Ada"}) {
 		t.Errorf("complete: got %+v, %v, want Ada", got, err)
 	}

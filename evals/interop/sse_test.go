@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // goSSE serves goServer over HTTP+SSE.
 func goSSE(t *testing.T) string {
 	server := goServer(t.Context())
-	s := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	s := httptest.NewServer(sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -26,10 +27,10 @@ func goSSE(t *testing.T) string {
 func TestGoSDKOverSSE(t *testing.T) {
 	p := peer{name: "go-sdk"}
 	t.Run("direct", func(t *testing.T) {
-		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcpclient.Revision20241105, mcpclient.Revision20241105)
+		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcp.Revision20241105, mcp.Revision20241105)
 	})
 	t.Run("fallback", func(t *testing.T) {
-		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcpclient.Revision20251125)
+		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcp.Revision20251125)
 	})
 }
 
@@ -41,10 +42,10 @@ func TestServerEverythingOverSSE(t *testing.T) {
 // TestGoSDKForgetsSession replaces the official Go SDK's server by a new one,
 // which knows no session of the old one.
 func TestGoSDKForgetsSession(t *testing.T) {
-	var current atomic.Pointer[mcp.StreamableHTTPHandler]
+	var current atomic.Pointer[sdk.StreamableHTTPHandler]
 	restart := func() {
 		server := goServer(t.Context())
-		current.Store(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+		current.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	}
 	restart()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
@@ -52,9 +53,9 @@ func TestGoSDKForgetsSession(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL}, &mcpclient.Options{
-		Sampling:    mcpclient.SamplingFunc(sample),
+		Sampling:    mcp.SamplingFunc(sample),
 		Elicitation: person{},
-		Roots:       []mcpclient.Root{{URI: workspace}},
+		Roots:       []mcp.Root{{URI: workspace}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 var update = flag.Bool("update", false, "rewrite the lists of tools in testdata/tools")
@@ -24,10 +25,10 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	opts.Sampling = mcpclient.SamplingFunc(poet)
+	opts.Sampling = mcp.SamplingFunc(poet)
 	opts.Elicitation = person{}
 	if opts.Roots == nil {
-		opts.Roots = []mcpclient.Root{{URI: workspace, Name: "workspace"}}
+		opts.Roots = []mcp.Root{{URI: workspace, Name: "workspace"}}
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	c, err := mcpclient.Connect(ctx, transport, &opts)
@@ -43,8 +44,8 @@ func connect(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options
 }
 
 // poet is a model with one answer.
-func poet(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-	return &mcpclient.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "leaves fall"}}}, nil
+func poet(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	return &mcp.CreateMessageResult{Model: "tiny", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "leaves fall"}}}, nil
 }
 
 // toolServers are the servers whose tools testdata/tools has, by the names of its

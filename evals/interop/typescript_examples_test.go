@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
@@ -30,14 +31,14 @@ func exampleHTTP(t *testing.T, name string) *mcpclient.HTTP {
 // of that. The connection is as good as before.
 func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool string, short, long any) {
 	t.Helper()
-	var last mcpclient.Progress
-	hear := mcpclient.WithProgress(func(p mcpclient.Progress) { last = p })
+	var last mcp.Progress
+	hear := mcpclient.WithProgress(func(p mcp.Progress) { last = p })
 	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil || last.Total == nil || last.Progress < 1 {
 		t.Errorf("%s: got %+v, %v, last progress %v", tool, res, err, last)
 	}
 	given, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if _, err := c.CallTool(given, tool, long, mcpclient.WithProgress(func(mcpclient.Progress) { cancel() })); !errors.Is(err, context.Canceled) {
+	if _, err := c.CallTool(given, tool, long, mcpclient.WithProgress(func(mcp.Progress) { cancel() })); !errors.Is(err, context.Canceled) {
 		t.Errorf("%s: got %v, want context.Canceled", tool, err)
 	}
 	if res, err := c.CallTool(ctx, tool, short, hear); err != nil || res.Err() != nil {
@@ -102,8 +103,8 @@ func exampleForms(t *testing.T, name string) {
 }
 
 func exampleSimple(t *testing.T, name string) {
-	logged := make(chan mcpclient.LogMessage, 8)
-	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: mcpclient.LogDebug, OnNotification: func(n *mcpclient.Notification) {
+	logged := make(chan mcp.LogMessage, 8)
+	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: mcp.LogDebug, OnNotification: func(n *mcp.Notification) {
 		if m, ok := n.LogMessage(); ok {
 			logged <- m
 		}
@@ -118,7 +119,7 @@ func exampleSimple(t *testing.T, name string) {
 		}
 	}
 	for range 2 {
-		if m := <-logged; m.Level != mcpclient.LogInfo || !strings.Contains(string(m.Data), "Periodic notification") {
+		if m := <-logged; m.Level != mcp.LogInfo || !strings.Contains(string(m.Data), "Periodic notification") {
 			t.Errorf("got the log message %+v", m)
 		}
 	}
@@ -127,7 +128,7 @@ func exampleSimple(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	for _, block := range links.Content {
-		if link, ok := block.(*mcpclient.ResourceLink); ok {
+		if link, ok := block.(*mcp.ResourceLink); ok {
 			if res, err := c.ReadResource(ctx, link.URI); err != nil || len(res.Contents) != 1 {
 				t.Errorf("read %s: got %+v, %v", link.URI, res, err)
 			}
@@ -142,7 +143,7 @@ func exampleSimple(t *testing.T, name string) {
 // callTasks calls tools that have to be tasks.
 func callTasks(t *testing.T, ctx context.Context, c *mcpclient.Client, calls ...asking) {
 	t.Helper()
-	tools := map[string]*mcpclient.Tool{}
+	tools := map[string]*mcp.Tool{}
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // typescriptCommand runs testdata/npm/modern.mjs over stdio.
@@ -40,7 +41,7 @@ func typescriptHTTP(t *testing.T) mcpclient.Transport {
 // TestTypeScriptSDK has a server on the official SDK for TypeScript as its peer.
 func TestTypeScriptSDK(t *testing.T) {
 	p := peer{name: "typescript-sdk"}
-	const revision = mcpclient.Revision20260728
+	const revision = mcp.Revision20260728
 	t.Run("probed", func(t *testing.T) {
 		t.Run("stdio", func(t *testing.T) { scenario(t, p, typescriptCommand(t), "", revision) })
 		t.Run("http", func(t *testing.T) { scenario(t, p, typescriptHTTP(t), "", revision) })
@@ -50,7 +51,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		t.Run("http", func(t *testing.T) { scenario(t, p, typescriptHTTP(t), revision, revision) })
 	})
 	for _, revision := range []string{
-		mcpclient.Revision20251125, mcpclient.Revision20250618, mcpclient.Revision20250326, mcpclient.Revision20241105,
+		mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105,
 	} {
 		t.Run(revision, func(t *testing.T) { scenario(t, p, typescriptCommand(t), revision, revision) })
 	}

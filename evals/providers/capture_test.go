@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 	"golang.org/x/tools/txtar"
@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -96,12 +97,12 @@ func (r *recorder) config() openai.ClientConfig {
 
 // lists reads the tools of the servers in the interoperability tests, and the
 // schemas that the adapter is tested with, by the name of the list.
-func lists(t *testing.T) map[string][]*mcpclient.Tool {
+func lists(t *testing.T) map[string][]*mcp.Tool {
 	t.Helper()
-	out := map[string][]*mcpclient.Tool{}
+	out := map[string][]*mcp.Tool{}
 	for name, data := range files(t, "../interop/testdata/tools/*.jsonl") {
 		for line := range bytes.Lines(data) {
-			tool := new(mcpclient.Tool)
+			tool := new(mcp.Tool)
 			if err := json.Unmarshal(line, tool); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -114,10 +115,10 @@ func lists(t *testing.T) map[string][]*mcpclient.Tool {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for tool, schema := range schemas {
-			out[name] = append(out[name], &mcpclient.Tool{Name: tool, InputSchema: schema})
+			out[name] = append(out[name], &mcp.Tool{Name: tool, InputSchema: schema})
 		}
 	}
-	out["names"] = []*mcpclient.Tool{{Name: "21st_build"}, {Name: "files.read"}, {Name: "-x"}, {Name: strings.Repeat("long", 30)}}
+	out["names"] = []*mcp.Tool{{Name: "21st_build"}, {Name: "files.read"}, {Name: "-x"}, {Name: strings.Repeat("long", 30)}}
 	for _, tool := range out["names"] {
 		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
@@ -141,7 +142,7 @@ func files(t *testing.T, pattern string) map[string][]byte {
 
 // sampled lets a server ask the model by each request that the sampler is tested
 // with, and with each list of tools.
-func sampled(t *testing.T, e endpoint, lists map[string][]*mcpclient.Tool) []map[string]any {
+func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[string]any {
 	t.Helper()
 	r := new(recorder)
 	opts := &sampling.Options{
@@ -162,7 +163,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcpclient.Tool) []map
 			if f.Name != "params" {
 				continue
 			}
-			params := new(mcpclient.CreateMessageParams)
+			params := new(mcp.CreateMessageParams)
 			if err := json.Unmarshal(f.Data, params); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -170,21 +171,21 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcpclient.Tool) []map
 		}
 	}
 	for name, tools := range lists {
-		params := &mcpclient.CreateMessageParams{MaxTokens: 100, Tools: tools, Messages: []mcpclient.SamplingMessage{
-			{Role: "user", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "go"}}},
+		params := &mcp.CreateMessageParams{MaxTokens: 100, Tools: tools, Messages: []mcp.SamplingMessage{
+			{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "go"}}},
 		}}
 		result, err := sampler.CreateMessage(t.Context(), params)
 		if err != nil {
 			t.Fatalf("%s, %s: %v", e, name, err)
 		}
-		use, ok := result.Content[0].(*mcpclient.ToolUseContent)
+		use, ok := result.Content[0].(*mcp.ToolUseContent)
 		if !ok {
 			t.Fatalf("%s, %s: got %T, want a tool use", e, name, result.Content[0])
 		}
 		params.Messages = append(params.Messages,
-			mcpclient.SamplingMessage{Role: "assistant", Content: result.Content},
-			mcpclient.SamplingMessage{Role: "user", Content: []mcpclient.Content{
-				&mcpclient.ToolResultContent{ToolUseID: use.ID, Content: []mcpclient.Content{&mcpclient.TextContent{Text: "done"}}},
+			mcp.SamplingMessage{Role: "assistant", Content: result.Content},
+			mcp.SamplingMessage{Role: "user", Content: []mcp.Content{
+				&mcp.ToolResultContent{ToolUseID: use.ID, Content: []mcp.Content{&mcp.TextContent{Text: "done"}}},
 			}})
 		if _, err := sampler.CreateMessage(t.Context(), params); err != nil {
 			t.Fatalf("%s, %s: %v", e, name, err)
@@ -217,20 +218,20 @@ func run(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map[s
 }
 
 // serve makes a toolset of each list.
-func serve(t *testing.T, lists map[string][]*mcpclient.Tool) map[string]*adapter.Toolset {
+func serve(t *testing.T, lists map[string][]*mcp.Tool) map[string]*adapter.Toolset {
 	t.Helper()
 	out := map[string]*adapter.Toolset{}
 	for name, tools := range lists {
-		server := mcp.NewServer(&mcp.Implementation{Name: "recorded", Version: "1"}, nil)
+		server := sdk.NewServer(&sdk.Implementation{Name: "recorded", Version: "1"}, nil)
 		for _, tool := range tools {
 			schema := map[string]any{}
 			if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
 				t.Fatal(err)
 			}
 			schema["type"] = "object" // the SDK wants it
-			server.AddTool(&mcp.Tool{Name: tool.Name, Description: tool.Description, InputSchema: schema},
-				func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-					return &mcp.CallToolResult{}, nil
+			server.AddTool(&sdk.Tool{Name: tool.Name, Description: tool.Description, InputSchema: schema},
+				func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+					return &sdk.CallToolResult{}, nil
 				})
 		}
 		out[name] = open(t, server)
@@ -241,11 +242,11 @@ func serve(t *testing.T, lists map[string][]*mcpclient.Tool) map[string]*adapter
 	return out
 }
 
-func open(t *testing.T, server *mcp.Server) *adapter.Toolset {
+func open(t *testing.T, server *sdk.Server) *adapter.Toolset {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
-	session, err := server.Connect(context.Background(), &mcp.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

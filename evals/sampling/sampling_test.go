@@ -12,6 +12,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -82,8 +83,8 @@ func (b *bench) wantRefused(t *testing.T, err error, reason string) {
 		t.Errorf("got %v, want an error with %q", err, reason)
 		return
 	}
-	if b.modern && !errors.Is(err, mcpclient.ErrRejected) {
-		t.Errorf("got %v, want %v", err, mcpclient.ErrRejected)
+	if b.modern && !errors.Is(err, mcp.ErrRejected) {
+		t.Errorf("got %v, want %v", err, mcp.ErrRejected)
 	}
 	if !b.modern && !strings.Contains(err.Error(), "-1") {
 		t.Errorf("got %v, want the server to have seen code -1", err)
@@ -132,12 +133,12 @@ func accepted(t *testing.T, b *bench) {
 func edited(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{Review: sampling.ReviewFuncs{
 		Request: func(_ context.Context, r *sampling.Request) error {
-			r.Params.Messages[0].Content = []mcpclient.Content{&mcpclient.TextContent{Text: "edited"}}
+			r.Params.Messages[0].Content = []mcp.Content{&mcp.TextContent{Text: "edited"}}
 			return nil
 		},
-		Reply: func(_ context.Context, _ *sampling.Request, reply *mcpclient.CreateMessageResult) error {
-			text := reply.Content[0].(*mcpclient.TextContent)
-			reply.Content = []mcpclient.Content{&mcpclient.TextContent{Text: text.Text + " Checked."}}
+		Reply: func(_ context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
+			text := reply.Content[0].(*mcp.TextContent)
+			reply.Content = []mcp.Content{&mcp.TextContent{Text: text.Text + " Checked."}}
 			return nil
 		},
 	}})
@@ -167,7 +168,7 @@ func refused(t *testing.T, b *bench) {
 
 func replyRefused(t *testing.T, b *bench) {
 	c := b.connect(t, &sampling.Options{Review: sampling.ReviewFuncs{
-		Reply: func(context.Context, *sampling.Request, *mcpclient.CreateMessageResult) error {
+		Reply: func(context.Context, *sampling.Request, *mcp.CreateMessageResult) error {
 			return errors.New("no")
 		},
 	}})

@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // asker is a server with a tool that asks for a completion of a prompt.
@@ -30,8 +31,8 @@ type asker struct {
 func askers() []asker {
 	return []asker{
 		{name: "server-everything", transport: everything, tool: "trigger-sampling-request", argument: "prompt"},
-		{name: "go-sdk legacy", transport: goServer, revision: mcpclient.Revision20251125, tool: "advise", argument: "about", tools: true},
-		{name: "go-sdk modern", transport: goServer, revision: mcpclient.Revision20260728, tool: "advise_by_rounds", argument: "about", tools: true, modern: true},
+		{name: "go-sdk legacy", transport: goServer, revision: mcp.Revision20251125, tool: "advise", argument: "about", tools: true},
+		{name: "go-sdk modern", transport: goServer, revision: mcp.Revision20260728, tool: "advise_by_rounds", argument: "about", tools: true, modern: true},
 	}
 }
 
@@ -43,13 +44,13 @@ func everything(t *testing.T) mcpclient.Transport {
 // goServer is a server of the official SDK with one tool in two variants. One
 // sends its questions as requests, the other leaves the way to the SDK.
 func goServer(t *testing.T) mcpclient.Transport {
-	s := mcp.NewServer(&mcp.Implementation{Name: "adviser", Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "adviser", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"about":{"type":"string"}}}`)
-	s.AddTool(&mcp.Tool{Name: "advise", InputSchema: schema}, advise)
-	s.AddTool(&mcp.Tool{Name: "advise_by_rounds", InputSchema: schema}, adviseByRounds)
+	s.AddTool(&sdk.Tool{Name: "advise", InputSchema: schema}, advise)
+	s.AddTool(&sdk.Tool{Name: "advise_by_rounds", InputSchema: schema}, adviseByRounds)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	session, err := s.Connect(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}, nil)
+	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,47 +58,47 @@ func goServer(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-func said(r *mcp.CallToolRequest) (string, error) {
+func said(r *sdk.CallToolRequest) (string, error) {
 	var args struct{ About string }
 	err := json.Unmarshal(r.Params.Arguments, &args)
 	return args.About, err
 }
 
-func adviceOn(about string) *mcp.CreateMessageWithToolsParams {
-	return &mcp.CreateMessageWithToolsParams{
+func adviceOn(about string) *sdk.CreateMessageWithToolsParams {
+	return &sdk.CreateMessageWithToolsParams{
 		MaxTokens: 100, SystemPrompt: "Give advice.",
-		Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: about}}}},
-		Tools:    []*mcp.Tool{{Name: "weather", InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}},
+		Messages: []*sdk.SamplingMessageV2{{Role: "user", Content: []sdk.Content{&sdk.TextContent{Text: about}}}},
+		Tools:    []*sdk.Tool{{Name: "weather", InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}},
 	}
 }
 
 // goOn adds the results of what the model has called to its next question.
-func goOn(p *mcp.CreateMessageWithToolsParams, answer *mcp.CreateMessageWithToolsResult) error {
-	results := &mcp.SamplingMessageV2{Role: "user"}
+func goOn(p *sdk.CreateMessageWithToolsParams, answer *sdk.CreateMessageWithToolsResult) error {
+	results := &sdk.SamplingMessageV2{Role: "user"}
 	for _, c := range answer.Content {
-		if use, ok := c.(*mcp.ToolUseContent); ok {
+		if use, ok := c.(*sdk.ToolUseContent); ok {
 			if use.Name != "weather" || use.Input["city"] != "Berlin" {
 				return fmt.Errorf("the model called %s(%v), want weather(city: Berlin)", use.Name, use.Input)
 			}
-			results.Content = append(results.Content, &mcp.ToolResultContent{
-				ToolUseID: use.ID, Content: []mcp.Content{&mcp.TextContent{Text: "12 degrees"}},
+			results.Content = append(results.Content, &sdk.ToolResultContent{
+				ToolUseID: use.ID, Content: []sdk.Content{&sdk.TextContent{Text: "12 degrees"}},
 			})
 		}
 	}
-	p.Messages = append(p.Messages, &mcp.SamplingMessageV2{Role: "assistant", Content: answer.Content}, results)
+	p.Messages = append(p.Messages, &sdk.SamplingMessageV2{Role: "assistant", Content: answer.Content}, results)
 	return nil
 }
 
-func final(answer *mcp.CreateMessageWithToolsResult) (*mcp.CallToolResult, error) {
+func final(answer *sdk.CreateMessageWithToolsResult) (*sdk.CallToolResult, error) {
 	for _, c := range answer.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.Text}}}, nil
+		if text, ok := c.(*sdk.TextContent); ok {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text.Text}}}, nil
 		}
 	}
 	return nil, errors.New("the model said nothing")
 }
 
-func advise(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func advise(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	about, err := said(r)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func advise(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, e
 		answer, err := r.Session.CreateMessageWithTools(ctx, p)
 		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			text := fmt.Sprintf("error %d: %s %s", wire.Code, wire.Message, wire.Data)
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -122,7 +123,7 @@ func advise(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, e
 }
 
 // adviseByRounds keeps the conversation in the state of the request.
-func adviseByRounds(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func adviseByRounds(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	about, err := said(r)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func adviseByRounds(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolRes
 		if err := json.Unmarshal([]byte(r.Params.RequestState), p); err != nil {
 			return nil, err
 		}
-		answer, ok := r.Params.InputResponses["advice"].(*mcp.CreateMessageWithToolsResult)
+		answer, ok := r.Params.InputResponses["advice"].(*sdk.CreateMessageWithToolsResult)
 		if !ok {
 			return nil, fmt.Errorf("the answer is a %T", r.Params.InputResponses["advice"])
 		}
@@ -147,5 +148,5 @@ func adviseByRounds(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolRes
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{RequestState: string(state), InputRequests: mcp.InputRequestMap{"advice": p}}, nil
+	return &sdk.CallToolResult{RequestState: string(state), InputRequests: sdk.InputRequestMap{"advice": p}}, nil
 }

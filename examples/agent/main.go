@@ -29,6 +29,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -163,14 +164,14 @@ func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	fmt.Fprintf(p.out, "%s asks the model:\n%s\n", source.Server, safetext.Indent(review.Request(r.Params)))
 	line, err := p.askLocked("Let it, for at most %d tokens? y/n:", r.Params.MaxTokens)
 	if err != nil || line != "y" {
-		return mcpclient.ErrRejected
+		return mcp.ErrRejected
 	}
 	return nil
 }
 
 // fillIn asks for each field of a form. Empty takes the default, or declines
 // the form when there is none and the field must be answered.
-func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.ElicitResult, error) {
+func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
 	fields, err := q.Params.Fields()
 	if err != nil {
 		return nil, err
@@ -183,16 +184,16 @@ func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcpclient.Elicit
 		value, err := p.fieldLocked(field)
 		if err != nil {
 			fmt.Fprintf(p.out, "declined: %s\n", safetext.Line(err.Error(), maxShown))
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		}
 		if value != nil {
 			content[field.Name] = value
 		}
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
-func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
+func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 	line, err := p.askLocked("  %s:", label(f))
 	if err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
 }
 
 // label words a field: its title, its options, and what an empty line takes.
-func label(f *mcpclient.Field) string {
+func label(f *mcp.Field) string {
 	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // answers are given beforehand to the fields of forms, by field or, as long as
@@ -62,10 +62,10 @@ func (a answers) of(servers []string) (map[string]answers, error) {
 // mistakes are keys of no field, by the field that each probably means, or ""
 // for those that may be for another form. A field that has an answer is not
 // meant by another key.
-func (a answers) mistakes(fields []*mcpclient.Field) (near map[string]string, others []string) {
+func (a answers) mistakes(fields []*mcp.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		if slices.ContainsFunc(fields, func(f *mcpclient.Field) bool { return f.Name == key }) {
+		if slices.ContainsFunc(fields, func(f *mcp.Field) bool { return f.Name == key }) {
 			continue
 		}
 		best, least := "", 2+len(key)/4

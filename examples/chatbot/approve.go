@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -87,8 +87,8 @@ type lender struct{ *sampling.Sampler }
 
 type replyKey struct{}
 
-// CreateMessage implements [mcpclient.SamplingHandler].
-func (l lender) CreateMessage(ctx context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+// CreateMessage implements [mcp.SamplingHandler].
+func (l lender) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
 }
 
@@ -131,7 +131,7 @@ func (p *person) lendsTo(server string) bool {
 }
 
 // release decides whether a server may see what the model replied.
-func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcpclient.CreateMessageResult) error {
+func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
 	if see, ok := ctx.Value(replyKey{}).(*bool); ok && !*see {
 		return nil
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // messagesText shows what a server wants to put to the model.
-func messagesText(messages []mcpclient.SamplingMessage) string {
+func messagesText(messages []mcp.SamplingMessage) string {
 	var parts []string
 	for _, m := range messages {
 		parts = append(parts, m.Role+": "+contentText(m.Content))
@@ -17,25 +17,25 @@ func messagesText(messages []mcpclient.SamplingMessage) string {
 }
 
 // contentText shows content blocks: text as it is, others by what they are.
-func contentText(blocks []mcpclient.Content) string {
+func contentText(blocks []mcp.Content) string {
 	var parts []string
 	for _, c := range blocks {
 		switch c := c.(type) {
-		case *mcpclient.TextContent:
+		case *mcp.TextContent:
 			parts = append(parts, c.Text)
-		case *mcpclient.ImageContent:
+		case *mcp.ImageContent:
 			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcpclient.AudioContent:
+		case *mcp.AudioContent:
 			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", c.MIMEType, len(c.Data)))
-		case *mcpclient.ResourceLink:
+		case *mcp.ResourceLink:
 			parts = append(parts, fmt.Sprintf("[link to %s]", c.URI))
-		case *mcpclient.EmbeddedResource:
+		case *mcp.EmbeddedResource:
 			parts = append(parts, fmt.Sprintf("[resource %s] %s", c.Resource.URI, c.Resource.Text))
-		case *mcpclient.ToolUseContent:
+		case *mcp.ToolUseContent:
 			parts = append(parts, fmt.Sprintf("[calls %s %s]", c.Name, c.Input))
-		case *mcpclient.ToolResultContent:
+		case *mcp.ToolResultContent:
 			parts = append(parts, "[tool result] "+contentText(c.Content))
-		case *mcpclient.UnknownContent:
+		case *mcp.UnknownContent:
 			parts = append(parts, fmt.Sprintf("[%s]", c.Type))
 		}
 	}

@@ -11,23 +11,23 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // ElicitationCapability says that URLs can be shown on a terminal only.
-func (p *person) ElicitationCapability() mcpclient.ElicitationCapability {
-	return mcpclient.ElicitationCapability{Form: true, URL: p.con.interactive}
+func (p *person) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: true, URL: p.con.interactive}
 }
 
 // Elicit asks the person what a server wants to know.
-func (p *person) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (p *person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	source, _ := adapter.SourceFrom(ctx)
-	if params.Mode == mcpclient.ElicitURL {
+	if params.Mode == mcp.ElicitURL {
 		return p.visit(ctx, source.Server, params)
 	}
 	fields, err := params.Fields()
 	if err != nil {
-		return nil, &mcpclient.RPCError{Code: mcpclient.CodeInvalidParams, Message: err.Error()}
+		return nil, &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 	}
 	form := &form{person: p, server: source.Server, message: params.Message, fields: fields, content: map[string]any{}}
 	form.fillIn(p.answers[source.Server])
@@ -39,11 +39,11 @@ func (p *person) Elicit(ctx context.Context, params *mcpclient.ElicitParams) (*m
 
 // visit asks for consent to open a URL. The person opens it: this program must
 // not see what it leads to.
-func (p *person) visit(ctx context.Context, server string, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (p *person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	link, err := safetext.ReadLink(params.URL)
 	if err != nil || !p.con.interactive || !duringTurn(ctx) {
 		p.con.note(p.con.style.warn, "declined %s: it asked to open a web page", server)
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	var choice byte
 	err = p.con.dialog(ctx, func() (err error) {
@@ -65,7 +65,7 @@ type form struct {
 	*person
 	server  string
 	message string
-	fields  []*mcpclient.Field
+	fields  []*mcp.Field
 	content map[string]any
 
 	answered int             // fields that -answer filled in
@@ -104,7 +104,7 @@ func (f *form) fillIn(given answers) {
 
 // unattended answers when nobody can be asked. Nothing is made up: a form is
 // accepted when what was given beforehand and the server's defaults complete it.
-func (f *form) unattended() *mcpclient.ElicitResult {
+func (f *form) unattended() *mcp.ElicitResult {
 	errs := f.errs
 	for _, field := range f.fields {
 		if f.content[field.Name] != nil || f.faulty[field.Name] {
@@ -120,10 +120,10 @@ func (f *form) unattended() *mcpclient.ElicitResult {
 	}
 	if f.answered == 0 || len(errs) > 0 {
 		f.refuse(errs)
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	}
 	f.con.note(f.con.style.faint, "%s asks: %s\n%s", f.server, safetext.Line(f.message, 200), safetext.Indent(f.summary()))
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: f.content}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.content}
 }
 
 // refuse says why a form is declined. That is a failure of the run: a server
@@ -153,7 +153,7 @@ var (
 )
 
 // ask goes through the form on the terminal, as often as the person wants.
-func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
+func (f *form) ask(ctx context.Context) (*mcp.ElicitResult, error) {
 	var choice byte
 	err := f.con.dialog(ctx, func() error {
 		f.con.noteLocked(f.con.style.warn, "The server %s asks:", f.server)
@@ -181,20 +181,20 @@ func (f *form) ask(ctx context.Context) (*mcpclient.ElicitResult, error) {
 
 // action turns the end of a dialog into an answer. The end of the input is
 // nobody's no: it cancels.
-func action(choice byte, err error, content map[string]any) (*mcpclient.ElicitResult, error) {
+func action(choice byte, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case err == errDecline || err == nil && choice == 'n':
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	case err == errCancel || err == io.EOF || err == nil && choice == 'c':
-		return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	case err != nil:
 		return nil, err
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
 // askField asks until the answer fits the field. Empty keeps what is there.
-func (f *form) askField(ctx context.Context, field *mcpclient.Field) error {
+func (f *form) askField(ctx context.Context, field *mcp.Field) error {
 	for {
 		text, err := f.con.askLocked(ctx, f.con.style.person, "  "+f.question(field))
 		switch {
@@ -224,13 +224,13 @@ const maxOptions = 20
 
 // question words a field: its title, what it is for, its options, and what an
 // empty line takes.
-func (f *form) question(field *mcpclient.Field) string {
+func (f *form) question(field *mcp.Field) string {
 	var b strings.Builder
 	b.WriteString(safetext.Line(field.Title, 80))
 	if field.Description != "" {
 		fmt.Fprintf(&b, " (%s)", safetext.Line(field.Description, 200))
 	}
-	if field.Kind == mcpclient.FieldBoolean {
+	if field.Kind == mcp.FieldBoolean {
 		b.WriteString(" (yes or no)")
 	}
 	for i, o := range field.Options[:min(len(field.Options), maxOptions)] {
@@ -267,7 +267,7 @@ func (f *form) summary() string {
 }
 
 // display shows a value in the person's words.
-func display(field *mcpclient.Field, value any) string {
+func display(field *mcp.Field, value any) string {
 	switch v := value.(type) {
 	case bool:
 		if v {
@@ -286,8 +286,8 @@ func display(field *mcpclient.Field, value any) string {
 	return fmt.Sprint(value)
 }
 
-func title(field *mcpclient.Field, value string) string {
-	i := slices.IndexFunc(field.Options, func(o mcpclient.FieldOption) bool { return o.Value == value })
+func title(field *mcp.Field, value string) string {
+	i := slices.IndexFunc(field.Options, func(o mcp.FieldOption) bool { return o.Value == value })
 	if i < 0 {
 		return safetext.Line(value, 500)
 	}

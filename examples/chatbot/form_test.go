@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const tableForm = `{
@@ -25,7 +25,7 @@ const tableForm = `{
 
 func newForm(t *testing.T, s *screen, given answers) *form {
 	t.Helper()
-	params := &mcpclient.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
+	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
 	fields, err := params.Fields()
 	if err != nil {
 		t.Fatal(err)
@@ -41,37 +41,37 @@ func TestForm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		given answers
 		typed []string
-		want  *mcpclient.ElicitResult
+		want  *mcp.ElicitResult
 	}{
 		"all fields": {
 			nil, []string{"2030-05-01", "4", "2", "window, quiet", "yes", "hello", "y"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "out", "wishes": []string{"window", "quiet"}, "child": true, "note": "hello"}},
 		},
 		"defaults": {
 			nil, []string{"2030-05-01", "4", "", "", "", "", "y"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
 		},
 		"mistakes": {
 			nil, []string{"tomorrow", "", "2030-05-01", "13", "4", "on the roof", "terrace", "", "", "", "y"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "out", "child": false}},
 		},
 		"edit": {
 			nil, []string{"2030-05-01", "4", "", "", "", "", "e", "", "5", "", "", "", "", "y"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(5), "seating": "in", "child": false}},
 		},
 		"given": {
 			answers{"date": "2030-05-01", "people": "4"}, []string{"", "", "", "", "", "", "y"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
 		},
-		"declined at once": {nil, []string{"!decline"}, &mcpclient.ElicitResult{Action: "decline"}},
-		"cancelled late":   {nil, []string{"2030-05-01", "!cancel"}, &mcpclient.ElicitResult{Action: "cancel"}},
-		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "n"}, &mcpclient.ElicitResult{Action: "decline"}},
-		"end of input":     {nil, []string{"2030-05-01"}, &mcpclient.ElicitResult{Action: "cancel"}},
+		"declined at once": {nil, []string{"!decline"}, &mcp.ElicitResult{Action: "decline"}},
+		"cancelled late":   {nil, []string{"2030-05-01", "!cancel"}, &mcp.ElicitResult{Action: "cancel"}},
+		"declined at last": {nil, []string{"2030-05-01", "4", "", "", "", "", "n"}, &mcp.ElicitResult{Action: "decline"}},
+		"end of input":     {nil, []string{"2030-05-01"}, &mcp.ElicitResult{Action: "cancel"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, tt.typed...)
@@ -111,32 +111,32 @@ Send this to demo? [y]es, [e]dit, [n]o, [c]ancel: `)
 func TestUnattendedForm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		given answers
-		want  *mcpclient.ElicitResult
+		want  *mcp.ElicitResult
 		shown string
 	}{
 		"complete": {
 			answers{"date": "2030-05-01", "people": "4", "other": "x"},
-			&mcpclient.ElicitResult{Action: "accept", Content: map[string]any{
+			&mcp.ElicitResult{Action: "accept", Content: map[string]any{
 				"date": "2030-05-01", "people": int64(4), "seating": "in", "child": false}},
 			"demo asks: When?\n  Date: 2030-05-01\n  People: 4\n  Seating: Inside\n  Child: no\n",
 		},
 		"nothing": {
-			nil, &mcpclient.ElicitResult{Action: "decline"},
+			nil, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, people, seating, wishes, child, note\n" +
 				"  field \"date\": an answer is required: a date like 2006-01-02\n" +
 				"  field \"people\": an answer is required: a whole number, at least 1, at most 12\n",
 		},
 		"wrong": {
-			answers{"date": "2030-05-01", "people": "many"}, &mcpclient.ElicitResult{Action: "decline"},
+			answers{"date": "2030-05-01", "people": "many"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: field \"people\": want a whole number, at least 1, at most 12\n",
 		},
 		"mistyped": {
-			answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcpclient.ElicitResult{Action: "decline"},
+			answers{"date": "2030-05-01", "poeple": "4", "other": "x"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: no field \"poeple\"; did you mean \"people\"?\n" +
 				"  -answer: no field \"other\"; the fields are date, people, seating, wishes, child, note\n",
 		},
 		"mistyped though optional": {
-			answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcpclient.ElicitResult{Action: "decline"},
+			answers{"date": "2030-05-01", "people": "4", "seatng": "out"}, &mcp.ElicitResult{Action: "decline"},
 			"declined demo: When?\n  -answer: no field \"seatng\"; did you mean \"seating\"?\n",
 		},
 	} {
@@ -160,7 +160,7 @@ func TestUnattendedForm(t *testing.T) {
 func TestUnattendedFormOfDefaults(t *testing.T) {
 	s := newScreen(t)
 	s.interactive = false
-	got, err := newPerson(s.console).Elicit(t.Context(), &mcpclient.ElicitParams{
+	got, err := newPerson(s.console).Elicit(t.Context(), &mcp.ElicitParams{
 		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"share": {"type": "boolean", "default": true}}}`)})
 	if err != nil || got.Action != "decline" {
 		t.Errorf("got %+v, %v; want decline", got, err)
@@ -168,15 +168,15 @@ func TestUnattendedFormOfDefaults(t *testing.T) {
 }
 
 func TestBadForm(t *testing.T) {
-	_, err := newPerson(newScreen(t).console).Elicit(inTurn(t), &mcpclient.ElicitParams{
+	_, err := newPerson(newScreen(t).console).Elicit(inTurn(t), &mcp.ElicitParams{
 		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"deep": {"type": "object"}}}`)})
-	if rpc, ok := err.(*mcpclient.RPCError); !ok || rpc.Code != mcpclient.CodeInvalidParams || !strings.Contains(rpc.Message, `field "deep"`) {
+	if rpc, ok := err.(*mcp.RPCError); !ok || rpc.Code != mcp.CodeInvalidParams || !strings.Contains(rpc.Message, `field "deep"`) {
 		t.Errorf("got %v, want invalid params that name the field", err)
 	}
 }
 
 func TestURL(t *testing.T) {
-	params := &mcpclient.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
+	params := &mcp.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
 	const question = "Will you open it? [y]es, [n]o, [c]ancel: "
 	for typed, want := range map[string]string{"y": "accept", "n": "decline", "c": "cancel"} {
 		s := newScreen(t, typed)
@@ -204,7 +204,7 @@ func TestDoubtfulURL(t *testing.T) {
 	s := newScreen(t, "n")
 	s.width = func() int { return 60 }
 	path := strings.Repeat("x", 60)
-	got, err := newPerson(s.console).Elicit(inTurn(t), &mcpclient.ElicitParams{
+	got, err := newPerson(s.console).Elicit(inTurn(t), &mcp.ElicitParams{
 		Mode: "url", Message: "It is safe.\nThe page:\n  https://bank.example", URL: "http://xn--bnk-ula.exam\u200bple/" + path + " you ›"})
 	if err != nil || got.Action != "decline" {
 		t.Errorf("got %+v, %v; want decline", got, err)

@@ -12,17 +12,18 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // offering are the servers that offer something.
-func (s *session) offering(offers func(mcpclient.ServerCapabilities) bool) []adapter.ServerStatus {
+func (s *session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
 	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
 		return status.Err != nil || !offers(status.Client.Server().Capabilities)
 	})
 }
 
-func withResources(c mcpclient.ServerCapabilities) bool { return c.Resources != nil }
-func withPrompts(c mcpclient.ServerCapabilities) bool   { return c.Prompts != nil }
+func withResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
+func withPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
 func (s *session) listResources(ctx context.Context) error {
 	for _, server := range s.offering(withResources) {
@@ -87,7 +88,7 @@ func (s *session) listPrompts(ctx context.Context) error {
 }
 
 // promptUsage is what to type after /prompt.
-func promptUsage(p *mcpclient.Prompt) string {
+func promptUsage(p *mcp.Prompt) string {
 	usage := p.Name
 	for _, a := range p.Arguments {
 		if a.Required {
@@ -125,7 +126,7 @@ func (s *session) askPrompt(ctx context.Context, argument string) error {
 	}
 	var texts []string
 	for _, m := range result.Messages {
-		texts = append(texts, contentText([]mcpclient.Content{m.Content}))
+		texts = append(texts, contentText([]mcp.Content{m.Content}))
 	}
 	question := strings.Join(texts, "\n")
 	s.con.note(s.con.style.person, "the prompt %s of the server %s:\n%s", safetext.Line(words[0], 200), server.Name, safetext.Block(question, maxShown))

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func main() {
@@ -50,8 +51,8 @@ func main() {
 // use connects to the server, and calls the tool or lists all.
 func use(ctx context.Context, server mcpclient.Transport, you *person, tool, args string, out io.Writer) error {
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
-		Elicitation: mcpclient.ElicitationFunc(you.fillIn),
-		Sampling:    mcpclient.SamplingFunc(you.reply),
+		Elicitation: mcp.ElicitationFunc(you.fillIn),
+		Sampling:    mcp.SamplingFunc(you.reply),
 	})
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (p *person) askLocked(question string) (string, error) {
 
 // fillIn asks for each field of a form. The client checks the whole once more
 // before it is sent.
-func (p *person) fillIn(_ context.Context, params *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := params.Fields()
 	if err != nil {
 		return nil, err
@@ -113,18 +114,18 @@ func (p *person) fillIn(_ context.Context, params *mcpclient.ElicitParams) (*mcp
 		value, err := p.fieldLocked(f)
 		switch {
 		case err == errNobody:
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitCancel}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 		case err == errNo:
-			return &mcpclient.ElicitResult{Action: mcpclient.ElicitDecline}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		case value != nil:
 			content[f.Name] = value
 		}
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
 // fieldLocked asks until the answer fits; nil is for none.
-func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
+func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 	for {
 		text, err := p.askLocked("  " + label(f))
 		if err != nil {
@@ -143,7 +144,7 @@ func (p *person) fieldLocked(f *mcpclient.Field) (any, error) {
 
 // label words a field: its title, its options, and what an empty line takes.
 // What servers write is quoted, so that it cannot disguise itself.
-func label(f *mcpclient.Field) string {
+func label(f *mcp.Field) string {
 	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {
 		text += fmt.Sprintf(" %d=%s", i+1, safetext.Quote(o.Title))
@@ -159,15 +160,15 @@ func label(f *mcpclient.Field) string {
 
 // reply has the person answer in the place of a model. A program with a model
 // installs a sampling.Sampler instead.
-func (p *person) reply(_ context.Context, params *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "the server asks the model:\n%s\n", safetext.Indent(review.Request(params)))
 	text, err := p.askLocked("your reply, or nothing to refuse")
 	if err != nil || text == "" {
-		return nil, mcpclient.ErrRejected
+		return nil, mcp.ErrRejected
 	}
-	return &mcpclient.CreateMessageResult{
-		Model: "a person", StopReason: "endTurn", Content: []mcpclient.Content{&mcpclient.TextContent{Text: text}},
+	return &mcp.CreateMessageResult{
+		Model: "a person", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: text}},
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -42,15 +42,15 @@ func TestMain(m *testing.M) {
 func serveHostile() {
 	const attack = "\x1b[2Jgone\u3164"
 	fmt.Fprintln(os.Stderr, attack)
-	s := mcp.NewServer(&mcp.Implementation{Name: "hostile", Version: "1"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "hostile", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","description":"\u009b2J"}`)
-	s.AddTool(&mcp.Tool{Name: "draw", Description: attack, InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(&sdk.Tool{Name: "draw", Description: attack, InputSchema: schema}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if strings.Contains(string(r.Params.Arguments), "fail") {
 			return nil, &jsonrpc.Error{Code: -32000, Message: attack + "\nagain"}
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: attack}}}, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: attack}}}, nil
 	})
-	_ = s.Run(context.Background(), &mcp.StdioTransport{}) // ends with the input
+	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // ends with the input
 }
 
 // Nothing that a server writes is obeyed by the terminal.

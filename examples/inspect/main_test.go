@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case "odd":
-		if err := oddServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		if err := oddServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
 	default:
@@ -44,11 +44,11 @@ func TestMain(m *testing.M) {
 
 // oddServer has a tool that cannot be used and one that providers need changed. It
 // has no version, and templates for its only resources.
-func oddServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)
+func oddServer() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)
 	add := func(name, schema string) {
-		s.AddTool(&mcp.Tool{Name: name, Description: "Does\n" + name, InputSchema: json.RawMessage(schema)}, nil)
+		s.AddTool(&sdk.Tool{Name: name, Description: "Does\n" + name, InputSchema: json.RawMessage(schema)}, nil)
 	}
 	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
 	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"],"description":"\u009b31m\u3164"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // report is what was found out.
@@ -23,21 +24,21 @@ type report struct {
 }
 
 type serverReport struct {
-	Name         string                        `json:"name"`
-	Transport    string                        `json:"transport,omitempty"`
-	Disabled     bool                          `json:"disabled,omitempty"`
-	Error        string                        `json:"error,omitempty"`
-	Revision     string                        `json:"revision,omitempty"`
-	Forced       string                        `json:"forcedRevision,omitempty"` // by the file or the command line
-	Info         *mcpclient.Implementation     `json:"serverInfo,omitempty"`
-	Capabilities *mcpclient.ServerCapabilities `json:"capabilities,omitempty"`
-	Instructions string                        `json:"instructions,omitempty"`
-	Tools        []*toolReport                 `json:"tools,omitempty"`
-	Skipped      []skippedTool                 `json:"skipped,omitempty"`
-	Prompts      []string                      `json:"prompts,omitempty"`
-	Resources    []string                      `json:"resources,omitempty"`
-	Templates    []string                      `json:"resourceTemplates,omitempty"`
-	Trouble      []string                      `json:"trouble,omitempty"` // lists that could not be had
+	Name         string                  `json:"name"`
+	Transport    string                  `json:"transport,omitempty"`
+	Disabled     bool                    `json:"disabled,omitempty"`
+	Error        string                  `json:"error,omitempty"`
+	Revision     string                  `json:"revision,omitempty"`
+	Forced       string                  `json:"forcedRevision,omitempty"` // by the file or the command line
+	Info         *mcp.Implementation     `json:"serverInfo,omitempty"`
+	Capabilities *mcp.ServerCapabilities `json:"capabilities,omitempty"`
+	Instructions string                  `json:"instructions,omitempty"`
+	Tools        []*toolReport           `json:"tools,omitempty"`
+	Skipped      []skippedTool           `json:"skipped,omitempty"`
+	Prompts      []string                `json:"prompts,omitempty"`
+	Resources    []string                `json:"resources,omitempty"`
+	Templates    []string                `json:"resourceTemplates,omitempty"`
+	Trouble      []string                `json:"trouble,omitempty"` // lists that could not be had
 }
 
 type skippedTool struct {
@@ -46,12 +47,12 @@ type skippedTool struct {
 }
 
 type toolReport struct {
-	Name        string                     `json:"name"` // for the model
-	ServerName  string                     `json:"serverName"`
-	Description string                     `json:"description,omitempty"`
-	Annotations *mcpclient.ToolAnnotations `json:"annotations,omitempty"`
-	Fingerprint string                     `json:"fingerprint"`
-	Profiles    []*profileReport           `json:"profiles"`
+	Name        string               `json:"name"` // for the model
+	ServerName  string               `json:"serverName"`
+	Description string               `json:"description,omitempty"`
+	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
+	Fingerprint string               `json:"fingerprint"`
+	Profiles    []*profileReport     `json:"profiles"`
 }
 
 // profileReport is what one provider would be sent.
@@ -124,11 +125,11 @@ func (r *report) inspect(ctx context.Context, servers []adapter.Server, o *optio
 func answering() *mcpclient.Options {
 	refused := errors.New("inspect answers no questions")
 	return &mcpclient.Options{
-		Roots: []mcpclient.Root{},
-		Sampling: mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		Roots: []mcp.Root{},
+		Sampling: mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return nil, refused
 		}),
-		Elicitation: mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+		Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, refused
 		}),
 	}
@@ -177,11 +178,11 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Skipped = append(s.Skipped, skippedTool{t.Name, t.Err.Error()})
 	}
 	if server.Capabilities.Prompts != nil {
-		s.Prompts = listed(s, status.Client.Prompts(ctx), func(p *mcpclient.Prompt) string { return p.Name })
+		s.Prompts = listed(s, status.Client.Prompts(ctx), func(p *mcp.Prompt) string { return p.Name })
 	}
 	if server.Capabilities.Resources != nil {
-		s.Resources = listed(s, status.Client.Resources(ctx), func(r *mcpclient.Resource) string { return r.URI })
-		s.Templates = listed(s, templates.List(ctx, status.Client), func(t *mcpclient.ResourceTemplate) string { return t.URITemplate })
+		s.Resources = listed(s, status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
+		s.Templates = listed(s, templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // answerLists is a server that lists no tools, and never its prompts.
@@ -43,7 +44,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		go answerLists(t, conn)
 		about := &serverReport{Name: "slow"}
 		r := &report{Servers: []*serverReport{about}, byName: map[string]*serverReport{"slow": about}}
-		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcpclient.Revision20251125}}
+		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
 		if err := r.inspect(t.Context(), servers, &options{timeout: 7 * time.Second}); err != nil {
 			t.Fatal(err)

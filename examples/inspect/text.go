@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // printer writes lines until one cannot be written.
@@ -108,7 +108,7 @@ func (t *toolReport) write(p *printer, detailed bool) {
 	}
 }
 
-func hintsOf(a *mcpclient.ToolAnnotations) string {
+func hintsOf(a *mcp.ToolAnnotations) string {
 	var hints []string
 	for _, h := range []struct {
 		value *bool

@@ -24,7 +24,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/mcpchain/mcpchain/examples/internal/peer"
@@ -55,16 +55,16 @@ func startNotes(t *testing.T) *notes {
 	n.url = peerServer.URL + "/mcp"
 	n.provider = peer.StartProvider(t, n.url, life)
 
-	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
 	type input struct {
 		Text string `json:"text,omitempty"`
 	}
 	for _, name := range []string{"list_notes", "add_note"} {
-		mcp.AddTool(server, &mcp.Tool{Name: name, Description: "A\ntool.\x1b[2J"}, func(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "\x1b[2J" + name + " done " + in.Text}}}, nil, nil
+		sdk.AddTool(server, &sdk.Tool{Name: name, Description: "A\ntool.\x1b[2J"}, func(ctx context.Context, _ *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "\x1b[2J" + name + " done " + in.Text}}}, nil, nil
 		})
 	}
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	const metadata = "/.well-known/oauth-protected-resource/mcp"
 	mux.Handle(metadata, auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 		Resource: n.url, AuthorizationServers: []string{n.provider.Issuer}, ScopesSupported: []string{"notes:read", "notes:write"},

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of what is shown. What exceeds them is counted.
@@ -22,7 +22,7 @@ const (
 // Request words all that goes to the model: instructions, messages, tools, and
 // how it is to answer. Each part has a heading of this package, and the server's
 // words below it, indented.
-func Request(params *mcpclient.CreateMessageParams) string {
+func Request(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
 		p.text("system prompt", params.SystemPrompt)
@@ -46,7 +46,7 @@ func Request(params *mcpclient.CreateMessageParams) string {
 }
 
 // Reply words what the server would be told.
-func Reply(r *mcpclient.CreateMessageResult) string {
+func Reply(r *mcp.CreateMessageResult) string {
 	p := &page{left: maxWhole}
 	p.blocks("reply", r.Content)
 	return p.String()
@@ -91,7 +91,7 @@ func (p *page) json(heading string, v any) {
 }
 
 // tool adds what the model is told of a tool.
-func (p *page) tool(heading string, t *mcpclient.Tool) {
+func (p *page) tool(heading string, t *mcp.Tool) {
 	p.text(heading, t.Name)
 	if t.Description != "" {
 		p.text(heading+", description", t.Description)
@@ -102,24 +102,24 @@ func (p *page) tool(heading string, t *mcpclient.Tool) {
 }
 
 // blocks adds content. Text is shown as it is, media by type and size.
-func (p *page) blocks(who string, blocks []mcpclient.Content) {
+func (p *page) blocks(who string, blocks []mcp.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {
-		case *mcpclient.TextContent:
+		case *mcp.TextContent:
 			p.text(who, c.Text)
-		case *mcpclient.ImageContent:
+		case *mcp.ImageContent:
 			p.text(fmt.Sprintf("%s, image of %s", who, plural(len(c.Data), "byte")), c.MIMEType)
-		case *mcpclient.AudioContent:
+		case *mcp.AudioContent:
 			p.text(fmt.Sprintf("%s, sound of %s", who, plural(len(c.Data), "byte")), c.MIMEType)
-		case *mcpclient.ResourceLink:
+		case *mcp.ResourceLink:
 			p.text(who+", link to a resource", c.URI+"\n"+c.Name)
-		case *mcpclient.EmbeddedResource:
+		case *mcp.EmbeddedResource:
 			p.resource(who, &c.Resource)
-		case *mcpclient.ToolUseContent:
+		case *mcp.ToolUseContent:
 			p.text(who+", call of a tool", c.Name+"\n"+safetext.JSON(string(c.Input)))
-		case *mcpclient.ToolResultContent:
+		case *mcp.ToolResultContent:
 			p.result(who, c)
-		case *mcpclient.UnknownContent:
+		case *mcp.UnknownContent:
 			p.text(who+", content of an unknown type", c.Type)
 		default:
 			p.text(who, fmt.Sprintf("%T", c))
@@ -127,7 +127,7 @@ func (p *page) blocks(who string, blocks []mcpclient.Content) {
 	}
 }
 
-func (p *page) resource(who string, r *mcpclient.ResourceContents) {
+func (p *page) resource(who string, r *mcp.ResourceContents) {
 	if r.Blob != nil {
 		p.text(fmt.Sprintf("%s, resource of %s", who, plural(len(r.Blob), "byte")), r.URI+"\n"+r.MIMEType)
 		return
@@ -136,7 +136,7 @@ func (p *page) resource(who string, r *mcpclient.ResourceContents) {
 	p.text(who+", text of that resource", r.Text)
 }
 
-func (p *page) result(who string, r *mcpclient.ToolResultContent) {
+func (p *page) result(who string, r *mcp.ToolResultContent) {
 	who += ", result of a tool"
 	if r.IsError {
 		who += " that failed"

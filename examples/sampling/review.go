@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
@@ -56,7 +56,7 @@ func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 }
 
 // ReviewReply shows a reply before the server sees it.
-func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcpclient.CreateMessageResult) error {
+func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "%s would get this reply:\n%s\n", r.Server, safetext.Indent(review.Reply(reply)))

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // maxFile bounds a file that is summarised, in bytes.
@@ -21,13 +21,13 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	s := mcp.NewServer(&mcp.Implementation{Name: "summarizer", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "summarize", Description: "summarises a text file of the working directory"},
-		func(_ context.Context, r *mcp.CallToolRequest, args file) (*mcp.CallToolResult, any, error) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "summarizer", Version: "1"}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: "summarize", Description: "summarises a text file of the working directory"},
+		func(_ context.Context, r *sdk.CallToolRequest, args file) (*sdk.CallToolResult, any, error) {
 			result, err := answer(root, r, args.Path)
 			return result, nil, err
 		})
-	return s.Run(ctx, &mcp.StdioTransport{})
+	return s.Run(ctx, &sdk.StdioTransport{})
 }
 
 type file struct {
@@ -36,20 +36,20 @@ type file struct {
 
 // answer returns the summary when the model has given one, and else asks for
 // it; the SDK has the client answer, whatever revision it speaks.
-func answer(root *os.Root, r *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
-	if summary, ok := r.Params.InputResponses["summary"].(*mcp.CreateMessageWithToolsResult); ok {
-		return &mcp.CallToolResult{Content: summary.Content}, nil
+func answer(root *os.Root, r *sdk.CallToolRequest, path string) (*sdk.CallToolResult, error) {
+	if summary, ok := r.Params.InputResponses["summary"].(*sdk.CreateMessageWithToolsResult); ok {
+		return &sdk.CallToolResult{Content: summary.Content}, nil
 	}
 	text, err := read(root, path)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"summary": &mcp.CreateMessageParams{
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"summary": &sdk.CreateMessageParams{
 		SystemPrompt: "Summarise the text in at most three sentences.",
 		MaxTokens:    300,
-		Messages:     []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
-		ModelPreferences: &mcp.ModelPreferences{
-			Hints: []*mcp.ModelHint{{Name: "mini"}}, CostPriority: 0.8, SpeedPriority: 0.5,
+		Messages:     []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}},
+		ModelPreferences: &sdk.ModelPreferences{
+			Hints: []*sdk.ModelHint{{Name: "mini"}}, CostPriority: 0.8, SpeedPriority: 0.5,
 		},
 	}}}, nil
 }

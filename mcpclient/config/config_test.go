@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func environ(vars map[string]string) func(string) (string, bool) {
@@ -105,7 +106,7 @@ func TestShapes(t *testing.T) {
 			`{"mcpServers": {"a": {"command": "a", "revision": "2025-11-25"}, "b": {"command": "b", "revision": "${REVISION:-}"},
 				"c": {"command": "c", "revision": "2031", "disabled": true}}}`,
 			[]config.Server{
-				{Name: "a", Transport: &mcpclient.Command{Path: "a"}, Revision: mcpclient.Revision20251125},
+				{Name: "a", Transport: &mcpclient.Command{Path: "a"}, Revision: mcp.Revision20251125},
 				{Name: "b", Transport: &mcpclient.Command{Path: "b"}},
 				{Name: "c", Disabled: true},
 			},

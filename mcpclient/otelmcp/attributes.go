@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -103,7 +104,7 @@ func endpoint(raw string) []attribute.KeyValue {
 }
 
 // revisions are those that a handshake may settle on.
-var revisions = []string{mcpclient.Revision20241105, mcpclient.Revision20250326, mcpclient.Revision20250618, mcpclient.Revision20251125}
+var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
 
 // negotiated is the revision that the result of initialize settles on.
 func negotiated(raw json.RawMessage) []attribute.KeyValue {
@@ -144,10 +145,10 @@ func (f failure) attributes() []attribute.KeyValue {
 
 // known are the codes of JSON-RPC errors that have a series of their own.
 var known = []int{
-	mcpclient.CodeParseError, mcpclient.CodeInvalidRequest, mcpclient.CodeMethodNotFound,
-	mcpclient.CodeInvalidParams, mcpclient.CodeInternalError, mcpclient.CodeResourceNotFound,
-	mcpclient.CodeHeaderMismatch, mcpclient.CodeMissingCapability, mcpclient.CodeUnsupportedRevision,
-	mcpclient.CodeURLElicitationNeeded,
+	mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound,
+	mcp.CodeInvalidParams, mcp.CodeInternalError, mcp.CodeResourceNotFound,
+	mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedRevision,
+	mcp.CodeURLElicitationNeeded,
 }
 
 // measured is the failure as metrics have it: of the codes, which are as many as
@@ -166,7 +167,7 @@ var kinds = []struct {
 }{
 	{context.DeadlineExceeded, "timeout"},
 	{context.Canceled, "canceled"},
-	{mcpclient.ErrRejected, "rejected"},
+	{mcp.ErrRejected, "rejected"},
 	{mcpclient.ErrSessionLost, "session_lost"},
 	{mcpclient.ErrConnectionLost, "connection_lost"},
 	{mcpclient.ErrClosed, "connection_closed"},
@@ -174,7 +175,7 @@ var kinds = []struct {
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
 	{mcpclient.ErrTooManyPages, "too_many_pages"},
 	{mcpclient.ErrDeferred, "deferred"},
-	{mcpclient.ErrInvalidResult, "invalid_result"},
+	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
 // failureOf classifies what came of a request.
@@ -207,12 +208,12 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 }
 
 // rpcErrorOf is the error that the server sent or is sent, nil for another one.
-func rpcErrorOf(err error) *mcpclient.RPCError {
-	var made interface{ RPCError() *mcpclient.RPCError }
+func rpcErrorOf(err error) *mcp.RPCError {
+	var made interface{ RPCError() *mcp.RPCError }
 	if errors.As(err, &made) {
 		return made.RPCError()
 	}
-	rpc, _ := errors.AsType[*mcpclient.RPCError](err)
+	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	return rpc
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -20,13 +20,13 @@ import (
 // greeter is a server of the official SDK, with a tool that tells which trace it
 // is called in.
 func greeter() mcpclient.Transport {
-	server := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "greet"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(r.Params.Meta["traceparent"])}}}, nil, nil
+	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(r.Params.Meta["traceparent"])}}}, nil, nil
 	})
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	go func() { _ = server.Run(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient}) }()
+	go func() { _ = server.Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}) }()
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 

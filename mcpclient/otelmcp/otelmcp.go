@@ -49,6 +49,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Options configure telemetry. Nil and the zero value are valid.
@@ -151,7 +152,7 @@ func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 		}
 		ctx, o.span = t.tracer.Start(ctx, asked(r.Method), options...)
 		defer o.end(ctx)
-		if origin, ok := mcpclient.OriginFrom(ctx); ok && origin.ID != nil {
+		if origin, ok := mcp.OriginFrom(ctx); ok && origin.ID != nil {
 			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
 		}
 		raw, err := next(ctx, r)

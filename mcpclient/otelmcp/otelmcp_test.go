@@ -19,13 +19,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
 // eras are the ways to ask: by a request, or in the result of one.
 var eras = map[string]mcpclient.Options{
-	"legacy": {Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20251125}},
-	"modern": {Protocol: mcpclient.Protocol{Revision: mcpclient.Revision20260728}},
+	"legacy": {Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
+	"modern": {Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}},
 }
 
 const question = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":%s}`
@@ -53,9 +54,9 @@ func asker(meta func(of map[string]json.RawMessage) string) func(m message) stri
 
 // sampler is a handler that shows its context.
 func sampler(o mcpclient.Options, seen func(ctx context.Context)) mcpclient.Options {
-	o.Sampling = mcpclient.SamplingFunc(func(ctx context.Context, _ *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+	o.Sampling = mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		seen(ctx)
-		return &mcpclient.CreateMessageResult{Model: "m", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "tea"}}}, nil
+		return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
 	})
 	return o
 }
@@ -269,14 +270,14 @@ func TestFailures(t *testing.T) {
 // What a handler says to the server is what the span says.
 func TestHandlerFails(t *testing.T) {
 	for want, err := range map[string]error{
-		"error.type=-32602 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32602": &mcpclient.RPCError{Code: -32602, Message: "no"},
-		"error.type=rejected mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                               fmt.Errorf("no: %w", mcpclient.ErrRejected),
+		"error.type=-32602 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32602": &mcp.RPCError{Code: -32602, Message: "no"},
+		"error.type=rejected mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                               fmt.Errorf("no: %w", mcp.ErrRejected),
 		"error.type=_OTHER mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                                 errors.New("no"),
 		"error.type=-32603 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32603": nil, // a panic
 	} {
 		r := newRecorder(t)
 		opts := eras["legacy"]
-		opts.Sampling = mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
+		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			if err == nil {
 				panic("oops")
 			}
@@ -424,7 +425,7 @@ func TestHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := mcpclient.ListPage[mcpclient.Tool](t.Context(), c, nil); err != nil {
+			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Error(err)
 			}
 			if _, err := c.CallTool(t.Context(), "a", nil); err == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func main() {
@@ -88,12 +89,12 @@ func run(args []string, env func(string) string) error {
 // options has a handler for all that a server may ask.
 func (s *session) options() *mcpclient.Options {
 	return &mcpclient.Options{
-		Client: mcpclient.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
-		Sampling: mcpclient.SamplingFunc(func(context.Context, *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-			return &mcpclient.CreateMessageResult{Model: "none", Content: []mcpclient.Content{&mcpclient.TextContent{Text: "sampled"}}}, nil
+		Client: mcp.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
+		Sampling: mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Model: "none", Content: []mcp.Content{&mcp.TextContent{Text: "sampled"}}}, nil
 		}),
-		Elicitation: mcpclient.ElicitationFunc(s.elicit),
-		Roots:       []mcpclient.Root{},
+		Elicitation: mcp.ElicitationFunc(s.elicit),
+		Roots:       []mcp.Root{},
 		// The suite serves all scenarios from one process, which may be slow.
 		Timeouts: mcpclient.Timeouts{Probe: 20 * time.Second},
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -103,7 +104,7 @@ func (s *session) options() *mcpclient.Options {
 // elicit accepts with nothing but what a form asks to be confirmed: defaults are
 // the client's to fill in. Between the rounds of a tool that wants input it
 // calls another tool, which must not see anything of them.
-func (s *session) elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := p.Fields()
 	if err != nil {
 		return nil, err
@@ -117,5 +118,5 @@ func (s *session) elicit(ctx context.Context, p *mcpclient.ElicitParams) (*mcpcl
 			}
 		}
 	}
-	return &mcpclient.ElicitResult{Action: mcpclient.ElicitAccept, Content: content}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }

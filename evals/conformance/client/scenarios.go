@@ -7,10 +7,11 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // tools lists the tools of the server.
-func (s *session) tools(ctx context.Context) (all []*mcpclient.Tool, err error) {
+func (s *session) tools(ctx context.Context) (all []*mcp.Tool, err error) {
 	for t, err := range s.Tools(ctx) {
 		if err != nil {
 			return nil, err

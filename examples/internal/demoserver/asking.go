@@ -10,18 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A tool that needs an answer in the middle of a call returns the question and
 // is called again with the answer. For clients of revisions before 2026-07-28,
 // which are asked by requests of the server's own, the SDK does the same.
-func addAskingTools(s *mcp.Server) {
-	mcp.AddTool(s, &mcp.Tool{
+func addAskingTools(s *sdk.Server) {
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "summarize", Title: "Summarize a text", Annotations: readOnly(),
 		Description: "Summarizes a text with the help of the client's own model.",
 	}, summarize)
-	mcp.AddTool(s, &mcp.Tool{
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "book_table", Title: "Book a table",
 		Description: "Books a table at a restaurant. It asks the guest for date, time and number of people itself; " +
 			"what is known of that already goes into its arguments.",
@@ -35,7 +35,7 @@ type passage struct {
 	Text string `json:"text" jsonschema:"the text to summarize"`
 }
 
-func summarize(_ context.Context, req *mcp.CallToolRequest, in passage) (*mcp.CallToolResult, any, error) {
+func summarize(_ context.Context, req *sdk.CallToolRequest, in passage) (*sdk.CallToolResult, any, error) {
 	switch {
 	case strings.TrimSpace(in.Text) == "":
 		return nil, nil, errors.New("there is no text to summarize")
@@ -47,19 +47,19 @@ func summarize(_ context.Context, req *mcp.CallToolRequest, in passage) (*mcp.Ca
 	}
 	answer, asked := req.Params.InputResponses["summary"]
 	if !asked {
-		return ask("summary", &mcp.CreateMessageParams{
+		return ask("summary", &sdk.CreateMessageParams{
 			SystemPrompt: "Summarize the text of the user in one short sentence.",
-			Messages:     []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Text}}},
+			Messages:     []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: in.Text}}},
 			MaxTokens:    200,
 		}), nil, nil
 	}
-	message, ok := answer.(*mcp.CreateMessageWithToolsResult)
+	message, ok := answer.(*sdk.CreateMessageWithToolsResult)
 	if !ok {
 		return nil, nil, fmt.Errorf("the client answered a request for a message with a %T", answer)
 	}
 	var parts []string
 	for _, c := range message.Content {
-		if t, ok := c.(*mcp.TextContent); ok {
+		if t, ok := c.(*sdk.TextContent); ok {
 			parts = append(parts, t.Text)
 		}
 	}
@@ -101,7 +101,7 @@ func (b booking) form() json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(bookingForm, people))
 }
 
-func bookTable(_ context.Context, req *mcp.CallToolRequest, in booking) (*mcp.CallToolResult, any, error) {
+func bookTable(_ context.Context, req *sdk.CallToolRequest, in booking) (*sdk.CallToolResult, any, error) {
 	name := strings.TrimSpace(in.Restaurant)
 	if name == "" {
 		name = "Chez Démo"
@@ -114,13 +114,13 @@ func bookTable(_ context.Context, req *mcp.CallToolRequest, in booking) (*mcp.Ca
 	}
 	answer, asked := req.Params.InputResponses["booking"]
 	if !asked {
-		return ask("booking", &mcp.ElicitParams{
+		return ask("booking", &sdk.ElicitParams{
 			Mode:            "form",
 			Message:         fmt.Sprintf("When should the table at %.60s be booked?", name),
 			RequestedSchema: in.form(),
 		}), nil, nil
 	}
-	form, ok := answer.(*mcp.ElicitResult)
+	form, ok := answer.(*sdk.ElicitResult)
 	if !ok {
 		return nil, nil, fmt.Errorf("the client answered a form with a %T", answer)
 	}
@@ -172,6 +172,6 @@ func confirm(name string, content map[string]any) (string, error) {
 }
 
 // ask interrupts the call with one question.
-func ask(key string, question mcp.InputRequest) *mcp.CallToolResult {
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: question}}
+func ask(key string, question sdk.InputRequest) *sdk.CallToolResult {
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{key: question}}
 }

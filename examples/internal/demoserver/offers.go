@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const menu = `# Menu
@@ -17,38 +17,38 @@ const menu = `# Menu
 `
 
 // addOffers adds what is not a tool: a resource, a template and a prompt.
-func addOffers(s *mcp.Server) {
-	s.AddResource(&mcp.Resource{
+func addOffers(s *sdk.Server) {
+	s.AddResource(&sdk.Resource{
 		URI: "demo://menu", Name: "menu", Title: "Menu of the restaurant", MIMEType: "text/markdown",
-	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+	}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
 			{URI: "demo://menu", MIMEType: "text/markdown", Text: menu},
 		}}, nil
 	})
-	s.AddResourceTemplate(&mcp.ResourceTemplate{
+	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: "demo://dish/{name}", Name: "dish", Title: "A dish", MIMEType: "text/plain",
-	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	}, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		dish := strings.TrimPrefix(req.Params.URI, "demo://dish/")
 		if !strings.Contains(strings.ToLower(menu), strings.ToLower(dish)) {
-			return nil, mcp.ResourceNotFoundError(req.Params.URI)
+			return nil, sdk.ResourceNotFoundError(req.Params.URI)
 		}
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
 			{URI: req.Params.URI, MIMEType: "text/plain", Text: fmt.Sprintf("%.40s is on the menu.", dish)},
 		}}, nil
 	})
-	s.AddPrompt(&mcp.Prompt{
+	s.AddPrompt(&sdk.Prompt{
 		Name: "evening", Title: "Plan an evening", Description: "Looks at the weather and books a table.",
-		Arguments: []*mcp.PromptArgument{
+		Arguments: []*sdk.PromptArgument{
 			{Name: "city", Description: "where to go out", Required: true},
 			{Name: "people", Description: "how many come along"},
 		},
-	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		question := fmt.Sprintf("What is the weather in %.60s? Then book a table", req.Params.Arguments["city"])
 		if people := req.Params.Arguments["people"]; people != "" {
 			question += fmt.Sprintf(" for %.3s", people)
 		}
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
-			{Role: "user", Content: &mcp.TextContent{Text: question + "."}},
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{
+			{Role: "user", Content: &sdk.TextContent{Text: question + "."}},
 		}}, nil
 	})
 }

@@ -7,17 +7,17 @@ package demoserver
 import (
 	"context"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const instructions = "Tools for trying things out: sums, products, the weather of a few cities, " +
 	"summaries, table bookings, counting, and a picture."
 
 // New makes the server. It keeps no state between calls.
-func New() *mcp.Server {
-	s := mcp.NewServer(
-		&mcp.Implementation{Name: "demo", Title: "Demo server", Version: "1.0.0"},
-		&mcp.ServerOptions{Instructions: instructions},
+func New() *sdk.Server {
+	s := sdk.NewServer(
+		&sdk.Implementation{Name: "demo", Title: "Demo server", Version: "1.0.0"},
+		&sdk.ServerOptions{Instructions: instructions},
 	)
 	addPlainTools(s)
 	addAskingTools(s)
@@ -27,15 +27,15 @@ func New() *mcp.Server {
 
 // Run serves over standard input and output until the input ends.
 func Run(ctx context.Context) error {
-	return New().Run(ctx, &mcp.StdioTransport{})
+	return New().Run(ctx, &sdk.StdioTransport{})
 }
 
 // readOnly marks a tool that changes nothing anywhere.
-func readOnly() *mcp.ToolAnnotations {
+func readOnly() *sdk.ToolAnnotations {
 	closed := false
-	return &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
+	return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
 }
 
-func text(s string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+func text(s string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }

@@ -13,42 +13,43 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // answers is what the client says when the server asks.
 type answers struct {
-	form    *mcp.ElicitResult
-	message *mcp.CreateMessageResult
+	form    *sdk.ElicitResult
+	message *sdk.CreateMessageResult
 	asked   []string
 }
 
 // connect joins a client of the SDK to the server, over pipes in memory. With
 // no answers the client offers neither sampling nor elicitation.
-func connect(t *testing.T, a *answers, progress func(*mcp.ProgressNotificationParams)) *mcp.ClientSession {
+func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationParams)) *sdk.ClientSession {
 	t.Helper()
-	clientEnd, serverEnd := mcp.NewInMemoryTransports()
+	clientEnd, serverEnd := sdk.NewInMemoryTransports()
 	server, err := demoserver.New().Connect(t.Context(), serverEnd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress(r.Params) },
+	opts := &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) },
 	}
 	if a != nil {
-		opts.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		opts.ElicitationHandler = func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			a.asked = append(a.asked, r.Params.Message)
 			return a.form, nil
 		}
-		opts.CreateMessageHandler = func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			a.asked = append(a.asked, r.Params.Messages[0].Content.(*mcp.TextContent).Text)
+		opts.CreateMessageHandler = func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			a.asked = append(a.asked, r.Params.Messages[0].Content.(*sdk.TextContent).Text)
 			return a.message, nil
 		}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), clientEnd, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func serve(t *testing.T) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- demoserver.New().Run(context.Background(), &mcp.IOTransport{Reader: fromClient, Writer: toClient})
+		served <- demoserver.New().Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient})
 	}()
 	t.Cleanup(func() { <-served })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
@@ -75,15 +76,15 @@ func serve(t *testing.T) mcpclient.Transport {
 
 // call returns the text of a tool's result, with "error: " before it when the
 // tool failed.
-func call(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) string {
+func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
-	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var parts []string
 	for _, c := range res.Content {
-		if c, ok := c.(*mcp.TextContent); ok {
+		if c, ok := c.(*sdk.TextContent); ok {
 			parts = append(parts, c.Text)
 		}
 	}
@@ -96,8 +97,8 @@ func call(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) 
 
 func TestTools(t *testing.T) {
 	s := connect(t, &answers{
-		form:    &mcp.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 4, "seating": "bar", "children": true, "note": "no salt"}},
-		message: &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "short"}},
+		form:    &sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 4, "seating": "bar", "children": true, "note": "no salt"}},
+		message: &sdk.CreateMessageResult{Model: "m", Role: "assistant", Content: &sdk.TextContent{Text: "short"}},
 	}, nil)
 	for _, tt := range []struct {
 		tool string
@@ -125,17 +126,17 @@ func TestTools(t *testing.T) {
 
 func TestBooking(t *testing.T) {
 	for name, tt := range map[string]struct {
-		form *mcp.ElicitResult
+		form *sdk.ElicitResult
 		want string
 	}{
-		"declined":  {&mcp.ElicitResult{Action: "decline"}, "No table was booked: the guest did not fill in the form (decline)."},
-		"cancelled": {&mcp.ElicitResult{Action: "cancel"}, "No table was booked: the guest did not fill in the form (cancel)."},
+		"declined":  {&sdk.ElicitResult{Action: "decline"}, "No table was booked: the guest did not fill in the form (decline)."},
+		"cancelled": {&sdk.ElicitResult{Action: "cancel"}, "No table was booked: the guest did not fill in the form (cancel)."},
 		"defaults": {
-			&mcp.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 2}},
+			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "19:30", "people": 2}},
 			"Booked: a table for 2 inside at Chez Démo on 2030-05-01 at 19:30.",
 		},
 		"bad time": {
-			&mcp.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "25:00", "people": 2}},
+			&sdk.ElicitResult{Action: "accept", Content: map[string]any{"date": "2030-05-01", "time": "25:00", "people": 2}},
 			`error: time "25:00" is not of the form 15:04`,
 		},
 	} {
@@ -155,16 +156,16 @@ func TestBooking(t *testing.T) {
 func TestBookingForSoMany(t *testing.T) {
 	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
 		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
-			Elicitation: mcpclient.ElicitationFunc(func(_ context.Context, p *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
+			Elicitation: mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				fields, err := p.Fields()
 				if err != nil {
 					return nil, err
 				}
-				i := slices.IndexFunc(fields, func(f *mcpclient.Field) bool { return f.Name == "people" })
+				i := slices.IndexFunc(fields, func(f *mcp.Field) bool { return f.Name == "people" })
 				if got := fmt.Sprintf("default: %v", fields[i].Default); got != want {
 					t.Errorf("people: %d: got %s, want %s", people, got, want)
 				}
-				return &mcpclient.ElicitResult{Action: "decline"}, nil
+				return &mcp.ElicitResult{Action: "decline"}, nil
 			}),
 		})
 		if err != nil {
@@ -195,11 +196,11 @@ func TestPlainClient(t *testing.T) {
 func TestLegacyClient(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 		Protocol: mcpclient.Protocol{Revision: "2025-06-18"},
-		Sampling: mcpclient.SamplingFunc(func(_ context.Context, p *mcpclient.CreateMessageParams) (*mcpclient.CreateMessageResult, error) {
-			return &mcpclient.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
+		Sampling: mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Model: "m", Content: p.Messages[0].Content}, nil
 		}),
-		Elicitation: mcpclient.ElicitationFunc(func(context.Context, *mcpclient.ElicitParams) (*mcpclient.ElicitResult, error) {
-			return &mcpclient.ElicitResult{Action: "cancel"}, nil
+		Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}),
 	})
 	if err != nil {
@@ -225,8 +226,8 @@ func TestLegacyClient(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	notices := make(chan string, 3)
-	s := connect(t, nil, func(p *mcp.ProgressNotificationParams) { notices <- p.Message })
-	params := &mcp.CallToolParams{Name: "count", Arguments: map[string]any{"to": 3}}
+	s := connect(t, nil, func(p *sdk.ProgressNotificationParams) { notices <- p.Message })
+	params := &sdk.CallToolParams{Name: "count", Arguments: map[string]any{"to": 3}}
 	params.SetProgressToken("p")
 	if _, err := s.CallTool(t.Context(), params); err != nil {
 		t.Fatal(err)
@@ -239,11 +240,11 @@ func TestProgress(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	res, err := connect(t, nil, nil).CallTool(t.Context(), &mcp.CallToolParams{Name: "picture"})
+	res, err := connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	img, ok := res.Content[1].(*mcp.ImageContent)
+	img, ok := res.Content[1].(*sdk.ImageContent)
 	if !ok || img.MIMEType != "image/png" {
 		t.Fatalf("got %#v, want a PNG", res.Content[1])
 	}
@@ -254,7 +255,7 @@ func TestPicture(t *testing.T) {
 
 func TestOffers(t *testing.T) {
 	s := connect(t, nil, nil)
-	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "demo://menu"})
+	res, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "demo://menu"})
 	if err != nil || !strings.Contains(res.Contents[0].Text, "Lemon tart") {
 		t.Errorf("resource: got %+v, %v", res, err)
 	}
@@ -262,11 +263,11 @@ func TestOffers(t *testing.T) {
 		"":  "What is the weather in Oslo? Then book a table.",
 		"4": "What is the weather in Oslo? Then book a table for 4.",
 	} {
-		prompt, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
+		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := prompt.Messages[0].Content.(*mcp.TextContent).Text; got != want {
+		if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != want {
 			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
 		}
 	}

@@ -11,27 +11,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func addPlainTools(s *mcp.Server) {
-	mcp.AddTool(s, &mcp.Tool{
+func addPlainTools(s *sdk.Server) {
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "add", Title: "Add two numbers", Annotations: readOnly(),
 		Description: "Adds two numbers.",
 	}, add)
-	mcp.AddTool(s, &mcp.Tool{
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "multiply", Title: "Multiply two numbers", Annotations: readOnly(),
 		Description: "Multiplies two numbers.",
 	}, multiply)
-	mcp.AddTool(s, &mcp.Tool{
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "weather", Title: "Weather", Annotations: readOnly(),
 		Description: "Tells the weather in a city. The cities are " + strings.Join(cities(), ", ") + ".",
 	}, weather)
-	mcp.AddTool(s, &mcp.Tool{
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "count", Title: "Count", Annotations: readOnly(),
 		Description: "Counts up to a number, slowly, and reports its progress.",
 	}, count)
-	mcp.AddTool(s, &mcp.Tool{
+	sdk.AddTool(s, &sdk.Tool{
 		Name: "picture", Title: "A picture", Annotations: readOnly(),
 		Description: "Paints a small picture of a sunset.",
 	}, picture)
@@ -46,12 +46,12 @@ type number struct {
 	Value float64 `json:"value" jsonschema:"the result"`
 }
 
-func add(_ context.Context, _ *mcp.CallToolRequest, in operands) (*mcp.CallToolResult, number, error) {
+func add(_ context.Context, _ *sdk.CallToolRequest, in operands) (*sdk.CallToolResult, number, error) {
 	sum := in.A + in.B
 	return text(fmt.Sprintf("%v + %v = %v", in.A, in.B, sum)), number{sum}, nil
 }
 
-func multiply(_ context.Context, _ *mcp.CallToolRequest, in operands) (*mcp.CallToolResult, number, error) {
+func multiply(_ context.Context, _ *sdk.CallToolRequest, in operands) (*sdk.CallToolResult, number, error) {
 	product := in.A * in.B
 	return text(fmt.Sprintf("%v × %v = %v", in.A, in.B, product)), number{product}, nil
 }
@@ -85,7 +85,7 @@ func cities() []string {
 	return names
 }
 
-func weather(_ context.Context, _ *mcp.CallToolRequest, in place) (*mcp.CallToolResult, *forecast, error) {
+func weather(_ context.Context, _ *sdk.CallToolRequest, in place) (*sdk.CallToolResult, *forecast, error) {
 	for name, f := range forecasts {
 		if strings.EqualFold(name, strings.TrimSpace(in.City)) {
 			return text(fmt.Sprintf("%s: %d °C, %s", f.City, f.Celsius, f.Sky)), &f, nil
@@ -101,7 +101,7 @@ type goal struct {
 	To int `json:"to" jsonschema:"the last number, from 1 to 1000"`
 }
 
-func count(ctx context.Context, req *mcp.CallToolRequest, in goal) (*mcp.CallToolResult, any, error) {
+func count(ctx context.Context, req *sdk.CallToolRequest, in goal) (*sdk.CallToolResult, any, error) {
 	if in.To < 1 || in.To > 1000 {
 		return nil, nil, fmt.Errorf("cannot count to %d; choose a number from 1 to 1000", in.To)
 	}
@@ -117,7 +117,7 @@ func count(ctx context.Context, req *mcp.CallToolRequest, in goal) (*mcp.CallToo
 		if token == nil {
 			continue
 		}
-		if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: token, Progress: float64(n), Total: float64(in.To), Message: fmt.Sprintf("counted to %d", n),
 		}); err != nil {
 			return nil, nil, err
@@ -127,7 +127,7 @@ func count(ctx context.Context, req *mcp.CallToolRequest, in goal) (*mcp.CallToo
 }
 
 // picture paints a sun that sets behind the sea.
-func picture(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+func picture(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 	const width, height, horizon, radius = 96, 64, 44, 15
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
@@ -147,8 +147,8 @@ func picture(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResu
 	if err := png.Encode(&b, img); err != nil {
 		return nil, nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{
-		&mcp.TextContent{Text: "a sunset over the sea"},
-		&mcp.ImageContent{Data: b.Bytes(), MIMEType: "image/png"},
+	return &sdk.CallToolResult{Content: []sdk.Content{
+		&sdk.TextContent{Text: "a sunset over the sea"},
+		&sdk.ImageContent{Data: b.Bytes(), MIMEType: "image/png"},
 	}}, nil, nil
 }

@@ -8,18 +8,19 @@ import (
 	"iter"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // List is [mcpclient.Client.ResourceTemplates], and empty where the server knows no
 // such method.
-func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcpclient.ResourceTemplate, error] {
+func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return known(c.ResourceTemplates(ctx))
 }
 
-func known(all iter.Seq2[*mcpclient.ResourceTemplate, error]) iter.Seq2[*mcpclient.ResourceTemplate, error] {
-	return func(yield func(*mcpclient.ResourceTemplate, error) bool) {
+func known(all iter.Seq2[*mcp.ResourceTemplate, error]) iter.Seq2[*mcp.ResourceTemplate, error] {
+	return func(yield func(*mcp.ResourceTemplate, error) bool) {
 		for t, err := range all {
-			if rpc, ok := errors.AsType[*mcpclient.RPCError](err); ok && rpc.Code == mcpclient.CodeMethodNotFound {
+			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {
 				return
 			}
 			if !yield(t, err) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestKnown(t *testing.T) {
@@ -14,12 +14,12 @@ func TestKnown(t *testing.T) {
 		last error
 		want error
 	}{
-		"no such method": {fmt.Errorf("list: %w", &mcpclient.RPCError{Code: mcpclient.CodeMethodNotFound}), nil},
+		"no such method": {fmt.Errorf("list: %w", &mcp.RPCError{Code: mcp.CodeMethodNotFound}), nil},
 		"other error":    {gone, gone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := func(yield func(*mcpclient.ResourceTemplate, error) bool) {
-				_ = yield(&mcpclient.ResourceTemplate{Name: "a"}, nil) && yield(nil, tt.last)
+			all := func(yield func(*mcp.ResourceTemplate, error) bool) {
+				_ = yield(&mcp.ResourceTemplate{Name: "a"}, nil) && yield(nil, tt.last)
 			}
 			var got error
 			n := 0

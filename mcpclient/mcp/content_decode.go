@@ -1,4 +1,4 @@
-package mcpclient
+package mcp
 
 import (
 	"bytes"
@@ -197,40 +197,4 @@ func readContents(d *jsonrpc.Decoder, depth int) []Content {
 		blocks = append(blocks, decodeContent(d, depth))
 	}
 	return blocks
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *ResourceContents) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
-	r.decode(&d)
-	return d.Err()
-}
-
-func (r *ResourceContents) decode(d *jsonrpc.Decoder) {
-	var uri, mimeType, text, blob, meta []byte
-	for key := range d.Members {
-		switch string(key) {
-		case "uri":
-			uri = d.Raw()
-		case "mimeType":
-			mimeType = d.Raw()
-		case "text":
-			text = d.Raw()
-		case "blob":
-			blob = d.Raw()
-		case "_meta":
-			meta = d.Raw()
-		}
-	}
-	*r = ResourceContents{Meta: bytes.Clone(meta)}
-	r.URI = jsonrpc.StringMember(d, "uri", uri)
-	r.MIMEType = jsonrpc.StringMember(d, "mimeType", mimeType)
-	if blob == nil || string(blob) == "null" {
-		r.Text = jsonrpc.StringMember(d, "text", text)
-		return
-	}
-	var ok bool
-	if r.Blob, ok = jsonrpc.Base64(blob); !ok {
-		d.Fail(fmt.Errorf("resource %q: blob is not base64: %s", excerpt.Cut(r.URI), excerpt.Quote(blob)))
-	}
 }

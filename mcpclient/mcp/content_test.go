@@ -1,4 +1,4 @@
-package mcpclient
+package mcp
 
 import (
 	"encoding/json"
@@ -299,17 +299,17 @@ func TestContentIsBoundedInParts(t *testing.T) {
 	}
 	for name, decode := range map[string]func() error{
 		"result": func() error {
-			return decodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))
+			return jsonrpc.DecodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))
 		},
 		"list": func() error {
-			return decodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &paged[Tool]{key: "tools"})
+			return jsonrpc.DecodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &PageResult[Tool]{Key: "tools"})
 		},
 		"plain list": func() error {
 			members := map[string]json.RawMessage{}
-			return decodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &members)
+			return jsonrpc.DecodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &members)
 		},
 		"prompt": func() error {
-			return decodeResult(json.RawMessage(`{"messages":`+many(`{"content":{}}`)+`}`), new(GetPromptResult))
+			return jsonrpc.DecodeResult(json.RawMessage(`{"messages":`+many(`{"content":{}}`)+`}`), new(GetPromptResult))
 		},
 		"message": func() error {
 			return new(SamplingMessage).UnmarshalJSON([]byte(`{"role":"user","content":` + many("{}") + `}`))
@@ -322,7 +322,7 @@ func TestContentIsBoundedInParts(t *testing.T) {
 		})
 	}
 	structured := `{"content":[],"structuredContent":` + many("1") + `}`
-	if err := decodeResult(json.RawMessage(structured), new(CallToolResult)); err != nil {
+	if err := jsonrpc.DecodeResult(json.RawMessage(structured), new(CallToolResult)); err != nil {
 		t.Errorf("structured content stays raw and has no such bound: %v", err)
 	}
 }
@@ -341,8 +341,8 @@ func TestContentIsBoundedInAll(t *testing.T) {
 		into                func() any
 		parts               int // elements of each part
 	}{
-		"icons":        {`{"tools":[{"name":"a","icons":`, "{}", `}]}`, func() any { return &paged[Tool]{key: "tools"} }, 1},
-		"arguments":    {`{"prompts":[{"name":"a","arguments":`, "{}", `}]}`, func() any { return &paged[Prompt]{key: "prompts"} }, 1},
+		"icons":        {`{"tools":[{"name":"a","icons":`, "{}", `}]}`, func() any { return &PageResult[Tool]{Key: "tools"} }, 1},
+		"arguments":    {`{"prompts":[{"name":"a","arguments":`, "{}", `}]}`, func() any { return &PageResult[Prompt]{Key: "prompts"} }, 1},
 		"audience":     {`{"content":[{"type":"text","text":"","annotations":{"audience":`, `""`, `}}]}`, func() any { return new(CallToolResult) }, 1},
 		"links":        {`{"content":[{"type":"resource_link","uri":"a","icons":`, `{}`, `}]}`, func() any { return new(CallToolResult) }, 1},
 		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, jsonrpc.MaxElements / 2},
@@ -350,10 +350,10 @@ func TestContentIsBoundedInAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fits := (10*jsonrpc.MaxElements - 100) / test.parts
-			if err := decodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()); err != nil {
+			if err := jsonrpc.DecodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()); err != nil {
 				t.Errorf("below the bound: %v", err)
 			}
-			err := decodeResult(json.RawMessage(test.before+many(test.part, fits+101)+test.after), test.into())
+			err := jsonrpc.DecodeResult(json.RawMessage(test.before+many(test.part, fits+101)+test.after), test.into())
 			if err == nil || !strings.Contains(err.Error(), "more than 100000 elements in all") {
 				t.Errorf("over the bound: got %v, want an error about it", err)
 			}

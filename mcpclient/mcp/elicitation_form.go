@@ -1,7 +1,6 @@
-package mcpclient
+package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -20,62 +19,6 @@ const (
 	maxPattern      = 1 << 10 // bytes
 	maxPatterns     = 8 << 10 // bytes in a form
 )
-
-// FieldKind is the type of a form's [Field].
-type FieldKind string
-
-// The kinds of fields.
-const (
-	FieldString  FieldKind = "string"
-	FieldNumber  FieldKind = "number"
-	FieldInteger FieldKind = "integer"
-	FieldBoolean FieldKind = "boolean"
-	FieldChoice  FieldKind = "choice"  // one of Options
-	FieldChoices FieldKind = "choices" // any of Options
-)
-
-// Field is one question of a form.
-type Field struct {
-	Name        string
-	Title       string // Name when the server gave none
-	Description string
-	Kind        FieldKind
-	Required    bool
-
-	Options []FieldOption // for FieldChoice and FieldChoices
-
-	Format    string // of a string: "email", "uri", "date", "date-time", or the server's own
-	Pattern   string // of a string: a regular expression in the syntax of package regexp
-	MinLength *int   // in characters
-	MaxLength *int
-	Minimum   *float64
-	Maximum   *float64
-	MinItems  *int
-	MaxItems  *int
-
-	// Default is of the types that [Field.Parse] returns. It is nil when the
-	// server gave none, or one that is no answer to its own field.
-	Default any
-}
-
-// FieldOption is one choice of a field.
-type FieldOption struct {
-	Value string // what the server gets
-	Title string // what the person sees
-}
-
-// Fields reads the form's fields in the order of the server's schema. A schema
-// that is not flat, or that has a kind of field unknown to the protocol, is an
-// error that names the field. So is one of more than 256 KiB, 200 fields, 1,000
-// options in a field, 1 KiB of pattern in a field and 8 KiB in all, or patterns that
-// compile to more than 10,000 instructions in a field and 250,000 in all.
-func (p *ElicitParams) Fields() ([]*Field, error) {
-	fields, err := readForm(p.RequestedSchema)
-	if err != nil {
-		return nil, fmt.Errorf("requested schema: %w", err)
-	}
-	return fields, nil
-}
 
 func readForm(raw json.RawMessage) ([]*Field, error) {
 	if len(raw) > maxFormSchema {
@@ -170,20 +113,4 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 		f.Default = f.readDefault(s.values["default"])
 	}
 	return f, nil
-}
-
-// readDefault gives nil for a default that does not answer the field: the
-// person is asked then, which is better than no form at all.
-func (f *Field) readDefault(raw json.RawMessage) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return nil
-	}
-	v, err := f.value(v)
-	if err != nil {
-		return nil
-	}
-	return v
 }

@@ -1,4 +1,4 @@
-package mcpclient
+package mcp
 
 import (
 	"encoding/json"
@@ -21,16 +21,16 @@ func TestItemsAreWhole(t *testing.T) {
 		meta        = `"_meta":{"k":1}`
 		named       = `"name":"n","title":"t","description":"d"`
 	)
-	checkItem(t, &paged[Tool]{key: "tools"}, `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
+	checkItem(t, &PageResult[Tool]{Key: "tools"}, `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
 		`"annotations":{"title":"a","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},`+icons+`,"execution":{"taskSupport":"optional"},`+meta+`}`)
-	checkItem(t, &paged[Resource]{key: "resources"}, `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &paged[ResourceTemplate]{key: "resourceTemplates"}, `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &paged[Prompt]{key: "prompts"}, `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
+	checkItem(t, &PageResult[Resource]{Key: "resources"}, `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem(t, &PageResult[ResourceTemplate]{Key: "resourceTemplates"}, `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem(t, &PageResult[Prompt]{Key: "prompts"}, `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
 }
 
-func checkItem[T any](t *testing.T, p *paged[T], item string) {
+func checkItem[T any](t *testing.T, p *PageResult[T], item string) {
 	t.Helper()
-	if err := decodeResult([]byte(`{"`+p.key+`":[`+item+`]}`), p); err != nil {
+	if err := jsonrpc.DecodeResult([]byte(`{"`+p.Key+`":[`+item+`]}`), p); err != nil {
 		t.Fatal(err)
 	}
 	got, err := jsonrpc.Marshal(p.Items[0])
@@ -42,7 +42,7 @@ func checkItem[T any](t *testing.T, p *paged[T], item string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, read); diff != "" {
-		t.Errorf("%s: got +, want -:\n%s", p.key, diff)
+		t.Errorf("%s: got +, want -:\n%s", p.Key, diff)
 	}
 }
 
@@ -52,22 +52,22 @@ func checkItem[T any](t *testing.T, p *paged[T], item string) {
 func TestItemsInOtherForms(t *testing.T) {
 	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]}]`
 	want := []Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}
-	tools := paged[Tool]{key: "tools"}
-	if err := decodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":[],`+icons+`}]}`), &tools); err != nil {
+	tools := PageResult[Tool]{Key: "tools"}
+	if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":[],`+icons+`}]}`), &tools); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(ToolAnnotations), Icons: want}, tools.Items[0]); diff != "" {
 		t.Errorf("tools, got +, want -:\n%s", diff)
 	}
-	resources := paged[Resource]{key: "resources"}
-	if err := decodeResult([]byte(`{"resources":[{"uri":"u","name":"r","annotations":[ ],`+icons+`}]}`), &resources); err != nil {
+	resources := PageResult[Resource]{Key: "resources"}
+	if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u","name":"r","annotations":[ ],`+icons+`}]}`), &resources); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&Resource{URI: "u", Name: "r", Annotations: new(Annotations), Icons: want}, resources.Items[0]); diff != "" {
 		t.Errorf("resources, got +, want -:\n%s", diff)
 	}
-	prompts := paged[Prompt]{key: "prompts"}
-	if err := decodeResult([]byte(`{"prompts":[{"name":"p",`+icons+`}]}`), &prompts); err != nil {
+	prompts := PageResult[Prompt]{Key: "prompts"}
+	if err := jsonrpc.DecodeResult([]byte(`{"prompts":[{"name":"p",`+icons+`}]}`), &prompts); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&Prompt{Name: "p", Icons: want}, prompts.Items[0]); diff != "" {
@@ -78,12 +78,12 @@ func TestItemsInOtherForms(t *testing.T) {
 		t.Errorf("got %d sizes of 1,000, %v, want %d", len(many.Sizes), err, maxSizes)
 	}
 	for _, wrong := range []string{`"icons":[{"src":"a","sizes":5}]`, `"icons":[{"src":"a","sizes":[5]}]`, `"annotations":[1]`, `"annotations":"x"`} {
-		if err := decodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},`+wrong+`}]}`), &paged[Tool]{key: "tools"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},`+wrong+`}]}`), &PageResult[Tool]{Key: "tools"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
 	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
-		if err := decodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &paged[Resource]{key: "resources"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &PageResult[Resource]{Key: "resources"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
@@ -138,16 +138,16 @@ func TestHintsInOtherForms(t *testing.T) {
 			if want.Annotations != nil && !strings.HasPrefix(member, `"annotations"`) {
 				member = `"annotations":{` + member + `}`
 			}
-			resources := paged[Resource]{key: "resources"}
-			if err := decodeResult([]byte(`{"resources":[{"uri":"a",`+member+`},{"uri":"b","name":"n"}]}`), &resources); err != nil {
+			resources := PageResult[Resource]{Key: "resources"}
+			if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"a",`+member+`},{"uri":"b","name":"n"}]}`), &resources); err != nil {
 				t.Fatal(err)
 			}
 			want.URI = "a"
 			if diff := cmp.Diff([]*Resource{&want, {URI: "b", Name: "n"}}, resources.Items); diff != "" {
 				t.Errorf("resources, got +, want -:\n%s", diff)
 			}
-			templates := paged[ResourceTemplate]{key: "resourceTemplates"}
-			if err := decodeResult([]byte(`{"resourceTemplates":[{"uriTemplate":"a",`+member+`}]}`), &templates); err != nil {
+			templates := PageResult[ResourceTemplate]{Key: "resourceTemplates"}
+			if err := jsonrpc.DecodeResult([]byte(`{"resourceTemplates":[{"uriTemplate":"a",`+member+`}]}`), &templates); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(&ResourceTemplate{URITemplate: "a", Annotations: want.Annotations}, templates.Items[0]); diff != "" {
@@ -156,7 +156,7 @@ func TestHintsInOtherForms(t *testing.T) {
 		})
 	}
 	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`, `"uri":"a","annotations":{"lastModified":5}`} {
-		if err := decodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &paged[Resource]{key: "resources"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &PageResult[Resource]{Key: "resources"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}

@@ -1,4 +1,4 @@
-package mcpclient
+package mcp
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // What is read by hand is what encoding/json reads of the members that the era
@@ -55,13 +57,13 @@ func TestGreeting(t *testing.T) {
 			if _, isObject := want.Meta.(map[string]any); isObject {
 				server.Meta, _ = json.Marshal(want.Meta)
 			}
-			got := greeting{modern: modern}
-			err := decodeResult([]byte(raw), &got)
+			got := Greeting{Modern: modern}
+			err := jsonrpc.DecodeResult([]byte(raw), &got)
 			switch {
 			case (err == nil) != (wantErr == nil):
 				t.Errorf("modern %t: %s: got %v, want as %v", modern, raw, err, wantErr)
 			case err != nil:
-			case got.revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.server, server):
+			case got.Revision != legacyOnly.ProtocolVersion, !reflect.DeepEqual(got.Server, server):
 				t.Errorf("modern %t: %s:\ngot  %+v\nwant %+v", modern, raw, got, want)
 			}
 		}
@@ -70,8 +72,8 @@ func TestGreeting(t *testing.T) {
 
 // PHP writes an empty object as an empty list.
 func TestGreetingOfPHP(t *testing.T) {
-	var got greeting
-	err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":[],"prompts":[ ],"resources":[],"completions":[],"logging":[],"tasks":[],"extensions":[],"experimental":[]},"serverInfo":{"name":"s"}}`), &got)
+	var got Greeting
+	err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":[],"prompts":[ ],"resources":[],"completions":[],"logging":[],"tasks":[],"extensions":[],"experimental":[]},"serverInfo":{"name":"s"}}`), &got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +81,15 @@ func TestGreetingOfPHP(t *testing.T) {
 		Tools: new(ListCapability), Prompts: new(ListCapability), Resources: new(ResourceCapability),
 		Completions: new(struct{}), Logging: new(struct{}), Tasks: new(TaskCapability),
 	}
-	if !reflect.DeepEqual(got.server.Capabilities, want) {
-		t.Errorf("got %+v, want %+v", got.server.Capabilities, want)
+	if !reflect.DeepEqual(got.Server.Capabilities, want) {
+		t.Errorf("got %+v, want %+v", got.Server.Capabilities, want)
 	}
-	got = greeting{}
-	if err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.server.Capabilities, ServerCapabilities{}) {
-		t.Errorf("got %+v, %v, want nothing", got.server.Capabilities, err)
+	got = Greeting{}
+	if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.Server.Capabilities, ServerCapabilities{}) {
+		t.Errorf("got %+v, %v, want nothing", got.Server.Capabilities, err)
 	}
 	for _, wrong := range []string{`{"tools":[1]}`, `{"logging":[{}]}`, `{"experimental":[1]}`, `{"resources":["subscribe"]}`, `["tools"]`} {
-		if err := decodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+wrong+`}`), new(greeting)); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+wrong+`}`), new(Greeting)); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
@@ -108,11 +110,11 @@ func TestGreetingKeepsWhatIsUnknown(t *testing.T) {
 		"meta too large": {`{"_meta":{"k":"` + strings.Repeat("x", maxKeptMeta) + `"}}`, 0, 0},
 	} {
 		for _, modern := range []bool{false, true} {
-			got := greeting{modern: modern}
-			if err := decodeResult([]byte(test.raw), &got); err != nil {
+			got := Greeting{Modern: modern}
+			if err := jsonrpc.DecodeResult([]byte(test.raw), &got); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if others, meta := got.server.Capabilities.Others, got.server.Meta; len(others) != test.others || len(meta) != test.meta {
+			if others, meta := got.Server.Capabilities.Others, got.Server.Meta; len(others) != test.others || len(meta) != test.meta {
 				t.Errorf("%s: got %d capabilities and %d bytes of _meta, want %d and %d", name, len(others), len(meta), test.others, test.meta)
 			}
 		}

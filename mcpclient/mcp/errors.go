@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// ErrRejected is what a [SamplingHandler] returns, possibly wrapped, when
+// the person or a policy refused. A legacy server is told code -1 and no more; a
+// modern one is not told, and the call that asked fails with this error.
+var ErrRejected = errors.New("mcpclient: rejected by the user")
+
+// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
+// of the shape its method demands, or of a result type that is not allowed
+// there.
+var ErrInvalidResult = errors.New("mcpclient: invalid result")
+
+// Error codes of JSON-RPC and of the protocol.
+const (
+	CodeUserRejected         = -1
+	CodeParseError           = -32700
+	CodeInvalidRequest       = -32600
+	CodeMethodNotFound       = -32601
+	CodeInvalidParams        = -32602
+	CodeInternalError        = -32603
+	CodeResourceNotFound     = -32002 // up to revision 2025-11-25
+	CodeHeaderMismatch       = -32020 // since revision 2026-07-28
+	CodeMissingCapability    = -32021 // since revision 2026-07-28
+	CodeUnsupportedRevision  = -32022 // since revision 2026-07-28
+	CodeURLElicitationNeeded = -32042 // revision 2025-11-25 only
+)
+
+// RPCError is an error that the server answered with. A handler that returns
+// one, not wrapped, answers the server with its code, message and data.
+type RPCError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Error gives the server's message, cut to 1 KiB, and the code.
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("server error %d: %s", e.Code, excerpt.Cut(e.Message))
+}
+
+// ToolError is a tool's own failure: the call went well, the tool did not.
+type ToolError struct {
+	Tool   string
+	Result *CallToolResult
+
+	// Advice is what the host can do about it, as to connect with another revision; ""
+	// where nothing is known.
+	Advice string
+}
+
+// Error gives the text of the result, cut to 1 KiB, and the advice.
+func (e *ToolError) Error() string {
+	text := strings.TrimSpace(e.Result.Text())
+	if text == "" {
+		text = "no reason given"
+	}
+	if e.Advice != "" {
+		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, excerpt.Cut(text), e.Advice)
+	}
+	return fmt.Sprintf("tool %q failed: %s", e.Tool, excerpt.Cut(text))
+}

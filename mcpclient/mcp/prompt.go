@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// Prompt is a template for messages that a server offers to people.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+	Icons       []Icon           `json:"icons,omitempty"`
+	Meta        json.RawMessage  `json:"_meta,omitempty"`
+}
+
+// PromptArgument is one blank of a [Prompt].
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// PromptMessage is one message of a filled-in prompt.
+type PromptMessage struct {
+	Role    string // "user" or "assistant"
+	Content Content
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *PromptMessage) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
+	m.decode(&d)
+	return d.Err()
+}
+
+func (m *PromptMessage) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case "role":
+			m.Role = jsonrpc.StringMember(d, "role", d.Raw())
+		case "content":
+			m.Content = decodeContent(d, maxContentDepth)
+		}
+	}
+	if m.Content == nil {
+		d.Fail(errors.New("a message has no content"))
+	}
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (m PromptMessage) MarshalJSON() ([]byte, error) {
+	return jsonrpc.Marshal(struct {
+		Role    string  `json:"role"`
+		Content Content `json:"content"`
+	}{m.Role, m.Content})
+}
+
+// GetPromptResult is a filled-in prompt.
+type GetPromptResult struct {
+	Description string          `json:"description,omitempty"`
+	Messages    []PromptMessage `json:"messages"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *GetPromptResult) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
+	r.decode(&d)
+	return d.Err()
+}
+
+func (r *GetPromptResult) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case "description":
+			r.Description = jsonrpc.StringMember(d, "description", d.Raw())
+		case "messages":
+			r.Messages = nil // the last of equal members counts
+			if d.Kind() == 'n' {
+				continue
+			}
+			for range d.Elements {
+				var m PromptMessage
+				m.decode(d)
+				r.Messages = append(r.Messages, m)
+			}
+		case "_meta":
+			r.Meta = bytes.Clone(d.Raw())
+		}
+	}
+}

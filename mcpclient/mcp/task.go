@@ -1,0 +1,103 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// TaskStatus is how far a task is.
+type TaskStatus string
+
+// The statuses. The last three are final.
+const (
+	TaskWorking       TaskStatus = "working"
+	TaskInputRequired TaskStatus = "input_required"
+	TaskCompleted     TaskStatus = "completed"
+	TaskFailed        TaskStatus = "failed"
+	TaskCancelled     TaskStatus = "cancelled"
+)
+
+// Final reports whether a task with this status has ended.
+func (s TaskStatus) Final() bool {
+	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+}
+
+// TaskState is what a server says of a task.
+type TaskState struct {
+	ID           string
+	Status       TaskStatus
+	Message      string         // for a person, may be empty
+	CreatedAt    string         // ISO 8601, as the server wrote it
+	UpdatedAt    string         // likewise
+	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil is for ever
+	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
+}
+
+// String is how far the task is, for logs: `working: "half way" (asked every 5s, kept
+// for 1m0s)`. It is without the id, which may be a secret. The message is cut to
+// 1 KiB.
+func (s TaskState) String() string {
+	text := string(s.Status)
+	if s.Message != "" {
+		text += ": " + strconv.Quote(excerpt.Cut(s.Message))
+	}
+	var times []string
+	if s.PollInterval > 0 {
+		times = append(times, fmt.Sprint("asked every ", s.PollInterval))
+	}
+	if s.TTL != nil {
+		times = append(times, fmt.Sprint("kept for ", *s.TTL))
+	}
+	if len(times) > 0 {
+		text += " (" + strings.Join(times, ", ") + ")"
+	}
+	return text
+}
+
+// UnmarshalJSON reads a task of either design: that of revision 2025-11-25 has ttl
+// and pollInterval, that of the extension ttlMs and pollIntervalMs.
+func (s *TaskState) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		ID             string     `json:"taskId"`
+		Status         TaskStatus `json:"status"`
+		Message        string     `json:"statusMessage"`
+		CreatedAt      string     `json:"createdAt"`
+		UpdatedAt      string     `json:"lastUpdatedAt"`
+		TTL            *float64   `json:"ttl"`
+		PollInterval   *float64   `json:"pollInterval"`
+		TTLMs          *float64   `json:"ttlMs"`
+		PollIntervalMs *float64   `json:"pollIntervalMs"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	switch wire.Status {
+	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
+	default:
+		return fmt.Errorf("status %q of a task", excerpt.Cut(string(wire.Status)))
+	}
+	if wire.ID == "" {
+		return errors.New("a task without an id")
+	}
+	*s = TaskState{ID: wire.ID, Status: wire.Status, Message: wire.Message, CreatedAt: wire.CreatedAt, UpdatedAt: wire.UpdatedAt}
+	if ttl := cmp.Or(wire.TTLMs, wire.TTL); ttl != nil {
+		d := milliseconds(*ttl)
+		s.TTL = &d
+	}
+	if poll := cmp.Or(wire.PollIntervalMs, wire.PollInterval); poll != nil {
+		s.PollInterval = milliseconds(*poll)
+	}
+	return nil
+}
+
+func milliseconds(ms float64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	return time.Duration(max(0, min(ms, float64(year/time.Millisecond))) * float64(time.Millisecond))
+}
