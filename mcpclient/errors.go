@@ -28,7 +28,7 @@ var (
 
 	// ErrConnectionLost marks a call that was under way when its connection ended,
 	// while the client goes on, as [Options.Restart] has it. The error has the
-	// cause, such as a [*ProcessError]. What a tool did is not known.
+	// cause, such as a [*transport.ProcessError]. What a tool did is not known.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
 	// ErrTooManyPages marks a list that went over [Limits.Pages], or that
@@ -96,28 +96,6 @@ func (e *HTTPError) Error() string {
 func (e *HTTPError) transient() bool {
 	return e.Status >= 500 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests
 }
-
-// ProcessError says how the process of a [Command] transport came to its end.
-type ProcessError struct {
-	Command string // the program, without its arguments
-	Status  string // "exit status 3", "signal: killed", or why it did not start
-	Stderr  string // the last lines of its standard error, at most 2 KiB; of a long report the first and the last
-}
-
-func (e *ProcessError) Error() string { return e.with("") }
-
-// with is the text of the error with more about its end.
-func (e *ProcessError) with(more string) string {
-	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
-	if e.Stderr != "" {
-		s += "; it" + onStderr(e.Stderr)
-	}
-	return s
-}
-
-// onStderr is how errors show what a process said there, as it was written: people
-// read it.
-func onStderr(said string) string { return " wrote to stderr:\n" + said }
 
 // CapabilityError says that the server did not declare what a call needs. The
 // call was not sent; [Protocol.AllowUndeclared] lets it be.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func TestErrorTexts(t *testing.T) {
@@ -29,7 +30,7 @@ func TestErrorTexts(t *testing.T) {
 		"the server does not offer tools":                                                 &mcpclient.CapabilityError{Method: "tools/call", Capability: "tools"},
 		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{Client: []string{"a", "b"}, Server: []string{"c"}},
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},
-		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &mcpclient.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
+		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &transport.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)

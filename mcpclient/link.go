@@ -136,10 +136,10 @@ func (c *Client) dial(ctx context.Context) error {
 // not ours.
 func (l *link) hooked() bool {
 	switch conn := l.conn.(type) {
-	case *stream, *pipeEnd:
-		return false
 	case *httpConn:
 		return conn.source != nil || conn.wrapped()
+	case transport.Acknowledger:
+		return conn.Acknowledged()
 	}
 	return true
 }

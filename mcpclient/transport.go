@@ -14,6 +14,16 @@ type Transport = transport.Transport
 // Conn carries whole JSON-RPC messages, without framing. See [transport.Conn].
 type Conn = transport.Conn
 
+// Command reaches a server by starting a process. See [transport.Command].
+type Command = transport.Command
+
+// IO speaks over a reader and a writer. See [transport.IO].
+type IO = transport.IO
+
+// Pipe returns two ends of a connection inside this process: a transport for a
+// client, which can be dialed once, and the server's end. See [transport.Pipe].
+func Pipe() (Transport, Conn) { return transport.Pipe() }
+
 // ErrClosed is the error of calls on a client that was closed, or whose
 // connection has ended.
 var ErrClosed = transport.ErrClosed

@@ -91,7 +91,7 @@ func TestServerDies(t *testing.T) {
 	start := time.Now()
 	_, err := c.CallTool(ctx, "die", nil)
 	t.Logf("failed after %v: %v", time.Since(start).Round(time.Millisecond), err)
-	var process *mcpclient.ProcessError
+	var process *transport.ProcessError
 	if !errors.Is(err, mcpclient.ErrClosed) || !errors.As(err, &process) {
 		t.Fatalf("got %v, want ErrClosed and a ProcessError", err)
 	}

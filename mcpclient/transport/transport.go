@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 )
 
@@ -47,6 +48,9 @@ type HeaderConn interface {
 	// input schema of a tool asks for. The header is the callee's.
 	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 }
+
+// missing is the error of a transport that is a nil pointer.
+func missing(t Transport) error { return fmt.Errorf("no transport (a nil %T)", t) }
 
 // DefaultMaxMessage bounds one message of a server in bytes, if a transport is
 // given no other bound.

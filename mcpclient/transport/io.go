@@ -1,7 +1,6 @@
-package mcpclient
+package transport
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // IO speaks over a reader and a writer that the caller supplies, one message a
@@ -21,7 +18,7 @@ import (
 // A message must be on one line; one that is indented, as JSON for people is,
 // is read nevertheless. A line that does not begin like a JSON object or array
 // is skipped, up to an answer that may stand on it, and logged by a client. A line
-// over MaxMessage is a [*transport.MessageError] as soon as that is known, and the connection
+// over MaxMessage is a [*MessageError] as soon as that is known, and the connection
 // goes on behind it.
 //
 // Closing a network connection, an [os.File] that has deadlines or an
@@ -41,14 +38,17 @@ type IO struct {
 
 // Dial starts reading.
 func (t *IO) Dial(ctx context.Context) (Conn, error) {
-	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
+	if t == nil {
+		return nil, missing(t)
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if t.Reader == nil || t.Writer == nil {
 		return nil, errors.New("dial: an IO transport needs a Reader and a Writer")
 	}
 	if t.dialed.Swap(true) {
-		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", transport.ErrDialedOnce)
+		return nil, fmt.Errorf("dial an IO transport: %w: make a new one with a new Reader and Writer", ErrDialedOnce)
 	}
 
 	over := supplied{t.Reader, t.Writer}

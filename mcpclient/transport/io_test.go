@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"context"
@@ -17,16 +17,16 @@ import (
 func TestIODial(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	transport := &IO{Reader: strings.NewReader(""), Writer: io.Discard}
-	if _, err := transport.Dial(ended); !errors.Is(err, context.Canceled) {
+	recipe := &IO{Reader: strings.NewReader(""), Writer: io.Discard}
+	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
 	}
-	conn, err := transport.Dial(t.Context())
+	conn, err := recipe.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := transport.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
+	if _, err := recipe.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Errorf("second Dial: got %v, want that it can be dialed once", err)
 	}
 	if _, err := (&IO{Reader: strings.NewReader("")}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "Writer") {

@@ -1,9 +1,8 @@
-package mcpclient
+package transport
 
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +18,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const roleVariable = "MCPCHAIN_SERVER_ROLE"
@@ -73,32 +70,6 @@ var serverRoles = map[string]func() int{
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("{}")
 		return stays()
-	},
-	"mulish": func() int { // as stubborn, and silent
-		signal.Ignore(syscall.SIGTERM)
-		fmt.Fprintln(os.Stderr, os.Getpid())
-		return stays()
-	},
-	"frail": func() int { // a legacy server that dies of a tool call
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			var m struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
-				continue
-			}
-			result := "{}"
-			switch m.Method {
-			case "initialize":
-				result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"frail","version":"1"},"instructions":"` + strconv.Itoa(os.Getpid()) + `"}`
-			case "tools/call":
-				fmt.Fprintln(os.Stderr, "fatal: out of cheese")
-				return 3
-			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
-		}
-		return 0
 	},
 	"holder": func() int {
 		signal.Ignore(syscall.SIGTERM)
@@ -190,7 +161,7 @@ func expectNoGoroutines(t *testing.T) {
 	buf := make([]byte, 1<<20)
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "mcpclient.(*outbox)") {
+		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*outbox)") {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -242,62 +213,6 @@ func TestCommand(t *testing.T) {
 	}
 	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, ErrClosed) {
 		t.Errorf("Send after Close: got %v, want %v", err, ErrClosed)
-	}
-}
-
-// A process that dies says so in the calls that it took with it, and the client
-// goes on with another one.
-func TestCommandRestarts(t *testing.T) {
-	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
-		Protocol: Protocol{Revision: mcp.Revision20251125},
-		Restart:  &Restart{First: time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer expectNoGoroutines(t)
-	defer c.Close()
-	for range 2 {
-		before := c.Server().Instructions
-		_, err := c.CallTool(t.Context(), "a", nil)
-		e, ok := errors.AsType[*ProcessError](err)
-		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
-			t.Errorf("got %v, want a lost connection with a ProcessError", err)
-		}
-		if err := c.Ping(t.Context()); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
-		if after := c.Server().Instructions; after == before {
-			t.Errorf("process %s goes on, want another one", after)
-		}
-	}
-}
-
-// Connect does not wait for the end of a process that will not end, and yet
-// leaves none behind.
-func TestConnectLeavesNoProcess(t *testing.T) {
-	said, stderr := io.Pipe()
-	pid := make(chan int, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		line, _ := bufio.NewReader(said).ReadString('\n')
-		n, _ := strconv.Atoi(strings.TrimSpace(line))
-		pid <- n
-		cancel()
-		_, _ = io.Copy(io.Discard, said)
-	}()
-	const step = time.Hour
-	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
-	server := <-pid
-	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
-		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
-	}
-	if server == 0 {
-		t.Fatal("the server did not say who it is")
-	}
-	expectNoGoroutines(t)
-	if proctest.Runs(server) {
-		t.Errorf("process %d is left behind", server)
 	}
 }
 
@@ -456,9 +371,9 @@ func TestCommandEndlessLine(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	conn := dialCommand(t, "endless", func(c *Command) { c.MaxMessage = limit })
 	_, err := conn.Recv()
-	e, ok := errors.AsType[*transport.MessageError](err)
-	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
-		t.Fatalf("got %v, want a transport.MessageError with the beginning of the line", err)
+	e, ok := errors.AsType[*MessageError](err)
+	if !ok || !errors.Is(err, ErrMessageTooLarge) || !strings.HasPrefix(string(e.Prefix), `{"id":7,`) {
+		t.Fatalf("got %v, want a MessageError with the beginning of the line", err)
 	}
 	recv(t, conn, "{}")
 	runtime.ReadMemStats(&after)

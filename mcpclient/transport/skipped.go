@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func (e *noiseError) Error() string {
 
 func (e *noiseError) Unwrap() error { return e.error }
 
-// OnSkip implements [transport.Skipper].
+// OnSkip implements [Skipper].
 func (s *stream) OnSkip(skipped func(line string)) {
 	l := &s.lines
 	l.mu.Lock()

@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // received is what came out of a reader, one entry for each message or
@@ -34,7 +33,7 @@ type received struct {
 func receiveAll(next func() ([]byte, error), noise func() (int, string)) (r received) {
 	for {
 		message, err := next()
-		if e, ok := errors.AsType[*transport.MessageError](err); ok {
+		if e, ok := errors.AsType[*MessageError](err); ok {
 			r.Lines = append(r.Lines, "too long: "+string(e.Prefix[:1]))
 			continue
 		}
@@ -161,9 +160,9 @@ func TestLineReaderEndlessLine(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := l.next()
-	e, ok := errors.AsType[*transport.MessageError](err)
-	if !ok || !errors.Is(err, transport.ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
-		t.Fatalf("got error %v, want a transport.MessageError with %d bytes", err, readBuffer)
+	e, ok := errors.AsType[*MessageError](err)
+	if !ok || !errors.Is(err, ErrMessageTooLarge) || len(e.Prefix) != readBuffer {
+		t.Fatalf("got error %v, want a MessageError with %d bytes", err, readBuffer)
 	}
 	if !strings.Contains(err.Error(), "8388608 bytes") || !strings.Contains(err.Error(), "MaxMessage") {
 		t.Errorf("error %q names neither the limit nor the field", err)

@@ -1,11 +1,9 @@
-package mcpclient
+package transport
 
 import (
 	"errors"
 	"io"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // spread is a message on several lines, against the protocol: that of a server
@@ -70,7 +68,7 @@ func (l *lineReader) extend(line []byte) (message []byte, err error) {
 // message that is being read; nil when its reader was told before.
 func (l *lineReader) interrupted(err error) error {
 	s := &l.spread
-	long, isLong := errors.AsType[*transport.MessageError](err)
+	long, isLong := errors.AsType[*MessageError](err)
 	switch {
 	case s.depth == 0:
 	case !isLong && err == io.EOF:

@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ const exitTime = time.Second / 2
 // by 200 ms at most. A line that does not begin like a JSON object or array is
 // skipped, up to an answer that may stand on it; a client logs it, and the error that
 // ends the connection quotes the last such line. A line over MaxMessage is a
-// [*transport.MessageError] as soon as that is known, and the connection goes on behind it.
+// [*MessageError] as soon as that is known, and the connection goes on behind it.
 //
 // Close ends the whole process group: it closes the process's input, waits
 // for StopTimeout, sends SIGTERM, waits again, then kills. On Windows it
@@ -65,7 +65,10 @@ type Command struct {
 // Dial starts the process. The error of one that does not start is a
 // [*ProcessError] and wraps what the operating system said.
 func (t *Command) Dial(ctx context.Context) (Conn, error) {
-	if err := cmp.Or(missing(t), ctx.Err()); err != nil {
+	if t == nil {
+		return nil, missing(t)
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(t.Env, nameless); i >= 0 {
@@ -86,10 +89,10 @@ func (t *Command) Dial(ctx context.Context) (Conn, error) {
 	return newStream(started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
 }
 
-// ConnectTimeout implements [transport.Bounded]: a minute.
+// ConnectTimeout implements [Bounded]: a minute.
 func (t *Command) ConnectTimeout() time.Duration { return time.Minute }
 
-// Identity implements [transport.Identifier].
+// Identity implements [Identifier].
 func (t *Command) Identity() string {
 	return fmt.Sprintf("command %q", append([]string{t.Dir, t.Path}, t.Args...))
 }
@@ -128,6 +131,28 @@ func (s started) Kill() { s.process.Kill() }
 func (s started) stderr() string { return s.process.StderrExcerpt() }
 
 func (s started) name() string { return fmt.Sprintf("the command %q", s.path) }
+
+// ProcessError says how the process of a [Command] transport came to its end.
+type ProcessError struct {
+	Command string // the program, without its arguments
+	Status  string // "exit status 3", "signal: killed", or why it did not start
+	Stderr  string // the last lines of its standard error, at most 2 KiB; of a long report the first and the last
+}
+
+func (e *ProcessError) Error() string { return e.with("") }
+
+// with is the text of the error with more about its end.
+func (e *ProcessError) with(more string) string {
+	s := fmt.Sprintf("server %q: %s%s", e.Command, e.Status, more)
+	if e.Stderr != "" {
+		s += "; it" + onStderr(e.Stderr)
+	}
+	return s
+}
+
+// onStderr is how errors show what a process said there, as it was written: people
+// read it.
+func onStderr(said string) string { return " wrote to stderr:\n" + said }
 
 // startError is a ProcessError with what the operating system said.
 type startError struct {

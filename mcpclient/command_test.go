@@ -19,18 +19,75 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-func init() {
-	serverRoles["tools"] = serveTools
-	serverRoles["echo"] = func() int {
+const roleVariable = "MCPCHAIN_SERVER_ROLE"
+
+// patience is for what takes a moment, on a machine that has much else to do.
+const patience = 30 * time.Second
+
+// TestMain makes this program the server process of its own tests.
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(serverRoles[role]())
+}
+
+var serverRoles = map[string]func() int{
+	"tools": serveTools,
+	"echo": func() int {
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		return 0
-	}
-	serverRoles["stubborn and mute"] = func() int {
+	},
+	"mulish": func() int { // ends by force only, and says who it is
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
 		return stays()
+	},
+	"frail": func() int { // a legacy server that dies of a tool call
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
+				continue
+			}
+			result := "{}"
+			switch m.Method {
+			case "initialize":
+				result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"frail","version":"1"},"instructions":"` + strconv.Itoa(os.Getpid()) + `"}`
+			case "tools/call":
+				fmt.Fprintln(os.Stderr, "fatal: out of cheese")
+				return 3
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		}
+		return 0
+	},
+}
+
+func stays() int {
+	<-time.After(time.Hour)
+	return 0
+}
+
+// expectNoGoroutines fails when a goroutine of a process or a stream does not
+// end. One that has done its work may take a moment to.
+func expectNoGoroutines(t *testing.T) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		stacks := string(buf[:runtime.Stack(buf, true)])
+		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*outbox)") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", stacks)
+		}
 	}
 }
 
@@ -99,7 +156,7 @@ func connectTools(t *testing.T) *Client {
 
 // The end of a process fails all its calls at once, and says how it came.
 func TestProcessDiesInCall(t *testing.T) {
-	for tool, want := range map[string]ProcessError{
+	for tool, want := range map[string]transport.ProcessError{
 		"exit": {Status: "exit status 3", Stderr: "fatal: out of cheese"},
 		"kill": {Status: "signal: killed"},
 	} {
@@ -109,7 +166,7 @@ func TestProcessDiesInCall(t *testing.T) {
 			}
 			c := connectTools(t)
 			check := func(err error) {
-				e, ok := errors.AsType[*ProcessError](err)
+				e, ok := errors.AsType[*transport.ProcessError](err)
 				if !ok || !errors.Is(err, ErrClosed) || e.Status != want.Status || !strings.HasSuffix(e.Stderr, want.Stderr) {
 					t.Errorf("got %v, want ErrClosed with %q and %q", err, want.Status, want.Stderr)
 				}
@@ -179,7 +236,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	command := &Command{
-		Path: os.Args[0], Env: []string{roleVariable + "=stubborn and mute"}, StopTimeout: 200 * time.Millisecond,
+		Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: 200 * time.Millisecond,
 		Stderr: writerFunc(func(b []byte) (int, error) {
 			pid <- string(b)
 			cancel()
@@ -208,3 +265,63 @@ func TestConnectToEchoingProcess(t *testing.T) {
 	}
 	expectNoGoroutines(t)
 }
+
+// A process that dies says so in the calls that it took with it, and the client
+// goes on with another one.
+func TestCommandRestarts(t *testing.T) {
+	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{roleVariable + "=frail"}}, &Options{
+		Protocol: Protocol{Revision: mcp.Revision20251125},
+		Restart:  &Restart{First: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer expectNoGoroutines(t)
+	defer c.Close()
+	for range 2 {
+		before := c.Server().Instructions
+		_, err := c.CallTool(t.Context(), "a", nil)
+		e, ok := errors.AsType[*transport.ProcessError](err)
+		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
+			t.Errorf("got %v, want a lost connection with a transport.ProcessError", err)
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		if after := c.Server().Instructions; after == before {
+			t.Errorf("process %s goes on, want another one", after)
+		}
+	}
+}
+
+// Connect does not wait for the end of a process that will not end, and yet
+// leaves none behind.
+func TestConnectLeavesNoProcess(t *testing.T) {
+	said, stderr := io.Pipe()
+	pid := make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		line, _ := bufio.NewReader(said).ReadString('\n')
+		n, _ := strconv.Atoi(strings.TrimSpace(line))
+		pid <- n
+		cancel()
+		_, _ = io.Copy(io.Discard, said)
+	}()
+	const step = time.Hour
+	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{roleVariable + "=mulish"}, StopTimeout: step, Stderr: stderr}, nil)
+	server := <-pid
+	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
+		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
+	}
+	if server == 0 {
+		t.Fatal("the server did not say who it is")
+	}
+	expectNoGoroutines(t)
+	if proctest.Runs(server) {
+		t.Errorf("process %d is left behind", server)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 func dialPipe(t *testing.T) (client, server Conn) {
 	t.Helper()
-	transport, server := Pipe()
-	client, err := transport.Dial(t.Context())
+	recipe, server := Pipe()
+	client, err := recipe.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +47,16 @@ func TestPipe(t *testing.T) {
 }
 
 func TestPipeDial(t *testing.T) {
-	transport, _ := Pipe()
+	recipe, _ := Pipe()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := transport.Dial(ended); !errors.Is(err, context.Canceled) {
+	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
 	}
-	if _, err := transport.Dial(t.Context()); err != nil {
+	if _, err := recipe.Dial(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := transport.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
+	if _, err := recipe.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Errorf("second Dial: got %v, want that it can be dialed once", err)
 	}
 }
@@ -128,8 +128,8 @@ func TestPipeCloseUnblocks(t *testing.T) {
 func BenchmarkPipe(b *testing.B) {
 	for _, size := range []int{100, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			transport, server := Pipe()
-			client, err := transport.Dial(b.Context())
+			recipe, server := Pipe()
+			client, err := recipe.Dial(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func BenchmarkPipe(b *testing.B) {
 
 // A scripted server, for a test of something that uses a client.
 func ExamplePipe() {
-	transport, server := Pipe()
+	recipe, server := Pipe()
 	go func() {
 		defer server.Close()
 		request, err := server.Recv()
@@ -151,7 +151,7 @@ func ExamplePipe() {
 		_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	}()
 
-	conn, err := transport.Dial(context.Background()) // what Connect does
+	conn, err := recipe.Dial(context.Background()) // what Connect does
 	if err != nil {
 		fmt.Println(err)
 		return

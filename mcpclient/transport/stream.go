@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -46,7 +45,7 @@ type carrier interface {
 	cause(op string, err error) error // what an error of reading or writing means
 	halt()                            // makes a Read that blocks return
 	hangUp() error                    // ends it, and makes a Write return
-	Kill()                            // implements transport.Killer: hangUp takes no time
+	Kill()                            // implements Killer: hangUp takes no time
 	stderr() string                   // some of what the server wrote there
 	name() string                     // of the server, for errors; "" if it has none
 }
@@ -54,7 +53,7 @@ type carrier interface {
 // newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
 func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
-	s.lines.src, s.lines.max = r, cmp.Or(max(maxMessage, 0), transport.DefaultMaxMessage)
+	s.lines.src, s.lines.max = r, cmp.Or(max(maxMessage, 0), DefaultMaxMessage)
 	s.out.offers, _ = over.(offerer)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
@@ -75,7 +74,7 @@ func (s *stream) Recv() ([]byte, error) {
 	if ended := s.Err(); ended != nil && errors.Is(ended, ErrClosed) {
 		return nil, ended
 	}
-	if _, ok := errors.AsType[*transport.MessageError](err); ok || err == nil {
+	if _, ok := errors.AsType[*MessageError](err); ok || err == nil {
 		return message, err
 	}
 	return nil, s.end("read", err)
@@ -104,7 +103,7 @@ func (s *stream) end(op string, err error) error {
 	return s.fail(err)
 }
 
-// Err implements [transport.Ender].
+// Err implements [Ender].
 func (s *stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,10 +122,10 @@ func (s *stream) fail(err error) error {
 	return err
 }
 
-// Acknowledged implements [transport.Acknowledger].
+// Acknowledged implements [Acknowledger].
 func (s *stream) Acknowledged() bool { return false }
 
-// Explain implements [transport.Explainer] by the text of the server that is no
+// Explain implements [Explainer] by the text of the server that is no
 // message.
 func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
@@ -342,8 +341,8 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 }
 
 func (l *lineReader) tooLong(line []byte) error {
-	return &transport.MessageError{
+	return &MessageError{
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
-		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
+		Err:    fmt.Errorf("%w: a line is over %d bytes, which MaxMessage of the transport can raise", ErrMessageTooLarge, l.max),
 	}
 }

@@ -1,4 +1,4 @@
-package mcpclient
+package transport
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // pipeQueue is how many messages one end of a pipe can be ahead of the other.
@@ -39,7 +37,7 @@ func (t *pipeTransport) Dial(ctx context.Context) (Conn, error) {
 		return nil, err
 	}
 	if t.dialed.Swap(true) {
-		return nil, fmt.Errorf("dial a pipe: %w: make a new one", transport.ErrDialedOnce)
+		return nil, fmt.Errorf("dial a pipe: %w: make a new one", ErrDialedOnce)
 	}
 	return t.end, nil
 }
@@ -76,7 +74,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// Err implements [transport.Ender].
+// Err implements [Ender].
 func (e *pipeEnd) Err() error {
 	select {
 	case <-e.closed:
@@ -88,7 +86,7 @@ func (e *pipeEnd) Err() error {
 	}
 }
 
-// Acknowledged implements [transport.Acknowledger].
+// Acknowledged implements [Acknowledger].
 func (e *pipeEnd) Acknowledged() bool { return false }
 
 func (e *pipeEnd) Recv() ([]byte, error) {
