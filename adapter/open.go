@@ -41,7 +41,7 @@ func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err
 	t.buildLocked()
 	t.mu.Unlock()
 	for _, s := range t.servers {
-		t.ready(s)
+		close(s.watch.offered)
 	}
 	return t, nil
 }
@@ -77,7 +77,7 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 		s := t.newServer(&recipe, newPolicy(t.opts, &recipe))
 		t.servers[i] = s
 		wg.Go(func() {
-			s.err = t.start(starting, s)
+			s.err = s.enter(starting)
 			switch {
 			case s.err == nil:
 			case t.opts.Start != StartAll:
@@ -102,17 +102,6 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	return fmt.Errorf("%w (Options.Start: StartAvailable goes on without servers that fail)", err)
 }
 
-// start opens a server that is not in the toolset yet.
-func (t *Toolset) start(ctx context.Context, s *server) error {
-	l, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	s.pins = s.hold(&l, s.pins)
-	s.tools, s.skipped = l.tools, l.skipped
-	return nil
-}
-
 // Add opens another server. It comes after those that are there. Names of other
 // tools may change where they collide with the new ones, see [PrefixPolicy].
 // The context bounds the opening only.
@@ -131,7 +120,7 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := t.newServer(added, newPolicy(t.opts, added))
-	err := t.start(ctx, s)
+	err := s.enter(ctx)
 	t.mu.Lock()
 	delete(t.reserved, s.label)
 	if err == nil && t.closed {
@@ -146,7 +135,7 @@ func (t *Toolset) add(ctx context.Context, added *Server) error {
 		_ = s.close()
 		return err
 	}
-	t.ready(s)
+	close(s.watch.offered)
 	t.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 	return nil
 }

@@ -2,8 +2,11 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,4 +80,79 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		}
 		_ = ts.Close()
 	})
+}
+
+// redial is a transport that reaches the servers one after the other, and then none.
+func redial(dials *atomic.Int32, servers ...*listener) mcpclient.Transport {
+	return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+		n := int(dials.Add(1))
+		if n > len(servers) {
+			return nil, errNoDial
+		}
+		return servers[n-1].way.Dial(ctx)
+	})
+}
+
+// A client that restarts its server is left to do so. The toolset lists what the
+// server has then.
+func TestRestartedServerIsListedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		var dials atomic.Int32
+		first, second := newListener(t, "a"), newListener(t, "b")
+		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second, Jitter: -1}}
+		ts := open(t, &Options{Client: opts, OnChange: e.hear}, Server{Name: "p", Transport: redial(&dials, first, second)})
+		client := ts.Servers()[0].Client
+		_ = first.conn.Close()
+		synctest.Wait()
+		if err := ts.Refresh(t.Context()); err != nil { // waits for the restart
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" || ts.Servers()[0].Client != client || dials.Load() != 2 {
+			t.Errorf("got %d connections, want 2 of the same client, and (-) want (+) tools:\n%s", dials.Load(), diff)
+		}
+
+		_ = second.conn.Close()
+		time.Sleep(time.Minute) // the client gives up
+		tried := dials.Load()
+		if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) || dials.Load() != tried {
+			t.Errorf("got %v and %d connections more, want the reason why the client gave up and none", err, dials.Load()-tried)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A legacy server may announce that its tools changed without having declared it,
+// beside a subscription to its prompts.
+func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
+	for _, capabilities := range []string{`{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
+		synctest.Test(t, func(t *testing.T) {
+			tools := "[]"
+			transport, conn := mcpclient.Pipe()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				serve(t, conn, func(method string) string {
+					if method == "tools/list" {
+						return `{"tools":` + tools + `}`
+					}
+					return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
+				})
+			}()
+			ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+			synctest.Wait()
+			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
+			if err := conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if diff := cmp.Diff(toolNamesOf(ts), []string{"a"}); diff != "" {
+				t.Errorf("%s: got (-) want (+):\n%s", capabilities, diff)
+			}
+			_ = ts.Close()
+			_ = conn.Close()
+			<-ended
+		})
+	}
 }

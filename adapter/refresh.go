@@ -21,15 +21,14 @@ const (
 	PromptsChanged                    // a server's prompts may be others than before
 	ResourcesChanged                  // a server's resources or templates may be others than before
 
-	// ListeningEnded says that nothing is heard any more of what changes at a
-	// server that had agreed to tell, or that it would not tell: Err has the
-	// reason. Refresh tries again.
-	ListeningEnded
+	// WatchEnded says that a server does not announce changes, although it had
+	// declared or agreed to: Err has the reason. Refresh tries again.
+	WatchEnded
 )
 
 // String is what the constant says in words.
 func (k EventKind) String() string {
-	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "listening ended")
+	return word("EventKind", int(k), "tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended")
 }
 
 // Event says what changed in a toolset. Tools go by the names that their server
@@ -43,7 +42,7 @@ type Event struct {
 
 	// Err says why the tools could not be listed again after the server had
 	// announced a change, and the toolset goes on with those from before; or why
-	// listening ended.
+	// the watch ended.
 	Err error
 }
 
@@ -53,7 +52,7 @@ func (t *Toolset) tell(e Event) {
 		return
 	}
 	if err := guarded(t.opts.Logger, "Options.OnChange", func() error { t.opts.OnChange(e); return nil }); err != nil {
-		t.opts.Logger.Error("a change was not heard of", "server", e.Server, "error", err)
+		t.opts.Logger.Error("an event was not taken", "server", e.Server, "error", err)
 	}
 }
 
@@ -66,13 +65,14 @@ func toolNames(tools []*Tool) []string {
 }
 
 // Refresh lists the tools of the servers of those names again, of all servers
-// when none is named, and connects again to those that could not be reached or
-// whose connection has ended. A server that fails keeps its tools; the error
-// joins what went wrong.
+// if none is named. It connects again to servers that could not be reached or
+// whose connection has ended, except those with [mcpclient.Options].Restart: their
+// client connects again by itself until it gives up, and is left alone then. A
+// server that fails keeps its tools; the error joins what went wrong.
 //
-// Servers that declare that they tell of changes are listened to, and are asked
-// by themselves when their tools change, at most once in every
-// [Options.RefreshInterval]. For the others Refresh is the way.
+// A server that declares that it announces changes is asked for its tools if it
+// announces one, at most once in every [Options.RefreshInterval]. For other servers
+// Refresh is the way.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	t.mu.Lock()
 	if t.closed {
@@ -95,7 +95,7 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	errs := make([]error, len(chosen))
 	var wg sync.WaitGroup
 	for i, s := range chosen {
-		wg.Go(func() { errs[i] = t.renew(ctx, s) })
+		wg.Go(func() { errs[i] = t.refresh(ctx, s) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -104,28 +104,53 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// renew listens to a server again where that had ended, and refreshes it.
-func (t *Toolset) renew(ctx context.Context, s *server) error {
-	if !t.unusable(s) {
-		t.listen(ctx, s)
-	}
-	return t.refresh(ctx, s)
-}
-
 // refresh lists the tools of one server again, or connects to it again.
 func (t *Toolset) refresh(ctx context.Context, s *server) error {
+	if s.watch.ended.Load() && !t.failed(s) {
+		s.watch.subscribed(ctx)
+	}
+	return t.listing(ctx, s, func() error {
+		if t.failed(s) {
+			return t.reconnect(ctx, s)
+		}
+		return t.update(ctx, s)
+	})
+}
+
+// relist lists the tools of one server again because it announced a change.
+func (t *Toolset) relist(ctx context.Context, s *server) error {
+	return t.listing(ctx, s, func() error { return t.update(ctx, s) })
+}
+
+// listing calls do, alone for the server. It calls nothing for a server that has
+// left the toolset, or has another one in its place.
+func (t *Toolset) listing(ctx context.Context, s *server, do func() error) error {
 	select {
 	case s.listing <- struct{}{}:
 	case <-ctx.Done():
 		return fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.listing }()
-	if !t.has(s) { // removed meanwhile, or another one is in its place by now
+	t.mu.Lock()
+	present := !t.closed && slices.Contains(t.servers, s)
+	t.mu.Unlock()
+	if !present {
 		return nil
 	}
-	if t.unusable(s) {
-		return t.reconnect(ctx, s)
-	}
+	return do()
+}
+
+// failed reports whether a server needs another one in its place: it could not be
+// opened, or it is lost.
+func (t *Toolset) failed(s *server) bool {
+	t.mu.Lock()
+	failed := s.err != nil
+	t.mu.Unlock()
+	return failed || s.lost()
+}
+
+// update lists the tools of a server and puts them in the place of what it had.
+func (t *Toolset) update(ctx context.Context, s *server) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
 	defer cancel()
@@ -151,38 +176,13 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 	return nil
 }
 
-// unusable reports whether a server needs another one in its place: it could not
-// be opened, or its connection has ended and there is a way to get one.
-func (t *Toolset) unusable(s *server) bool {
-	t.mu.Lock()
-	failed := s.err != nil
-	t.mu.Unlock()
-	return failed || s.lost()
-}
-
-// lost reports whether there is no connection, and a way to get one.
-func (s *server) lost() bool {
-	if s.recipe.Transport == nil {
-		return false
-	}
-	if s.client == nil {
-		return true
-	}
-	select {
-	case <-s.client.Done():
-		return true
-	default:
-		return false
-	}
-}
-
-// reconnect puts a new connection in the place of a server that is lost.
+// reconnect puts a new connection in the place of a server.
 func (t *Toolset) reconnect(ctx context.Context, old *server) error {
 	s := t.newServer(old.recipe, old.policy)
 	t.mu.Lock()
 	s.pins = old.pins
 	t.mu.Unlock()
-	if err := t.start(ctx, s); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -202,7 +202,7 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) error {
 	t.buildLocked()
 	t.mu.Unlock()
 	_ = old.close()
-	t.ready(s)
+	close(s.watch.offered)
 	t.tell(e)
 	return nil
 }

@@ -26,9 +26,9 @@ type Toolset struct {
 	level     atomic.Pointer[mcp.LogLevel] // of SetLogLevel; nil before
 	present   atomic.Pointer[snapshot]
 
-	life   context.Context // of what runs in the background; ends with Close
-	end    context.CancelFunc
-	behind sync.WaitGroup // what runs in the background
+	life       context.Context // of the goroutines of servers; ends with Close
+	end        context.CancelFunc
+	background sync.WaitGroup // the goroutines of servers
 
 	mu       sync.Mutex
 	servers  []*server
@@ -62,6 +62,28 @@ func (t *Toolset) readerName() string {
 		return readResult
 	}
 	return now.name
+}
+
+// newServer makes a server of this toolset. The recipe must not change after that.
+func (t *Toolset) newServer(recipe *Server, p *policy) *server {
+	s := &server{
+		label: recipe.Name, recipe: recipe, policy: p, opts: t.opts, pins: recipe.Pins,
+		listing: make(chan struct{}, 1),
+		start:   t.start, schemas: &t.schemas, level: &t.level, run: t.calls.text,
+	}
+	s.watch = newWatch(s.label, t.opts, func(ctx context.Context) error { return t.relist(ctx, s) }, t.tell)
+	s.life, s.end = context.WithCancel(t.life)
+	return s
+}
+
+// start runs a goroutine of a server. It reports whether the toolset is open.
+func (t *Toolset) start(f func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.background.Go(f)
+	}
+	return !t.closed
 }
 
 // buildLocked names the tools and puts a new snapshot in place. A tool that is
@@ -184,6 +206,6 @@ func (t *Toolset) Close() error {
 		})
 	}
 	wg.Wait()
-	t.behind.Wait()
+	t.background.Wait()
 	return errors.Join(errs...)
 }

@@ -254,6 +254,20 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
 	}
 }
 
+// Wake receives when there may be changes for [Subscription.Next]: take them until
+// there is none. The two do in a select what [Subscription.Changes] does in a range.
+func (s *Subscription) Wake() <-chan struct{} { return s.wake }
+
+// Next takes the oldest change without waiting. If there is none and none can come,
+// the error is the one that ends [Subscription.Changes]: nil after Close.
+func (s *Subscription) Next() (change Change, ok bool, err error) {
+	change, ok, over := s.take()
+	if over {
+		err = s.err
+	}
+	return change, ok, err
+}
+
 // next waits for a change; ok is false when the subscription was closed.
 func (s *Subscription) next(ctx context.Context) (change Change, err error, ok bool) {
 	for {
@@ -300,10 +314,7 @@ func (s *Subscription) push(change Change) {
 	default:
 		s.queue = append(s.queue, change)
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.signal()
 }
 
 func (s *Subscription) isOver() bool {
@@ -340,6 +351,15 @@ func (s *Subscription) end(err error) {
 		s.queue = nil
 	}
 	close(s.over)
+	s.signal()
+}
+
+// signal puts a token into wake.
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Close ends the subscription. It returns at once; the server is told

@@ -300,6 +300,38 @@ func TestChangesAreDistinct(t *testing.T) {
 	})
 }
 
+// A select takes the same changes as a range, and learns of the end.
+func TestChangesInASelect(t *testing.T) {
+	opts := modern()
+	opts.Protocol.AllowUndeclared = true
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			m := p.next()
+			p.send("%s", acknowledgement(m, ""))
+			for _, uri := range []string{"a", "b"} {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, uri, m.ID)
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
+		}()
+		s := subscribed(t, t.Context(), c, onResources("a", "b"))
+		var got []mcpclient.Change
+		var last error
+		for last == nil {
+			<-s.Wake()
+			for {
+				change, ok, err := s.Next()
+				if last = err; !ok {
+					break
+				}
+				got = append(got, change)
+			}
+		}
+		if diff := cmp.Diff([]mcpclient.Change{updated("a"), updated("b")}, got); diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded) {
+			t.Errorf("got %v at the end; changes: got +, want -:\n%s", last, diff)
+		}
+	})
+}
+
 // What changed while the stream was broken is not told again: nothing that was
 // kept before holds any more. The server may agree to less than before.
 func TestReopenedSubscriptionForgets(t *testing.T) {

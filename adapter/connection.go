@@ -1,0 +1,193 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// server is one connection to a server, or the failure to make one. A new
+// connection is a new server.
+type server struct {
+	label  string
+	recipe *Server // shared by all connections to the server
+	policy *policy // likewise
+	opts   *Options
+	client *mcpclient.Client
+	watch  *watch
+
+	listing chan struct{} // holds a token while the tools are being listed
+
+	life context.Context // of the goroutine of watch
+	end  context.CancelFunc
+
+	// Of the toolset.
+	start   func(func()) bool // runs a goroutine; false if the toolset is closed
+	schemas *schema.Cache
+	level   *atomic.Pointer[mcp.LogLevel]
+	run     func(ctx context.Context, t *Tool, input string) (string, error)
+
+	// Guarded by Toolset.mu once the server is in a toolset.
+	err     error
+	tools   []*Tool
+	skipped []SkippedTool
+	pins    map[string]string // nil: not pinned
+}
+
+// open connects to the server, subscribes to its changes and lists its tools: in
+// this order nothing is missed.
+func (s *server) open(ctx context.Context) (l listing, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
+		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
+	defer cancel()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("server %q: %w", s.label, err)
+			_ = s.close()
+		}
+	}()
+	if s.client = s.recipe.Client; s.client == nil {
+		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connection()); err != nil {
+			return listing{}, err
+		}
+	} else if level := s.level.Load(); level != nil {
+		if err := setLogLevel(ctx, s.client, *level); err != nil {
+			s.opts.Logger.Warn("a server was not told the log level", "server", s.label, "error", err)
+		}
+	}
+	if !s.start(func() { s.watch.run(s.life, s.client) }) {
+		return listing{}, errToolsetClosed
+	}
+	s.watch.subscribed(ctx)
+	return s.list(ctx)
+}
+
+// enter opens the server for a toolset that it is not in yet.
+func (s *server) enter(ctx context.Context) error {
+	l, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	s.pins = s.hold(&l, s.pins)
+	s.tools, s.skipped = l.tools, l.skipped
+	return nil
+}
+
+// connection is how to connect to the server.
+func (s *server) connection() *mcpclient.Options {
+	opts := withNotifications(withSources(s.given(), s.label), s.watch.notify)
+	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
+	if level := s.level.Load(); level != nil {
+		opts.LogLevel = *level
+	}
+	return opts
+}
+
+// given are the options of the connection as the host gave them, nil for none.
+func (s *server) given() *mcpclient.Options {
+	if s.recipe.Options != nil {
+		return s.recipe.Options
+	}
+	return s.opts.Client
+}
+
+// withNotifications returns options whose notifications go to notify first, and then
+// to the caller.
+func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) *mcpclient.Options {
+	next := opts.OnNotification
+	opts.OnNotification = func(n *mcp.Notification) {
+		notify(n)
+		if next != nil {
+			next(n)
+		}
+	}
+	return opts
+}
+
+// lost reports whether only the toolset can connect to the server again: it was not
+// reached, or its connection has ended and its client does not restart it.
+func (s *server) lost() bool {
+	switch opts := s.given(); {
+	case s.recipe.Transport == nil:
+		return false
+	case s.client == nil:
+		return true
+	case opts != nil && opts.Restart != nil:
+		return false
+	}
+	return s.client.Err() != nil
+}
+
+// listing is what came of asking a server for its tools.
+type listing struct {
+	tools   []*Tool
+	skipped []SkippedTool
+}
+
+// list asks for the server's tools. One that cannot be used does not keep the
+// others from being used.
+func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l listing, err error) {
+	if s.client.Server().Capabilities.Tools == nil {
+		return l, nil
+	}
+	seen := map[string]bool{}
+	count := 0
+	for def, err := range s.client.Tools(ctx, opts...) {
+		if err != nil {
+			return l, err
+		}
+		if count++; count > s.opts.MaxTools {
+			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.MaxTools)
+		}
+		tool, err := s.offer(def)
+		if tool != nil && seen[def.Name] {
+			err = errors.New("listed twice: the first one is used")
+		}
+		switch {
+		case err != nil:
+			l.skip(s, def.Name, err)
+		case tool != nil:
+			seen[def.Name] = true
+			l.tools = append(l.tools, tool)
+		}
+	}
+	return l, nil
+}
+
+// offer makes a tool of a definition, nil if the host does not want it.
+func (s *server) offer(def *mcp.Tool) (*Tool, error) {
+	keep, err := s.keeps(def)
+	if err != nil || !keep {
+		return nil, err
+	}
+	tool, err := newTool(s.policy, s.client, def, s.schemas)
+	if err != nil {
+		return nil, err
+	}
+	tool.run = s.run
+	if rename := s.recipe.Rename; rename != nil {
+		err = guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
+	}
+	return tool, err
+}
+
+// skip notes that a tool is left out.
+func (l *listing) skip(s *server, name string, err error) {
+	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", cut(name, 200), "error", err)
+	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
+}
+
+// close ends the watch, and the connection if the toolset made it.
+func (s *server) close() error {
+	s.end()
+	if s.client == nil || s.client == s.recipe.Client {
+		return nil
+	}
+	return s.client.Close()
+}

@@ -1,0 +1,250 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// watched is what a toolset subscribes to.
+var watched = mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+
+const (
+	// agreeWait bounds how long the opening of a server waits until the server
+	// agrees to announce changes.
+	agreeWait = time.Second
+
+	// maxResubscribe bounds the wait before a server that ended a subscription is
+	// asked for another one.
+	maxResubscribe = 30 * time.Second
+)
+
+// listChanged is what a legacy server sends if its tools have changed.
+const listChanged = "notifications/tools/list_changed"
+
+// watch follows what a server announces: it has the tools listed again, and tells
+// the host of other lists.
+type watch struct {
+	server   string        // the host's label
+	interval time.Duration // between two rounds of work, see Options.RefreshInterval
+	log      *slog.Logger
+	relist   func(context.Context) error
+	tell     func(Event)
+
+	offered chan struct{} // closed when the server is in the toolset
+	wake    chan struct{} // has a token if the server sent listChanged
+	attend  chan attendant
+	ended   atomic.Bool // nothing is announced until somebody attends
+}
+
+func newWatch(server string, o *Options, relist func(context.Context) error, tell func(Event)) *watch {
+	return &watch{
+		server: server, interval: o.RefreshInterval, log: o.Logger, relist: relist, tell: tell,
+		offered: make(chan struct{}), wake: make(chan struct{}, 1), attend: make(chan attendant, 1),
+	}
+}
+
+// attendant lists the tools when the server has agreed to announce changes, or
+// when ctx ends.
+type attendant struct {
+	ctx    context.Context
+	agreed chan struct{}
+}
+
+// subscribed waits until the server agrees to announce changes, for agreeWait at
+// most. If it agrees later, everything counts as changed.
+func (w *watch) subscribed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, agreeWait)
+	defer cancel()
+	a := attendant{ctx, make(chan struct{})}
+	select {
+	case w.attend <- a:
+	default: // somebody else attends
+		return
+	}
+	select {
+	case <-a.agreed:
+	case <-ctx.Done():
+	}
+}
+
+// notify takes a notification of the server. Legacy servers may announce changes
+// that they do not declare. It does not wait.
+func (w *watch) notify(n *mcp.Notification) {
+	if n.Method != listChanged {
+		return
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the goroutine of a server. It returns when ctx ends.
+func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
+	f := following{watch: w, client: client}
+	defer f.unsubscribe()
+	offered := w.offered
+	for {
+		var changes <-chan struct{}
+		if f.sub != nil {
+			changes = f.sub.Wake()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-offered:
+			offered = nil
+		case <-w.wake:
+			f.due.tools = f.due.tools || f.sub == nil || !f.sub.Filter().ToolsListChanged
+		case a := <-w.attend:
+			f.attended(ctx, a)
+		case <-changes:
+			f.take()
+		case <-f.retry:
+			f.subscribe(ctx)
+			f.note(mcpclient.Stale)
+		case <-f.rest:
+			f.rest = nil
+		}
+		if offered == nil {
+			f.work(ctx)
+		}
+	}
+}
+
+// following is the state of a watch. It belongs to its goroutine.
+type following struct {
+	*watch
+	client *mcpclient.Client
+
+	sub      *mcpclient.Subscription // nil if there is none
+	none     bool                    // the server announces nothing
+	began    time.Time               // of the last subscription
+	failures int                     // subscriptions that the server ended soon
+	retry    <-chan time.Time        // when to subscribe again, nil for never
+	failed   error                   // why it was given up, until the host is told
+
+	due  due
+	rest <-chan time.Time // ends the interval after work, nil if it is over
+}
+
+// due are the lists that have changed.
+type due struct{ tools, prompts, resources bool }
+
+// attended subscribes, unless that is done, for somebody who then lists the tools.
+func (f *following) attended(ctx context.Context, a attendant) {
+	if f.sub == nil && f.retry == nil && !f.none {
+		f.subscribe(ctx)
+	}
+	select {
+	case a.agreed <- struct{}{}:
+	case <-a.ctx.Done():
+		f.note(mcpclient.Stale)
+	}
+}
+
+// subscribe asks the server to announce changes.
+func (f *following) subscribe(ctx context.Context) {
+	again := !f.began.IsZero()
+	f.retry, f.began = nil, time.Now()
+	sub, err := f.client.Subscribe(ctx, watched)
+	_, nothing := errors.AsType[*mcpclient.CapabilityError](err)
+	switch {
+	case ctx.Err() != nil:
+		if sub != nil {
+			_ = sub.Close()
+		}
+	case err == nil:
+		f.sub = sub
+		f.ended.Store(false)
+	case nothing && !again:
+		f.none = true
+	default:
+		f.giveUp(err)
+	}
+}
+
+// take takes what the server has announced. A subscription that the server ended is
+// made again, ever more slowly: a stream that breaks is the client's to mend.
+func (f *following) take() {
+	for {
+		change, ok, err := f.sub.Next()
+		switch {
+		case ok:
+			f.note(change.Kind)
+			continue
+		case err == nil:
+			return
+		}
+		f.unsubscribe()
+		if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+			f.giveUp(err)
+			return
+		}
+		if time.Since(f.began) > maxResubscribe {
+			f.failures = 0
+		}
+		pause := backoff.Policy{First: f.interval, Max: max(maxResubscribe, f.interval)}
+		f.retry = time.After(pause.Delay(f.failures))
+		f.failures++
+		return
+	}
+}
+
+func (f *following) unsubscribe() {
+	if f.sub != nil {
+		_ = f.sub.Close()
+		f.sub = nil
+	}
+}
+
+// giveUp leaves the server alone until somebody attends.
+func (f *following) giveUp(err error) {
+	f.failed = err
+	f.ended.Store(true)
+}
+
+// note notes a change. Stale means each list that the server announces changes of.
+func (f *following) note(kind mcpclient.ChangeKind) {
+	if f.sub == nil {
+		return
+	}
+	granted, stale := f.sub.Filter(), kind == mcpclient.Stale
+	f.due.tools = f.due.tools || kind == mcpclient.ToolsChanged || stale && granted.ToolsListChanged
+	f.due.prompts = f.due.prompts || kind == mcpclient.PromptsChanged || stale && granted.PromptsListChanged
+	f.due.resources = f.due.resources || kind == mcpclient.ResourcesChanged || stale && granted.ResourcesListChanged
+}
+
+// work does what is due, and then nothing for an interval.
+func (f *following) work(ctx context.Context) {
+	if err := f.failed; err != nil {
+		f.failed = nil
+		f.log.Warn("changes are not announced", "server", f.server, "error", err)
+		f.tell(Event{Server: f.server, Kind: WatchEnded, Err: err})
+	}
+	if f.rest != nil || f.due == (due{}) {
+		return
+	}
+	now := f.due
+	f.due = due{}
+	if now.prompts {
+		f.tell(Event{Server: f.server, Kind: PromptsChanged})
+	}
+	if now.resources {
+		f.tell(Event{Server: f.server, Kind: ResourcesChanged})
+	}
+	if now.tools {
+		if err := f.relist(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("tools not listed again", "server", f.server, "error", err)
+			f.tell(Event{Server: f.server, Kind: ToolsChanged, Err: err})
+		}
+	}
+	f.rest = time.After(f.interval)
+}
