@@ -51,10 +51,30 @@ type cached struct {
 	size    int // about what it takes
 }
 
-// cacheable reports whether the result of r may come from the cache. Entries of
-// _meta may say anything, and a request that answers a round is never cached.
-func (c *Client) cacheable(r *request, o *callOptions) bool {
-	return r.lasting && len(r.round) == 0 && len(o.meta) == 0 && c.opts.Limits.Cache > 0 && c.current().has(cacheHints)
+// withCache gets a result from the cache if it can, and keeps one that came of the
+// request as it is, without input rounds. Entries of _meta may say anything, and a
+// request that answers a round is never cached.
+func withCache(next sender, c *Client) sender {
+	limit := c.opts.Limits.Cache
+	if limit <= 0 {
+		return next
+	}
+	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
+		if len(r.answers) > 0 || len(o.meta) > 0 || !c.current().has(cacheHints) {
+			return next(ctx, r, o)
+		}
+		kept := c.cache.get()
+		owner := c.cacheOwner(ctx)
+		raw, generation := kept.get(r)
+		if raw != nil && !o.noCache && ctx.Err() == nil && !c.ending() {
+			return response{result: raw}, nil
+		}
+		got, err := next(ctx, r, o)
+		if err == nil && got.repeats == 0 && c.cacheOwner(ctx) == owner {
+			kept.put(r, got.result, generation, limit)
+		}
+		return got, err
+	}
 }
 
 // cacheOwner is the user for whom results are kept from now on: those of another one are
@@ -103,12 +123,6 @@ func (k *cache) get(r *request) (result json.RawMessage, generation int) {
 	k.uses++
 	e.used = k.uses
 	return bytes.Clone(e.result), k.changes
-}
-
-func (k *cache) generation() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.changes
 }
 
 // put keeps a result, unless something changed since generation. limit bounds

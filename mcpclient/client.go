@@ -20,6 +20,7 @@ import (
 // Client is a connection to one server. Its methods may be called
 // concurrently, also from handlers and callbacks.
 type Client struct {
+	pipelines
 	opts      Options // with defaults
 	log       *slog.Logger
 	transport Transport
@@ -71,9 +72,9 @@ var silent = slog.New(slog.DiscardHandler)
 
 // unasked is what it takes when a server says something that nobody asked for.
 type unasked struct {
-	teller  teller
-	notices notifier
-	visits  visits
+	teller          teller
+	notices         notifier
+	urlElicitations urlElicitations
 }
 
 // lazily is a part of a client that is made when it is needed first, which for
@@ -141,6 +142,7 @@ func newClient(t Transport, opts Options) (*Client, error) {
 	if opts.Restart != nil {
 		c.restarts = &restarts{}
 	}
+	c.pipelines = c.newPipelines()
 	return c, nil
 }
 
@@ -199,7 +201,7 @@ func (c *Client) Transport() Transport {
 // Ping asks the server for a sign of life: ping in the legacy era,
 // server/discover in the modern one, which has no ping.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	if err := c.call(ctx, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
+	if err := c.call(ctx, c.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
@@ -214,7 +216,7 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	var raw json.RawMessage
-	if err := c.call(ctx, r, &raw, append(meta, opts...)); err != nil {
+	if err := c.call(ctx, c.calls, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil

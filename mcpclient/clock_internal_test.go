@@ -20,12 +20,12 @@ func TestClockJumps(t *testing.T) {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
 
-	r := new(request)
+	rounds := inputRounds{client: new(Client)}
 	ctx := t.Context()
-	if err := r.putOff(ctx, new(Client)); err != nil {
+	if err := rounds.delay(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantSteady(t, "the first time that a call was put off", r.delays.since)
+	wantSteady(t, "the first time that a call was put off", rounds.since)
 
 	transport, _ := Pipe()
 	conn, err := transport.Dial(ctx)

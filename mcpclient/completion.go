@@ -61,7 +61,7 @@ func (c *Client) complete(ctx context.Context, p *mcp.CompleteParams, opts []Cal
 			HasMore bool        `json:"hasMore"`
 		} `json:"completion"`
 	}
-	if err := c.call(ctx, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
+	if err := c.call(ctx, c.calls, &request{method: "completion/complete", params: params}, &result, opts); err != nil {
 		return nil, err
 	}
 	if result.Completion == nil {

@@ -63,8 +63,8 @@ const (
 	defaultDoneWait = 5 * time.Minute
 )
 
-// visits are the URL elicitations that the server may say are done, by id.
-type visits struct {
+// urlElicitations are the ones that the server may say are done, by id.
+type urlElicitations struct {
 	mu   sync.Mutex
 	done map[string]chan struct{}
 	ids  []string // the oldest first
@@ -72,7 +72,7 @@ type visits struct {
 
 // expect returns what is closed when the elicitation is done. Beyond the bound
 // the oldest is forgotten.
-func (v *visits) expect(id string) <-chan struct{} {
+func (v *urlElicitations) expect(id string) <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if done, ok := v.done[id]; ok {
@@ -92,7 +92,7 @@ func (v *visits) expect(id string) <-chan struct{} {
 
 // complete closes what waits for the elicitation: "clients MUST ignore
 // notifications referencing unknown or already-completed IDs".
-func (v *visits) complete(params json.RawMessage) {
+func (v *urlElicitations) complete(params json.RawMessage) {
 	var p struct {
 		ID string `json:"elicitationId"`
 	}
@@ -108,31 +108,53 @@ func (v *visits) complete(params json.RawMessage) {
 	}
 }
 
-// visited answers an error that asks for visits to URLs. It returns nil when the
-// person agreed to all of them, so that the call may be made once more.
-func (c *Client) visited(ctx context.Context, r *request, err error) error {
+// withURLVisits sends a request once more after a person visited the URLs for which
+// the server's error asks.
+func withURLVisits(next sender, c *Client) sender {
+	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
+		got, err := next(ctx, r, o)
+		needed := c.needsVisits(err)
+		if needed == nil {
+			return got, err
+		}
+		if err := c.visitAll(ctx, r, needed); err != nil {
+			return response{}, err
+		}
+		got, err = next(ctx, r, o)
+		if needed := c.needsVisits(err); needed != nil {
+			needed.Action = mcp.ElicitAccept
+			return response{}, needed
+		}
+		return got, err
+	}
+}
+
+// needsVisits is the error of a call that a person must visit URLs for; nil if err is
+// another one.
+func (c *Client) needsVisits(err error) *URLElicitationError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !c.current().has(urlElicitationErrors) {
-		return err
+		return nil
 	}
-	failure := &URLElicitationError{Elicitations: c.elicitationsOf(rpc), rpc: rpc}
-	switch {
-	case r.visited:
-		failure.Action = mcp.ElicitAccept
-		return failure
-	case len(failure.Elicitations) == 0, c.offers.elicitation == nil, !c.offers.elicitation.URL:
-		return failure
+	return &URLElicitationError{Elicitations: c.elicitationsOf(rpc), rpc: rpc}
+}
+
+// visitAll has a person visit the URLs. It returns nil if the person agreed to all of
+// them, so that the call may be made once more.
+func (c *Client) visitAll(ctx context.Context, r *request, needed *URLElicitationError) error {
+	if len(needed.Elicitations) == 0 || c.offers.elicitation == nil || !c.offers.elicitation.URL {
+		return needed
 	}
 	var waits []<-chan struct{}
-	for _, p := range failure.Elicitations {
-		waits = append(waits, c.unasked.get().visits.expect(p.ElicitationID))
+	for _, p := range needed.Elicitations {
+		waits = append(waits, c.unasked.get().urlElicitations.expect(p.ElicitationID))
 		action, err := c.visit(ctx, r, p)
 		if err != nil {
 			return err
 		}
 		if action != mcp.ElicitAccept {
-			failure.Action = action
-			return failure
+			needed.Action = action
+			return needed
 		}
 	}
 	return c.awaitVisits(ctx, waits)

@@ -61,10 +61,9 @@ type era interface {
 	// notification, or of what is neither when r is nil.
 	header(h fields, r *request) fields
 
-	// settle looks at a result. again is nil when the call is done; otherwise it
-	// is the request to go on with, which has the answers to what the server
-	// asked.
-	settle(ctx context.Context, c *Client, r *request, result json.RawMessage) (again *request, err error)
+	// inputRequired reads what the server wants before it gives a result; nil if this
+	// is the result.
+	inputRequired(c *Client, r *request, result json.RawMessage) (*inputRound, error)
 
 	// cancel tells the server that nobody waits for a request any more.
 	cancel(c *Client, l *link, call *jsonrpc.Call, reason string)
@@ -114,6 +113,7 @@ const (
 	audioContent                        // a block may be audio
 	cacheHints                          // results say how long they hold
 	coreTasks                           // tasks are part of the core
+	sessionCursors                      // a cursor is of the session that it comes from
 	sessionLevel                        // the log level is set for the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )

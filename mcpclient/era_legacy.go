@@ -36,15 +36,15 @@ func (e *legacyEra) handshake(ctx context.Context, c *Client) (*mcp.Server, erro
 	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
 	params := append(append(append(b, `,"clientInfo":`...), introduction...), '}')
 	l := c.link.Load()
-	raw, err := l.greet(ctx, c, &request{method: "initialize", params: params})
+	got, err := c.direct(ctx, &request{method: "initialize", params: params}, new(callOptions))
 	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
 	var g mcp.Greeting
-	if err := jsonrpc.DecodeResult(raw, &g); err != nil {
-		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(raw))
+	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
+		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(got.result))
 	}
 	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
@@ -68,7 +68,7 @@ func (e *legacyEra) started(ctx context.Context, c *Client) error {
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	err := c.SetLogLevel(ctx, level)
+	err := c.askLogLevel(ctx, c.direct, level)
 	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
@@ -80,10 +80,10 @@ func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 	b = jsonrpc.AppendRequest(b, id, r.method)
 	meta := o.token || len(o.meta) > 0
 	switch {
-	case meta || len(r.round) > 0:
+	case meta || len(r.answers) > 0:
 		b = append(b, `,"params":{`...)
 		b = jsonrpc.AppendMembers(b, r.params)
-		b = append(b, r.round...)
+		b = append(b, r.answers...)
 		if meta {
 			b = jsonrpc.CloseObject(appendMeta(append(b, `"_meta":{`...), id, o))
 		}
@@ -95,7 +95,7 @@ func (e *legacyEra) encode(b []byte, id int64, r *request, o *callOptions) []byt
 }
 
 func (e *legacyEra) room(r *request) int {
-	return envelope + len(r.method) + len(r.params) + len(r.round)
+	return envelope + len(r.method) + len(r.params) + len(r.answers)
 }
 
 func (e *legacyEra) header(h fields, r *request) fields {
@@ -106,14 +106,17 @@ func (e *legacyEra) header(h fields, r *request) fields {
 	return append(h, e.version)
 }
 
-func (e *legacyEra) settle(context.Context, *Client, *request, json.RawMessage) (*request, error) {
+func (e *legacyEra) inputRequired(*Client, *request, json.RawMessage) (*inputRound, error) {
 	return nil, nil
 }
 
 // cancel sends a notice on every transport: "disconnection SHOULD NOT be
-// interpreted as the client cancelling its request".
+// interpreted as the client cancelling its request". "For task-augmented requests,
+// requestors MUST use tasks/cancel instead of notifications/cancelled."
 func (e *legacyEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
-	tellCancelled(c, l, call, reason)
+	if r := call.Value.(*inFlight).request; !r.task || r.method != "tools/call" {
+		tellCancelled(c, l, call, reason)
+	}
 }
 
 func (e *legacyEra) pingMethod() string { return "ping" }
@@ -126,7 +129,7 @@ func (e *legacyEra) severalBlocks() bool { return e.revision >= mcp.Revision2025
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
-	case sessionLevel:
+	case sessionLevel, sessionCursors:
 		return true
 	case completionCapability, audioContent:
 		return e.revision >= mcp.Revision20250326

@@ -55,7 +55,7 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 // the connection was lost, it does so once more in the next one.
 func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error {
 	r := &request{method: "resources/subscribe"} // counts how often that happens
-	for {
+	for resends := 0; ; resends++ {
 		if err := c.session.settle(ctx); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *Client) watch(ctx context.Context, uris []string, o *callOptions) error
 		if err == nil || ctx.Value(renewing{&c.session}) != nil {
 			return err
 		}
-		if again, err := c.anew(ctx, r, err); !again {
+		if again, err := c.resend(ctx, r, err, resends); !again {
 			return err
 		}
 	}
@@ -118,7 +118,9 @@ func (c *Client) watchOne(ctx context.Context, method, uri string, o *callOption
 	if err != nil {
 		return err
 	}
-	_, err = c.link.Load().roundTrip(ctx, c, &request{method: method, target: uri, params: params}, o)
+	r := &request{method: method, target: uri, params: params}
+	c.number(r)
+	_, err = c.direct(ctx, r, o)
 	return err
 }
 
@@ -195,7 +197,7 @@ func (l *subscriptions) untell(uri string) {
 // noticed brings a notification to what waits for it.
 func (e *legacyEra) noticed(c *Client, _ *link, m jsonrpc.Message, _ *jsonrpc.Call) {
 	if m.Method == "notifications/elicitation/complete" {
-		c.unasked.get().visits.complete(m.Params)
+		c.unasked.get().urlElicitations.complete(m.Params)
 	} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
 		c.subs.get().spread(change)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,10 +32,8 @@ func (e *legacyEra) taskable(c *Client, tool *mcp.Tool) error {
 	return nil
 }
 
-// taskRequest asks for a task. "For task-augmented requests, requestors MUST use
-// tasks/cancel instead of notifications/cancelled."
+// taskRequest asks for a task.
 func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
-	r.stays = true
 	task := []byte("{}")
 	if ttl > 0 {
 		task = append(strconv.AppendInt([]byte(`{"ttl":`), ttl.Milliseconds(), 10), '}')
@@ -115,9 +114,8 @@ func (e *legacyEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage
 // say anything before that, as it need not while it is polled.
 func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer idle.From(ctx).Hold()()
-	r := w.request("tasks/result")
-	r.lasts = true
 	var raw json.RawMessage
-	err := w.client.call(ctx, r, &raw, w.opts)
+	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
+	err := w.client.call(ctx, w.client.calls, w.request("tasks/result"), &raw, opts)
 	return raw, err
 }

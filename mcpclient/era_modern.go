@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,11 +52,11 @@ var (
 // revisions to the caller, who finds them in a [*RevisionError] when ours is
 // not among them.
 func (e modernEra) handshake(ctx context.Context, c *Client) (*mcp.Server, error) {
-	l := c.link.Load()
-	raw, err := l.greet(ctx, c, &request{method: "server/discover"})
+	got, err := c.direct(ctx, &request{method: "server/discover"}, new(callOptions))
 	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", l.doubted(err))
+		return nil, fmt.Errorf("server/discover: %w", c.link.Load().doubted(err))
 	}
+	raw := got.result
 	g := mcp.Greeting{Modern: true}
 	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, c.quote(raw))
@@ -79,7 +78,7 @@ func (e modernEra) heed(context.Context, *Client) {}
 func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
 	b = jsonrpc.AppendMembers(b, r.params)
-	b = append(b, r.round...)
+	b = append(b, r.answers...)
 	b = append(b, `"_meta":{`...)
 	words := e.modernWords
 	b = append(b, words.meta...)
@@ -96,7 +95,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 
 func (e modernEra) room(r *request) int {
 	words := e.modernWords
-	return envelope + len(r.method) + len(r.params) + len(r.round) + len(words.meta) + len(words.forTasks)
+	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(words.meta) + len(words.forTasks)
 }
 
 func (e modernEra) header(h fields, r *request) fields {
@@ -114,8 +113,8 @@ func (e modernEra) header(h fields, r *request) fields {
 	return append(h, r.header...)
 }
 
-// settle looks at resultType, which decides what the rest of a result means.
-func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.RawMessage) (*request, error) {
+// inputRequired looks at resultType, which decides what the rest of a result means.
+func (e modernEra) inputRequired(c *Client, r *request, raw json.RawMessage) (*inputRound, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
@@ -154,66 +153,7 @@ func (e modernEra) settle(ctx context.Context, c *Client, r *request, raw json.R
 	case state != nil && state[0] != '"':
 		return nil, fmt.Errorf("%w: requestState is not a string", mcp.ErrInvalidResult)
 	}
-	return c.nextRound(ctx, r, questions, state)
-}
-
-// nextRound answers the questions of one round. The state is echoed as it came:
-// "clients MUST NOT inspect, parse, modify, or make any assumptions about" it.
-func (c *Client) nextRound(ctx context.Context, r *request, questions, state json.RawMessage) (*request, error) {
-	next := *r
-	next.round = nil
-	if questions != nil {
-		next.rounds++
-	}
-	if next.rounds > c.opts.Limits.Rounds {
-		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, next.rounds)
-	}
-	asked, err := c.questions(questions, 0)
-	if err != nil {
-		return nil, err
-	}
-	if r.manual {
-		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(state), Rounds: next.rounds}
-	}
-	if len(asked) == 0 {
-		if err := next.putOff(ctx, c); err != nil {
-			return nil, err
-		}
-	}
-	if asked != nil {
-		answers, err := c.gather(ctx, asked, r.info())
-		if err != nil {
-			return nil, err
-		}
-		raw, err := jsonrpc.Marshal(answers)
-		if err != nil {
-			return nil, err
-		}
-		next.round = jsonrpc.AppendMember(next.round, "inputResponses", raw)
-	}
-	if state != nil {
-		next.round = jsonrpc.AppendMember(next.round, "requestState", state)
-	}
-	return &next, nil
-}
-
-// questions reads inputRequests, nil for none, of which so many were answered
-// before. They are counted first.
-func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
-	if raw == nil {
-		return nil, nil
-	}
-	limit, n := c.opts.Limits.ServerRequests, 0
-	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	for range d.Members {
-		if n++; n > limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
-		}
-	}
-	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
-		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, c.quote(raw))
-	}
-	return asked, nil
+	return &inputRound{questions, state}, nil
 }
 
 // cancel sends a notice on shared connections; over HTTP the end of the

@@ -30,6 +30,7 @@ type listening struct {
 	sub    *Subscription
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // ends a wait for the acknowledgement
+	heard  func()      // called when the stream says something; nil if its silence has no bound
 }
 
 // subscribe opens the stream and waits for the acknowledgement.
@@ -121,53 +122,45 @@ func (s *Subscription) listen(c *Client, o *callOptions) error {
 	a := &listening{sub: s, cancel: cancel}
 	a.timer = time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
 	defer a.timer.Stop()
-	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
 	if idle := c.opts.Timeouts.SubscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
 		silence := time.AfterFunc(idle, func() { cancel(errIdle) })
 		defer silence.Stop()
-		r.heard = func() { silence.Reset(idle) }
+		a.heard = func() { silence.Reset(idle) }
 	}
+	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
 	c.number(r)
-	exchange := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-		return a.exchange(ctx, c, r, o)
-	}
-	if c.sending == nil {
-		_, err = exchange(ctx, r, o)
-	} else {
-		_, err = c.through(ctx, r, o, exchange)
-	}
-	if err == nil {
+	options := *o
+	options.listening = a
+	if _, err = c.pipelines.listen(ctx, r, &options); err == nil {
 		err = ErrSubscriptionEnded
 	}
 	return err
 }
 
-// exchange sends the request and returns what came of it when the server ended
-// the subscription.
-func (a *listening) exchange(ctx context.Context, c *Client, r *request, o *callOptions) (json.RawMessage, error) {
+// listen sends a subscriptions/listen and returns what came of it when the server
+// ended the subscription: the last stage of its pipeline.
+func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
 	l, e := c.link.Load(), c.current()
-	flight := l.flight(ctx, r)
-	flight.listening = a
-	call, err := l.start(flight, 0, o)
+	flight, err := l.start(ctx, r, o)
 	if err != nil {
-		return nil, err
+		return response{}, err
 	}
-	defer l.calls.Forget(call)
-	sent, m, err := l.send(ctx, c, e, call, r, o)
+	defer l.calls.Forget(&flight.Call)
+	sent, m, err := c.exchange(ctx, l, e, flight, o)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSubscriptionEnded):
-		return nil, cause
+		return response{}, cause
 	case cause != nil:
 		if sent {
-			e.cancel(c, l, call, "")
+			e.cancel(c, l, &flight.Call, "")
 		}
-		return nil, cause
+		return response{}, cause
 	case err != nil:
-		return nil, err
+		return response{}, err
 	case m.Error != nil:
-		return nil, rpcError(m.Error, l.scrub)
+		return response{}, rpcError(m.Error, l.scrub)
 	}
-	return m.Result, nil
+	return response{result: m.Result}, nil
 }
 
 // noticed brings a notification to the subscription that it names. On a stream

@@ -117,7 +117,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	}
 	r := t.request("tasks/update")
 	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := c.call(ctx, r, nil, opts); err != nil {
+	if err := c.call(ctx, c.calls, r, nil, opts); err != nil {
 		return 0, fmt.Errorf("answer: %w", err)
 	}
 	return 1, nil

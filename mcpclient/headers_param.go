@@ -19,35 +19,36 @@ const (
 	maxSafeInteger = 1<<53 - 1
 )
 
+// withParamHeaders repeats arguments of a tool call in headers if the tool wants it.
+// If the server finds the headers wrong, the tool is asked for anew and the request
+// sent once more.
+func withParamHeaders(next sender, c *Client) sender {
+	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
+		if r.method != "tools/call" || !c.mirrors() {
+			return next(ctx, r, o)
+		}
+		if err := r.mirror(c.tools.made.Load().of(r.target).headers); err != nil {
+			return response{}, err
+		}
+		got, err := next(ctx, r, o)
+		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
+			return got, err
+		}
+		params, listErr := c.relearn(ctx, r.target)
+		if listErr == nil {
+			listErr = r.mirror(params)
+		}
+		if listErr != nil {
+			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, listErr)
+		}
+		return next(ctx, r, o)
+	}
+}
+
 // mirrors reports whether arguments of tool calls are repeated in headers.
 func (c *Client) mirrors() bool {
 	l := c.link.Load()
 	return (l.exchange != nil || l.headed != nil) && c.current().mirrors()
-}
-
-// mirrored sends a request whose arguments are repeated in headers where the
-// tool wants it. When the server finds the headers wrong, the tool is asked for
-// anew and the request sent once more.
-func (c *Client) mirrored(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-	if r.method != "tools/call" || !c.mirrors() {
-		return c.attempt(ctx, r, o)
-	}
-	if err := r.mirror(c.tools.made.Load().of(r.target).headers); err != nil {
-		return nil, err
-	}
-	raw, err := c.attempt(ctx, r, o)
-	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch || r.corrected {
-		return raw, err
-	}
-	r.corrected = true
-	params, listErr := c.relearn(ctx, r.target)
-	if listErr == nil {
-		listErr = r.mirror(params)
-	}
-	if listErr != nil {
-		return nil, fmt.Errorf("%w (and no better headers could be made: %w)", err, listErr)
-	}
-	return c.attempt(ctx, r, o)
 }
 
 // relearn lists the tools up to the one that is wanted.

@@ -45,8 +45,8 @@ func (l *link) sound(c *Client) {
 	within := c.opts.Timeouts.KeepAlive
 	ctx, cancel := context.WithTimeout(c.life(), within)
 	defer cancel()
-	r := &request{method: c.current().pingMethod(), stays: true}
-	_, err := l.roundTrip(ctx, c, r, &callOptions{seen: new(passage)})
+	r := &request{method: c.current().pingMethod()}
+	_, err := c.roundTrip(ctx, r, &callOptions{quiet: true})
 	if err == nil || ctx.Err() == nil || c.ending() || l.busy() {
 		return
 	}

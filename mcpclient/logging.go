@@ -17,13 +17,18 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
-	if err := c.setLogLevel(ctx, level); err != nil {
+	return c.askLogLevel(ctx, c.calls, level)
+}
+
+// askLogLevel sets a level that the protocol has.
+func (c *Client) askLogLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
+	if err := c.setLogLevel(ctx, by, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
 	return nil
 }
 
-func (c *Client) setLogLevel(ctx context.Context, level mcp.LogLevel) error {
+func (c *Client) setLogLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
 	if !c.current().has(sessionLevel) {
 		if level != "" && !c.offered(requirement(method)) {
@@ -38,7 +43,7 @@ func (c *Client) setLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	}
 	if level != "" || c.session.toldLevel() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
-		if err := c.call(ctx, &request{method: method, params: params}, nil, nil); err != nil {
+		if err := c.call(ctx, by, &request{method: method, params: params}, nil, nil); err != nil {
 			return err
 		}
 		c.session.tell(told)

@@ -84,11 +84,11 @@ type Request struct {
 	// it. It is never nil there.
 	Meta map[string]json.RawMessage
 
-	*passage
+	*invocation
 }
 
-// passage is what the copies of a Request have in common.
-type passage struct {
+// invocation is what the copies of a Request have in common.
+type invocation struct {
 	do Handler // what the innermost handler does
 	id int64
 }
@@ -96,7 +96,7 @@ type passage struct {
 // ID is the id of the message by which the client sent the request last; 0 before
 // that, and for what the server asks, whose id is in its [mcp.Origin].
 func (r *Request) ID() int64 {
-	if r.passage == nil {
+	if r.invocation == nil {
 		return 0
 	}
 	return r.id
@@ -120,65 +120,63 @@ func compose(option string, all []Middleware, innermost Handler) (Handler, error
 }
 
 func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
-	if r.passage == nil {
+	if r.invocation == nil {
 		return nil, errors.New("middleware: its request is neither the one it got nor a copy")
 	}
 	return r.do(ctx, r)
 }
 
-// number gives a request the id of a call of its own, unless it has one.
-func (c *Client) number(r *request) {
-	if r.call == 0 {
-		r.call = c.lastCall.Add(1)
+// withMiddleware sends a request by way of Options.Middleware, which sees it once.
+func withMiddleware(next sender, c *Client, chain Handler) sender {
+	if chain == nil {
+		return next
 	}
-}
-
-// sender sends a request as the era and the connection demand.
-type sender func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error)
-
-// through sends a request by way of Options.Middleware, which sees it once: send
-// gets options that say so.
-func (c *Client) through(ctx context.Context, r *request, o *callOptions, send sender) (raw json.RawMessage, err error) {
-	defer c.caught(r.method, errMiddlewarePanicked, &err)
-	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call, Params: r.whole(), Meta: map[string]json.RawMessage{}, passage: new(passage)}
-	maps.Copy(q.Meta, o.meta)
-	given, got := q.Params, json.RawMessage(nil)
-	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-		again, seen := *r, *o // next may be called more than once
-		seen.seen = q.passage
-		var err error
-		if seen.meta, err = checkMeta("middleware", q.Meta); err != nil {
-			return nil, err
-		}
-		if !sameBytes(given, q.Params) {
-			changed, meta, err := customRequest(r.method, q.Params)
+	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
+		defer c.caught(r.method, errMiddlewarePanicked, &err)
+		q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+		maps.Copy(q.Meta, o.meta)
+		given := q.Params
+		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
+			r, o, err := q.changed(r, o, given) // copies, as the middleware may send it more than once
 			if err != nil {
-				return nil, fmt.Errorf("middleware: params: %w", err)
+				return nil, err
 			}
-			if meta != nil {
-				return nil, errors.New("middleware: params: _meta goes into Request.Meta")
-			}
-			again.target, again.params, again.round = changed.target, changed.params, changed.round
+			got, err = next(ctx, r, o)
+			return got.result, c.scrubbed(err)
 		}
-		got, err = send(ctx, &again, &seen)
-		return got, c.scrubbed(err)
+		raw, err := chain(ctx, q)
+		if err != nil {
+			return response{}, err
+		}
+		got.result, err = middlewareResult(raw, got.result)
+		return got, err
 	}
-	if raw, err = c.sending(ctx, q); err != nil {
-		return nil, err
-	}
-	return middlewareResult(raw, got)
 }
 
-// settledThrough is settled by way of Options.Middleware.
-func (c *Client) settledThrough(ctx context.Context, r *request, o *callOptions) (_ json.RawMessage, rounds int, _ error) {
-	raw, err := c.through(ctx, r, o, func(ctx context.Context, r *request, o *callOptions) (raw json.RawMessage, err error) {
-		raw, rounds, err = c.settled(ctx, r, o)
-		return raw, err
-	})
-	return raw, rounds, err
+// changed is the request that q is about, with what middleware changed. given are the
+// params that it was given.
+func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
+	changed, options := *r, *o
+	options.invocation = q.invocation
+	var err error
+	if options.meta, err = checkMeta("middleware", q.Meta); err != nil {
+		return nil, nil, err
+	}
+	if sameBytes(given, q.Params) {
+		return &changed, &options, nil
+	}
+	params, meta, err := customRequest(r.method, q.Params)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("middleware: params: %w", err)
+	case meta != nil:
+		return nil, nil, errors.New("middleware: params: _meta goes into Request.Meta")
+	}
+	changed.target, changed.params, changed.answers = params.target, params.params, params.answers
+	return &changed, &options, nil
 }
 
-// throughNotify is through for a notification.
+// throughNotify sends a notification by way of Options.Middleware.
 func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
 	defer c.caught(method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
@@ -189,7 +187,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	for _, opt := range meta {
 		opt(o)
 	}
-	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, passage: new(passage)}
+	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 		params, err := jsonrpc.EncodeParams(q.Params)
@@ -211,7 +209,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 
 // asked is a question of the server, as handlers and middleware see it.
 func (c *Client) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
-	q := &Request{Client: c, Method: method, Params: params, passage: new(passage)}
+	q := &Request{Client: c, Method: method, Params: params, invocation: new(invocation)}
 	if call != nil {
 		q.Call = call.ID
 	}
@@ -271,10 +269,10 @@ func sameBytes(a, b []byte) bool {
 
 // whole is the params of a request with the answers to an input round.
 func (r *request) whole() json.RawMessage {
-	if len(r.round) == 0 {
+	if len(r.answers) == 0 {
 		return r.params
 	}
-	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.round...))
+	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.answers...))
 }
 
 // checkMeta checks and compacts entries of _meta. who is to blame for them.

@@ -9,10 +9,10 @@ import (
 )
 
 func (r *request) info() mcp.CallInfo {
-	if r.about != nil {
-		return r.about.info()
+	if r.call.Method != "" {
+		return r.call
 	}
-	return mcp.CallInfo{ID: r.call, Method: r.method, Name: r.target}
+	return mcp.CallInfo{ID: r.call.ID, Method: r.method, Name: r.target}
 }
 
 // info is that of the call that became the task: who shows it does not show the id.

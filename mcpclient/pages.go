@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -17,7 +16,7 @@ import (
 func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
-		var session atomic.Pointer[place]    // that the cursor is of
+		var session sessionRef               // of the cursor
 		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
 		for page := 1; ; page++ {
 			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
@@ -53,8 +52,7 @@ func list[T any](ctx context.Context, c *Client, method, key string, opts []Call
 // left out as by [Client.Tools]. The lists of a [Client] range over all pages.
 func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
 	method, key := listing[T]()
-	var session atomic.Pointer[place]
-	session.Store(c.link.Load().place())
+	session := c.link.Load().nextSession()
 	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
@@ -85,14 +83,17 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 // the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *atomic.Pointer[place], opts []CallOption) (*mcp.Page[T], error) {
-	r := &request{method: method, lasting: true, sentIn: session}
+func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
+	r := &request{method: method}
 	if cursor != nil {
-		r.session = session.Load()
+		if *session != (sessionRef{}) {
+			r.session = new(*session)
+		}
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
+	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
 	p := &mcp.PageResult[T]{Key: key}
-	if err := c.call(ctx, r, p, opts); err != nil {
+	if err := c.call(ctx, c.reads, r, p, opts); err != nil {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams {
 			c.cache.get().dropMethods(method)
 		}

@@ -254,7 +254,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 // connection there is nothing to wait for.
 func (c *Client) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
-	if ctx.Value(renewing{&c.session}) != nil || !unsent && (!repeatable(r.method) || r.reborn) {
+	if ctx.Value(renewing{&c.session}) != nil || !unsent && (!repeatable(r.method) || r.resent) {
 		return false, err
 	}
 	if err := c.session.settle(ctx); err != nil {
@@ -263,6 +263,6 @@ func (c *Client) reconnected(ctx context.Context, r *request, err error) (again 
 	if !c.stays() {
 		return false, c.ended()
 	}
-	r.reborn = r.reborn || !unsent
+	r.resent = r.resent || !unsent
 	return true, nil
 }

@@ -2,9 +2,9 @@ package mcpclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -16,54 +16,79 @@ import (
 // sent again. When it asks for more the request fails at once.
 const maxRetryWait = 30 * time.Second
 
-// attempt sends a request. It sends it again where that is safe: when the server
-// had forgotten the session, and, up to Options.Limits.Retries times, when its
-// answer was a status that passes or was lost on the way.
-func (c *Client) attempt(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-	for retries := 0; ; {
-		if err := c.session.settle(ctx); err != nil {
-			return nil, err
+// resender sends requests again for a reason that needs no wait.
+type resender interface {
+	// settle waits while a new session or connection begins.
+	settle(ctx context.Context) error
+
+	// resend is called for a request that failed with err and was sent again so often
+	// at once. It reports whether to do that once more, or else the error of the call.
+	resend(ctx context.Context, r *request, err error, resends int) (bool, error)
+}
+
+// noSessions is the resender of what a renewal sends.
+type noSessions struct{}
+
+func (noSessions) settle(context.Context) error { return nil }
+
+func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool, error) {
+	return false, err
+}
+
+// retries say when a request is sent again after a failure that is expected to pass.
+type retries struct {
+	max   int
+	safe  func(method string, err error) bool // the request does no harm if it was made already
+	sleep func(ctx context.Context, d time.Duration) error
+	log   *slog.Logger
+}
+
+// retries are those that Options.Limits.Retries allows for requests that are safe.
+func (c *Client) retries(safe func(method string, err error) bool) retries {
+	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.sleep, log: c.log}
+}
+
+// withRetry sends a request again if that is safe: when the server had forgotten the
+// session, and, up to Options.Limits.Retries times, when its answer was a status that
+// passes or was lost on the way.
+func withRetry(next sender, p retries, sessions resender) sender {
+	policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
+	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
+		resends := 0
+		err = backoff.Loop(ctx, policy, func() (err error) {
+			if err = sessions.settle(ctx); err == nil {
+				got, err = next(ctx, r, o)
+			}
+			return err
+		}, func(f *backoff.Failure) error {
+			again, err := sessions.resend(ctx, r, f.Err, resends)
+			if again {
+				resends++
+				f.Count, f.Wait = f.Count-1, -1 // it is none of the retries
+				return nil
+			}
+			f.Err = err
+			return p.again(ctx, r, f)
+		})
+		if over, ok := err.(*backoff.Interrupted); ok {
+			err = fmt.Errorf("%w, before the request was sent again: %w", over.Err, over.Last)
 		}
-		l := c.link.Load()
-		if r.session != nil && !c.isModern() && *r.session != *l.place() {
-			return nil, errLostCursor
-		}
-		raw, err := l.roundTrip(ctx, c, r, o)
-		if err == nil {
-			return raw, nil
-		}
-		if err = c.again(ctx, r, err, &retries); err != nil {
-			return nil, err
-		}
+		return got, err
 	}
 }
 
-// again returns nil when a request that failed with err is to be sent again, and
-// counts how often that was for a failure that passes.
-func (c *Client) again(ctx context.Context, r *request, err error, retries *int) error {
-	again, err := c.anew(ctx, r, err)
-	if !again && *retries < c.opts.Limits.Retries {
-		again, err = c.passes(ctx, r, err, *retries)
-		*retries++
+// again returns nil if a request that failed is to be sent again after a wait.
+func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) error {
+	if f.Count >= p.max || !p.safe(r.method, f.Err) {
+		return f.Err
 	}
-	if again {
-		return nil
+	wait, ok := passing(ctx, f.Err, f.Count)
+	if !ok {
+		return f.Err
 	}
-	return err
-}
-
-// passes waits for a failure that is expected to pass. It reports false where
-// there is nothing to wait for, or something has ended the wait.
-func (c *Client) passes(ctx context.Context, r *request, err error, failed int) (again bool, _ error) {
-	wait, ok := passing(ctx, err, failed)
-	if !ok || !repeatable(r.method) {
-		return false, err
-	}
-	c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
-	if over := c.sleep(ctx, wait); over != nil {
-		return false, fmt.Errorf("%w, before the request was sent again: %w", over, err)
-	}
-	return true, nil
+	f.Wait = wait
+	p.log.Debug("sending the request again", "method", r.method, "after", wait, "because", f.Err)
+	return nil
 }
 
 // passing is how long to wait for a failure to pass, the failed-th in a row, counted
@@ -94,29 +119,16 @@ func lost(err error) bool {
 	return broken || errors.Is(err, errLost) && !errors.Is(err, transport.ErrMessageTooLarge)
 }
 
-// greet sends the request of a handshake, and again while the server is too busy for
-// it, up to Options.Limits.Retries times and as late as it asks for.
-func (l *link) greet(ctx context.Context, c *Client, r *request) (json.RawMessage, error) {
-	send := func(ctx context.Context, r *request, o *callOptions) (json.RawMessage, error) {
-		for failed := 0; ; failed++ {
-			raw, err := l.roundTrip(ctx, c, r, o)
-			if !busy(err) || failed >= c.opts.Limits.Retries {
-				return raw, err
-			}
-			wait, ok := passing(ctx, err, failed)
-			if !ok {
-				return nil, err
-			}
-			c.log.Debug("sending the request again", "method", r.method, "after", wait, "because", err)
-			if over := c.sleep(ctx, wait); over != nil {
-				return nil, fmt.Errorf("%w, before the request was sent again: %w", over, err)
-			}
-		}
+// safe reports whether a request of a call may be sent again.
+func safe(method string, _ error) bool { return repeatable(method) }
+
+// repeatableInHandshake reports whether what a renewal sends may be sent again.
+func repeatableInHandshake(method string, err error) bool {
+	switch method {
+	case "initialize", "server/discover":
+		return busy(err)
 	}
-	if c.sending != nil {
-		return c.through(ctx, r, &callOptions{}, send)
-	}
-	return send(ctx, r, &callOptions{})
+	return repeatable(method)
 }
 
 // busy reports a status that says to come again later.
@@ -135,13 +147,18 @@ func busy(err error) bool {
 // reply sends the answer to a request of the server, in the session that asked and
 // again where the server refuses it for now: who asked waits for it.
 func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {
-	for failed := 0; ; failed++ {
-		err := l.post(ctx, c, body, c.current().header(nil, nil), s)
-		if err == nil || failed >= c.opts.Limits.Retries {
-			return err
+	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
+		return l.post(ctx, c, body, c.current().header(nil, nil), s)
+	}, func(f *backoff.Failure) error {
+		wait, ok := passing(ctx, f.Err, f.Count)
+		if f.Count >= c.opts.Limits.Retries || !ok {
+			return f.Err
 		}
-		if wait, ok := passing(ctx, err, failed); !ok || backoff.Sleep(ctx, wait) != nil {
-			return err
-		}
+		f.Wait = wait
+		return nil
+	})
+	if over, ok := err.(*backoff.Interrupted); ok {
+		return over.Last
 	}
+	return err
 }

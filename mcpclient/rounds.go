@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,85 @@ type InputRequired struct {
 	Rounds int `json:"rounds"` // that asked something so far, this one included
 }
 
+// withRounds repeats a request until the server has all the input that it asks for.
+func withRounds(next sender, c *Client) sender {
+	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
+		rounds := inputRounds{client: c, asked: o.rounds, manual: o.manual}
+		for {
+			got, err := next(ctx, r, o)
+			if err != nil {
+				return response{}, err
+			}
+			round, err := c.current().inputRequired(c, r, got.result)
+			if err != nil || round == nil {
+				got.repeats = rounds.asked + rounds.delays
+				return got, err
+			}
+			if r, err = rounds.next(ctx, r, round); err != nil {
+				return response{}, err
+			}
+		}
+	}
+}
+
+// inputRound is what a server wants before it gives a result.
+type inputRound struct {
+	questions json.RawMessage // an object; nil for none
+	state     json.RawMessage // to be given back; nil for none
+}
+
+// inputRounds are the rounds of one call.
+type inputRounds struct {
+	client *Client
+	asked  int  // rounds that asked something
+	manual bool // the caller answers
+
+	delays int // rounds that asked for nothing but time
+	since  time.Time
+}
+
+// next answers the questions of a round and returns the request that has the answers.
+// The state is echoed as it came: "clients MUST NOT inspect, parse, modify, or make
+// any assumptions about" it.
+func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (*request, error) {
+	c := s.client
+	if round.questions != nil {
+		s.asked++
+	}
+	if s.asked > c.opts.Limits.Rounds {
+		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, s.asked)
+	}
+	asked, err := c.questions(round.questions, 0)
+	if err != nil {
+		return nil, err
+	}
+	if s.manual {
+		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(round.state), Rounds: s.asked}
+	}
+	if len(asked) == 0 {
+		if err := s.delay(ctx); err != nil {
+			return nil, err
+		}
+	}
+	next := *r
+	next.answers = nil
+	if asked != nil {
+		answers, err := c.gather(ctx, asked, r.info())
+		if err != nil {
+			return nil, err
+		}
+		raw, err := jsonrpc.Marshal(answers)
+		if err != nil {
+			return nil, err
+		}
+		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
+	}
+	if round.state != nil {
+		next.answers = jsonrpc.AppendMember(next.answers, "requestState", round.state)
+	}
+	return &next, nil
+}
+
 // A server that asks nothing but to be asked again, as one does that has too much
 // to do, is asked after a wait that doubles.
 const (
@@ -53,31 +133,35 @@ const (
 	maxDelays     = 32              // and how often
 )
 
-// delays is how a server has put a call off so far.
-type delays struct {
-	n     int
-	since time.Time
+// delay waits before a request is made again that the server has put off.
+func (s *inputRounds) delay(ctx context.Context) error {
+	if s.delays == 0 {
+		s.since = time.Now()
+	}
+	wait := min(againDelay<<min(s.delays, 10), maxAgainDelay)
+	if s.delays++; s.delays > maxDelays || time.Since(s.since)+wait > maxPutOff {
+		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.delays, time.Since(s.since).Round(time.Millisecond))
+	}
+	return s.client.sleep(ctx, wait)
 }
 
-// repeats is how often the server had a request made again.
-func (r *request) repeats() int {
-	if r.delays == nil {
-		return r.rounds
+// questions reads inputRequests, nil for none, when so many were answered before.
+// They are counted first.
+func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
+	if raw == nil {
+		return nil, nil
 	}
-	return r.rounds + r.delays.n
-}
-
-// putOff waits before a request is made again that the server has put off.
-func (r *request) putOff(ctx context.Context, c *Client) error {
-	if r.delays == nil {
-		r.delays = &delays{since: time.Now()}
+	limit, n := c.opts.Limits.ServerRequests, 0
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	for range d.Members {
+		if n++; n > limit+answered {
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
+		}
 	}
-	d := r.delays
-	wait := min(againDelay<<min(d.n, 10), maxAgainDelay)
-	if d.n++; d.n > maxDelays || time.Since(d.since)+wait > maxPutOff {
-		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, d.n, time.Since(d.since).Round(time.Millisecond))
+	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
+		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, c.quote(raw))
 	}
-	return c.sleep(ctx, wait)
+	return asked, nil
 }
 
 // Error tells what is asked, but not the questions themselves.
@@ -116,7 +200,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	if called, ok := any(&result).(**mcp.CallToolResult); ok {
 		*called, err = c.callTool(ctx, r, opts)
 	} else {
-		err = c.call(ctx, r, result, opts)
+		err = c.call(ctx, c.calls, r, result, opts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("continue %s %q: %w", what, r.target, err)
@@ -136,7 +220,8 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 	if err != nil {
 		return nil, nil, err
 	}
-	next.round, next.rounds = nil, r.Rounds
+	next.answers = nil
+	meta = append(meta, func(o *callOptions) { o.rounds = r.Rounds })
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {
 			return nil, nil, fmt.Errorf("answer %q: nothing is asked under this key", key)
@@ -153,14 +238,14 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 		if err != nil {
 			return nil, nil, err
 		}
-		next.round = jsonrpc.AppendMember(next.round, "inputResponses", raw)
+		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
 	}
 	if r.State != nil {
 		state, err := jsonrpc.Compact(r.State)
 		if err != nil {
 			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
 		}
-		next.round = jsonrpc.AppendMember(next.round, "requestState", state)
+		next.answers = jsonrpc.AppendMember(next.answers, "requestState", state)
 	}
 	return next, append(meta, opts...), nil
 }

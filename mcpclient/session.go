@@ -185,17 +185,18 @@ func (l *link) abandon(s *httpSession) {
 	}
 }
 
-// anew is called for a request that failed with err. When the server had
-// forgotten the session it begins a new one, when the connection was lost it
-// waits for the next, and reports whether to send the request again.
-func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _ error) {
+// settle waits while a new session or connection begins.
+func (c *Client) settle(ctx context.Context) error { return c.session.settle(ctx) }
+
+// resend is called for a request that failed with err. If the server had forgotten the
+// session it begins a new one, if the connection was lost it waits for the next. It
+// reports whether to send the request again, which happened so often before.
+func (c *Client) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
 	if errors.Is(err, ErrConnectionLost) {
 		return c.reconnected(ctx, r, err)
 	}
 	if _, other := errors.AsType[*ownerError](err); other {
-		again, err := c.otherOwner(ctx, err, r.owners)
-		r.owners++
-		return again, err
+		return c.otherOwner(ctx, err, resends)
 	}
 	id, lost := lostSession(err)
 	if !lost {
@@ -204,10 +205,10 @@ func (c *Client) anew(ctx context.Context, r *request, err error) (again bool, _
 	if renewErr := c.renew(ctx, id, c.beginAnew); renewErr != nil {
 		return false, fmt.Errorf("%w: %w; and a new session could not be begun: %w", ErrSessionLost, err, renewErr)
 	}
-	if !repeatable(r.method) || r.reborn {
+	if !repeatable(r.method) || r.resent {
 		return false, fmt.Errorf("%w; a new one has begun, but the request was not sent again: %w", ErrSessionLost, err)
 	}
-	r.reborn = true
+	r.resent = true
 	return true, nil
 }
 
@@ -240,26 +241,26 @@ func (c *Client) beginForOwner(ctx context.Context) (err error) {
 	return err
 }
 
-// place is where a request goes: a connection, and over HTTP a session on that.
-type place struct {
+// sessionRef is where a request goes: a connection, and over HTTP a session on that.
+type sessionRef struct {
 	link    *link
 	session *httpSession // nil for none
 }
 
-// place is where the next request goes.
-func (l *link) place() *place {
+// nextSession is where the next request goes.
+func (l *link) nextSession() sessionRef {
 	if l.exchange == nil {
-		return &place{link: l}
+		return sessionRef{link: l}
 	}
-	return &place{l, l.exchange.joined()}
+	return sessionRef{l, l.exchange.joined()}
 }
 
-// place is where the request went.
-func (f *inFlight) place(l *link) *place {
+// session is where the request went.
+func (f *inFlight) session(l *link) sessionRef {
 	if f.sent == nil {
-		return &place{link: l}
+		return sessionRef{link: l}
 	}
-	return &place{l, f.sent.session.Load()}
+	return sessionRef{l, f.sent.session.Load()}
 }
 
 // errLostCursor is the error of a request whose cursor its server has forgotten:

@@ -183,7 +183,7 @@ func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*Sk
 	var result struct {
 		Skill *Skill `json:"skill"`
 	}
-	err := c.call(ctx, &request{method: "skills/get", target: uri, params: params, lasting: true}, &result, opts)
+	err := c.call(ctx, c.reads, &request{method: "skills/get", target: uri, params: params}, &result, opts)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("skill %q: %w", uri, err)

@@ -84,10 +84,10 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	r.task = true
 	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
-	if err := c.call(ctx, r, &raw, opts); err != nil {
+	if err := c.call(ctx, c.calls, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := &Task{client: c, tool: r.target, call: r.call}
+	t := &Task{client: c, tool: r.target, call: r.call.ID}
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
@@ -155,7 +155,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.call(ctx, t.request("tasks/get"), &raw, opts); err != nil {
+	if err := t.client.call(ctx, t.client.calls, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
 	}
 	task, err := t.client.current().polled(raw)
@@ -270,7 +270,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.call(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
+	if err := t.client.call(ctx, t.client.calls, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet
@@ -284,7 +284,7 @@ func (t *Task) request(method string) *request {
 	if err != nil {
 		params = nil // a map of strings always marshals
 	}
-	return &request{method: method, target: t.id, params: params, call: t.call, about: t, task: true}
+	return &request{method: method, target: t.id, params: params, call: t.info(), task: true}
 }
 
 func (t *Task) decode(raw json.RawMessage) (*mcp.CallToolResult, error) {

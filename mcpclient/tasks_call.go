@@ -37,10 +37,10 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress
-	r.follower = c.newFollower(ctx, progress != nil)
-	defer r.follower.leave()
-	follower := r.follower
-	if w.Task, err = c.startTask(ctx, r, 0, w.opts); err != nil {
+	follower := c.newFollower(ctx, progress != nil)
+	defer follower.leave()
+	followed := append(slices.Clip(w.opts), func(o *callOptions) { o.follower = follower })
+	if w.Task, err = c.startTask(ctx, r, 0, followed); err != nil {
 		return nil, err
 	}
 	w.progress = nil // the token of the call holds until the task has ended
@@ -120,10 +120,10 @@ func (t *Task) giveUp(ctx context.Context) {
 		return
 	}
 	l, e, o := c.link.Load(), c.current(), new(callOptions)
-	call, err := l.start(l.flight(ctx, r), 0, o)
+	flight, err := l.start(ctx, r, o)
 	if err != nil {
 		return // there is nobody to tell
 	}
-	l.calls.Forget(call)
-	c.tell(told{link: l, what: r.method, body: e.encode(nil, call.ID, r, o), header: e.header(nil, r), caller: ctx})
+	l.calls.Forget(&flight.Call)
+	c.tell(told{link: l, what: r.method, body: e.encode(nil, flight.ID, r, o), header: e.header(nil, r), caller: ctx})
 }

@@ -1,0 +1,78 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// customRequest makes a request of params that may hold members which the era
+// writes too, so that each stands in the message once.
+func customRequest(method string, params any) (*request, []CallOption, error) {
+	encoded, err := jsonrpc.EncodeParams(params)
+	r := &request{method: method, params: encoded}
+	if err != nil || encoded == nil {
+		return r, nil, err
+	}
+	names := targetMember(method)
+	var meta map[string]json.RawMessage
+	var metaErr error
+	rest := []byte{'{'}
+	err = jsonrpc.Members(encoded, func(key, value []byte) {
+		switch string(key) {
+		case "_meta":
+			metaErr = json.Unmarshal(value, &meta)
+		case "inputResponses", "requestState":
+			r.answers = jsonrpc.AppendMember(r.answers, string(key), value)
+		case names:
+			_ = json.Unmarshal(value, &r.target) // what is no string is the server's to refuse
+			fallthrough
+		default:
+			rest = jsonrpc.AppendMember(rest, string(key), value)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case metaErr != nil:
+		return nil, nil, fmt.Errorf("_meta: %w", metaErr)
+	}
+	r.params = jsonrpc.CloseObject(rest)
+	var opts []CallOption
+	for key, value := range meta {
+		opts = append(opts, WithMeta(key, value))
+	}
+	return r, opts, nil
+}
+
+// encodeArguments makes the params of a request that names something and hands
+// it arguments.
+func encodeArguments(name string, args any) ([]byte, error) {
+	const names, arguments = `{"name":`, `,"arguments":`
+	raw, isRaw := args.(json.RawMessage)
+	b := make([]byte, 0, len(name)+len(raw)+128)
+	b = jsonrpc.AppendString(append(b, names...), name)
+	if args == nil {
+		return append(b, '}'), nil
+	}
+	end := len(b)
+	b = append(b, arguments...)
+	start := len(b)
+	var err error
+	if isRaw {
+		raw, err = jsonrpc.EncodeParams(raw)
+		b = append(b, raw...)
+	} else {
+		b, err = jsonrpc.AppendValue(b, args)
+	}
+	switch value := b[start:]; {
+	case err != nil:
+		return nil, fmt.Errorf("arguments: %w", err)
+	case len(value) == 0 || string(value) == "null":
+		b = b[:end]
+	case value[0] != '{':
+		return nil, fmt.Errorf("arguments: %w", jsonrpc.NotObject(args, value))
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,201 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// inFlight is a request that awaits its response, and the value of its call.
+type inFlight struct {
+	jsonrpc.Call
+	ctx      context.Context // the caller's
+	request  *request
+	sent     *outgoing   // over HTTP
+	answered bool        // by the exchange over HTTP
+	asked    atomic.Bool // the server asked something in between
+
+	listening *listening // of subscriptions/listen only
+}
+
+// roundTrip sends a request once and returns what its response says: the last stage
+// of a pipeline.
+func (c *Client) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
+	if ctx.Err() != nil {
+		return response{}, ended(ctx)
+	}
+	c.number(r)
+	l, e := c.link.Load(), c.current()
+	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
+		return response{}, errLostCursor
+	}
+	flight, err := l.start(ctx, r, o)
+	if err != nil {
+		return response{}, &unsentError{err}
+	}
+	defer func() { l.finish(&flight.Call, ctx.Err() != nil) }()
+	sent, answer, err := c.exchange(ctx, l, e, flight, o)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return response{}, err
+	case err != nil:
+		if sent && !o.quiet && c.ready.Load() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+			e.cancel(c, l, &flight.Call, context.Cause(ctx).Error())
+		}
+		return response{}, ended(ctx)
+	}
+	idle.From(ctx).Heard()
+	if answer.Error != nil {
+		return response{}, rpcError(answer.Error, l.scrub)
+	}
+	return response{result: answer.Result, session: flight.session(l)}, nil
+}
+
+// start enters a request among those that await their responses.
+func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
+	flight := l.flight()
+	flight.ctx, flight.request, flight.listening = ctx, r, o.listening
+	flight.Value = flight
+	maxNotes := 0
+	if o.progress != nil {
+		maxNotes = o.maxNotes
+	}
+	err := l.calls.Start(&flight.Call, maxNotes)
+	if o.invocation != nil {
+		o.invocation.id = flight.ID
+	}
+	if o.follower != nil && err == nil {
+		o.follower.enter(l, flight.ID)
+	}
+	return flight, err
+}
+
+// flight makes an inFlight, over HTTP with its message in one piece.
+func (l *link) flight() *inFlight {
+	if l.exchange == nil {
+		return new(inFlight)
+	}
+	whole := &struct {
+		inFlight
+		message outgoing
+	}{}
+	whole.sent = &whole.message
+	return &whole.inFlight
+}
+
+// bodies are buffers for messages, which a connection does not keep.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptBody bounds a buffer that is kept for the next message, in bytes.
+const keptBody = 16 << 10
+
+// exchange passes a request to the connection and waits for the response. sent says
+// that the server may have got it. Over HTTP progress may come on the standalone
+// stream while the exchange says nothing: a caller who asked for it waits for both.
+func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+	if l.exchange == nil {
+		body := bodies.Get().(*[]byte)
+		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
+		if l.headed == nil {
+			err = l.conn.Send(ctx, *body)
+		} else {
+			err = l.headed.SendWithHeader(ctx, *body, e.header(nil, flight.request).own())
+		}
+		if cap(*body) <= keptBody {
+			bodies.Put(body)
+		}
+		if err != nil {
+			return c.unsent(l, flight, err)
+		}
+	} else {
+		m := l.message(e, flight, o)
+		m.exchange.first = !c.ready.Load()
+		if o.heed || o.progress != nil {
+			e.heed(ctx, c)
+		}
+		post := func() {
+			err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
+				flight.answered = l.receive(c, data, source{call: &flight.Call, session: m.session.Load()})
+				return flight.answered
+			})
+			c.posted(l, flight, err)
+		}
+		if o.progress == nil {
+			post()
+			answer, err, _ := flight.Response()
+			return true, answer, err
+		}
+		if !c.start(&c.own, post) {
+			return false, jsonrpc.Response{}, ErrClosed
+		}
+	}
+	answer, err := flight.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	return true, answer, err
+}
+
+// message makes what goes over HTTP of a request.
+func (l *link) message(e era, flight *inFlight, o *callOptions) *outgoing {
+	m, r := flight.sent, flight.request
+	m.body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
+	m.header = e.header(m.room[:0], r)
+	m.opensSession, m.repeatable = r.method == "initialize", repeatable(r.method)
+	if o.listening != nil {
+		m.heard = o.listening.heard
+	}
+	if r.session != nil && r.session.session != nil {
+		m.bound = true
+		m.session.Store(r.session.session)
+	}
+	return m
+}
+
+// posted ends a call whose exchange over HTTP has ended.
+func (c *Client) posted(l *link, flight *inFlight, err error) {
+	switch {
+	case flight.answered:
+		return
+	case c.ending():
+		err = ErrClosed
+	case err == nil:
+		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
+	}
+	l.calls.Fail(flight.ID, err)
+}
+
+// unsent is what comes of a request that a connection did not take.
+func (c *Client) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
+	answer, callErr, ok := flight.Response() // it says more
+	if refused := c.refused(l); refused != nil && (!ok || callErr != nil) {
+		return false, answer, &unsentError{cmp.Or(callErr, refused)}
+	}
+	if ok {
+		return true, answer, callErr
+	}
+	conn, ok := transport.As[transport.Acknowledger](l.conn)
+	return ok && conn.Acknowledged(), jsonrpc.Response{}, err
+}
+
+// finish forgets a call and ends what is still being answered for it. A server
+// request that is only thought to belong to it goes on, unless the caller gave
+// the call up.
+func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
+	l.calls.Forget(call)
+	if !call.Value.(*inFlight).asked.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.asking {
+		if a.call == call && (a.certain || gaveUp) {
+			a.cancel()
+		}
+	}
+}
