@@ -10,24 +10,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Error is a completion that the host did not give. Its texts hold no
-// credentials and no query of a URL.
+// Error is a failed completion. Its texts hold no credentials and no query of a
+// URL.
 type Error struct {
-	Host       string        // of the API, with its port when the base URL names one
-	Status     int           // of the HTTP answer, or the one that its body names; 0 for no answer
-	Code       string        // the host's, or a word for what went wrong; may be empty
+	Host       string        // host name of the API, with its port if the base URL names one
+	Status     int           // HTTP status, or the status in the body; 0 for no answer
+	Code       string        // the host's code, or a word for the failure; may be empty
 	Message    string        // at most 1 KiB
-	RetryAfter time.Duration // that the host asked for; 0 for none
+	RetryAfter time.Duration // wait that the host asked for; 0 for none
 	Retryable  bool          // the same request may succeed later
 
 	cause *chat.Error
 }
 
-// Error says where it happened, what, and in common cases what to do.
+// Error has the host, the failure, and in common cases advice.
 func (e *Error) Error() string { return e.cause.Error() }
 
-// Unwrap returns what was behind it, if anything, and the same failure in
-// langchaingo's terms.
+// Unwrap returns the cause, if any, and the same failure as langchaingo's
+// error.
 func (e *Error) Unwrap() []error {
 	out := []error{llms.NewError(e.code(), "openai", e.cause.Error())}
 	if inner := e.cause.Unwrap(); inner != nil {
@@ -69,8 +69,8 @@ func (e *Error) code() llms.ErrorCode {
 	return llms.ErrCodeUnknown
 }
 
-// failure is the error of a call: an [*Error] for a failure of the host, and
-// what it was for a context's end or a streaming function's error.
+// failure is the error of a call: an [*Error] for a failure of the host. The
+// error of a context or of a streaming function stays unchanged.
 func failure(err error) error {
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 )
 
 func ExampleNew() {
-	// A host that always says the same, in the place of api.openai.com.
+	// This host stands for api.openai.com and always gives the same answer.
 	host := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, `data: {"model":"gpt-5-mini-2025-08-07","choices":[{"index":0,"delta":{"content":"It is "}}]}`+"\n\n"+

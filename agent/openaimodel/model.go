@@ -1,11 +1,11 @@
 // Package openaimodel is a langchaingo model over the Chat Completions API of
 // OpenAI, or of a host that imitates it.
 //
-// It differs from langchaingo's own OpenAI provider where an agent with tools
-// depends on it: parallel tool calls survive streaming, the streaming function
-// gets text only, a stream that breaks off is an error, a temperature is sent
-// only when there is one, what the host says of the model, the tokens and its
-// failures is kept, and failures that may pass are tried again.
+// Its differences from langchaingo's own OpenAI provider matter to an agent
+// with tools: parallel tool calls survive streaming, the streaming function
+// gets only text, an interrupted stream is an error, a temperature is sent only
+// if it is set, the host's model name, token counts and failures are kept, and
+// temporary failures are retried.
 package openaimodel
 
 import (
@@ -24,13 +24,13 @@ import (
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// Temperature is for calls without [llms.WithTemperature], and for those with
-	// a temperature of 0, as langchaingo cannot tell the two apart. Default nil:
-	// the host's own.
+	// Temperature is for calls without [llms.WithTemperature] and for calls with a
+	// temperature of 0; langchaingo cannot tell them apart. Default nil: the
+	// host's own.
 	Temperature *float64
 
-	// MaxTokens bounds the reply of calls without [llms.WithMaxTokens]. Default
-	// 0: the host's own bound.
+	// MaxTokens bounds the reply of calls without [llms.WithMaxTokens]. Default 0:
+	// the host's own limit.
 	MaxTokens int
 
 	// ReasoningEffort for reasoning models: "none", "minimal", "low", ….
@@ -42,16 +42,16 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Extra are fields to add to every request, for what only one host knows.
+	// Extra are fields to add to every request, for features of a single host.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the repetitions after failures that may pass: an unreachable
-	// host and the statuses 408, 429 and 5xx. Nothing is repeated once a stream
-	// has begun. Default 2, negative for none.
+	// Retries bounds the retries after temporary failures: an unreachable host and
+	// the statuses 408, 429 and 5xx. A stream is never retried after it has begun.
+	// Default 2, negative for none.
 	Retries int
 
-	// MaxRetryWait is the longest wait between two attempts. When the host asks
-	// for a longer one the call fails at once. Default 30 s.
+	// MaxRetryWait is the longest wait between two attempts. If the host asks for
+	// a longer wait, the call fails at once. Default 30 s.
 	MaxRetryWait time.Duration
 
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
@@ -67,11 +67,11 @@ type Options struct {
 
 // Model is an [llms.Model]. It may be used concurrently, and serve many users.
 //
-// Some hosts say something beside a tool call and want it back with it: Gemini a
-// thought signature, DeepSeek and Moonshot what the model thought. langchaingo has
-// no place for that, so the model remembers it for the latest 512 calls, up to
-// 4 MiB. It finds it by the whole conversation before the call; a caller that cuts
-// or rewrites earlier messages has it forgotten.
+// Some hosts send data with a tool call and want it back with it: Gemini a
+// thought signature, DeepSeek and Moonshot the model's thoughts. langchaingo
+// has no field for that, so the model remembers the data of the latest 512
+// calls, up to 4 MiB. The key is the whole conversation before the call; if a
+// caller cuts or rewrites earlier messages, the data is lost.
 type Model struct {
 	chat    *chat.Client
 	model   string
@@ -80,7 +80,7 @@ type Model struct {
 
 var _ llms.Model = (*Model)(nil)
 
-// New makes a model. It does not reach for the host.
+// New makes a model. It does no I/O.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
@@ -100,17 +100,17 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Model, error) {
 }
 
 // GenerateContent asks the model. The response has one choice, with the text
-// and all tool calls, whose ids are never empty.
+// and all tool calls. Their ids are never empty.
 //
-// Of the options, those without a counterpart in the API are ignored: TopK,
-// MinLength, MaxLength, RepetitionPenalty and Metadata. More than one candidate
-// is an error. A streaming function gets the text as it arrives, nothing else;
-// its error ends the call and is returned.
+// Options without a counterpart in the API are ignored: TopK, MinLength,
+// MaxLength, RepetitionPenalty and Metadata. More than one candidate is an
+// error. A streaming function gets only the text, as it arrives; its error ends
+// the call and is returned.
 //
-// A failure of the host is an [*Error], which is also an [*llms.Error], so that
-// functions like [llms.IsRateLimitError] know it. So is a request with what the
-// host is known not to take (a sound, an image, an image by its URL), which is not
-// sent.
+// A failure of the host is an [*Error]. It wraps an [*llms.Error], so that
+// functions like [llms.IsRateLimitError] work. If the host is known to refuse
+// the content (a sound, an image, an image by its URL), the request is not sent
+// and the error is an [*Error], too.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, option := range options {
@@ -158,7 +158,7 @@ func (m *Model) ask(ctx context.Context, r *chat.Request, o *llms.CallOptions) (
 	})
 }
 
-// response is the reply in langchaingo's terms.
+// response is the reply in langchaingo's types.
 func response(r *chat.Reply) *llms.ContentResponse {
 	choice := &llms.ContentChoice{
 		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,
@@ -189,15 +189,13 @@ func response(r *chat.Reply) *llms.ContentResponse {
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
 }
 
-// StreamsToolCalls reports that streaming is safe when tools are offered:
-// parallel calls stay apart and the streaming function gets text only. Package
-// agent asks for it.
+// StreamsToolCalls reports that streaming with tools is safe: parallel calls
+// stay apart and the streaming function gets only text. Package agent calls it.
 func (m *Model) StreamsToolCalls() bool { return true }
 
-// ToolProfile names the profile of package adapter for which tools are to be
-// described to the model that these options ask for: that of its host, or that of
-// its vendor, as its name tells, at a host for models of many. Package agent asks
-// for it.
+// ToolProfile names the profile of package adapter for the tools of the model
+// in these options: the profile of the host, or at a host for models of many
+// vendors, of the model's vendor, by its name. Package agent calls it.
 func (m *Model) ToolProfile(options ...llms.CallOption) string {
 	o := llms.CallOptions{Model: m.model}
 	for _, option := range options {

@@ -19,7 +19,7 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// newModel makes a model whose host is h; sent returns the latest request.
+// newModel makes a model with the host h; sent returns the latest request.
 func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -182,7 +182,7 @@ func TestRequest(t *testing.T) {
 		model    *Options
 		messages []llms.MessageContent
 		options  []llms.CallOption
-		want     string // without model, stream and, when the messages are human("Hi"), those
+		want     string // without model, stream, and the messages human("Hi")
 	}{
 		{name: "temperature", options: []llms.CallOption{llms.WithTemperature(0.2)}, want: `{"temperature":0.2}`},
 		{name: "temperature 0 is none", options: []llms.CallOption{llms.WithTemperature(0)}, want: `{}`},
@@ -377,8 +377,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// A model serves many users: what it thought for one of them, under an id that
-// comes again in each conversation, goes back in that one's conversation only.
+// A model serves many users: its thought for one user goes back only in that
+// user's conversation, even if each conversation has the same ids.
 func TestReasoningStaysInItsConversation(t *testing.T) {
 	m, sent := newModel(t, answering(`{"choices":[{"message":{"reasoning_content":"Alice is ill.","tool_calls":[`+
 		`{"id":"functions.search:0","function":{"name":"search","arguments":"{}"}}]}}]}`), &Options{Host: "moonshot"})

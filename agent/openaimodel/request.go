@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// request words langchaingo's messages and options for the host.
+// request translates langchaingo's messages and options for the host.
 func (m *Model) request(messages []llms.MessageContent, o *llms.CallOptions) (*chat.Request, error) {
 	if o.N > 1 || o.CandidateCount > 1 {
 		return nil, errors.New("more than one candidate is not supported; ask again for another")
@@ -86,8 +86,8 @@ func requestTools(o *llms.CallOptions) ([]chat.Tool, error) {
 	return tools, nil
 }
 
-// schema is a function's parameters, which langchaingo leaves open: JSON
-// already, or anything that marshals to it.
+// schema is a function's parameters. langchaingo allows JSON, or any value that
+// marshals to it.
 func schema(v any) (json.RawMessage, error) {
 	switch v := v.(type) {
 	case nil:
@@ -137,9 +137,9 @@ func namedChoice(c *llms.ToolChoice) (chat.ToolChoice, error) {
 	return chat.ToolChoice{Choice: chat.Named, Name: c.Function.Name}, nil
 }
 
-// appendMessage adds a message. One with tools' answers becomes several, as
-// the API has one message for each answer; they come first, since they must
-// follow the calls.
+// appendMessage adds a message. A message with answers of tools becomes
+// several, as the API has one message for each answer; they come first, since
+// they must follow the calls.
 func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, error) {
 	msg := chat.Message{}
 	switch m.Role {
@@ -185,7 +185,7 @@ func appendMessage(out []chat.Message, m llms.MessageContent) ([]chat.Message, e
 	return append(out, msg), nil
 }
 
-// bare takes a part out of its wrapping for prompt caches, which the API fills
+// bare removes a part's wrapper for prompt caches; the API fills these caches
 // by itself.
 func bare(p llms.ContentPart) llms.ContentPart {
 	for {

@@ -1,7 +1,7 @@
 // Package config reads mcp.json files into transports.
 //
-// The files are those of Claude Desktop and Cursor, which keep their servers
-// under mcpServers, and of VS Code, which keeps them under servers:
+// It reads the files of Claude Desktop and Cursor, with servers under
+// mcpServers, and of VS Code, with servers under servers:
 //
 //	{
 //	  "mcpServers": {
@@ -11,7 +11,7 @@
 //	  }
 //	}
 //
-// A host connects to those that can be used, itself or by package adapter:
+// A host connects to the usable servers, itself or by package adapter:
 //
 //	cfg, err := config.Load("mcp.json")
 //	if err != nil {
@@ -33,30 +33,30 @@
 //
 // # Mistakes
 //
-// What is neither known nor meant for another program is an [Error] with its
-// file, line and key: a mistyped key must not silently start a server without
-// its settings. Errors never show values, which may be secrets.
+// A key that is neither known nor meant for another program is an [Error] with
+// its file, line and key: a mistyped key must not silently start a server
+// without its settings. Errors never show values, as they may be secrets.
 //
 // A mistake in one server is in the Err of that [Server], and the others can be
-// used. Load and Parse fail when there is no telling what the servers are: the
-// file cannot be read, is no JSON, or has none of the two keys. A host that
-// wants all servers or none asks [Config.Err].
+// used. Load and Parse fail if the list of servers is unknown: the file cannot
+// be read, is no JSON, or has neither key. A host that wants all servers or
+// none checks [Config.Err].
 //
 // # Variables
 //
 // Every string of a server may name environment variables: ${VAR}, VS Code's
 // ${env:VAR}, and ${VAR:-text} for a text to use when the variable is unset or
-// empty. A variable that is unset and has no such text is an error. $${ stands
-// for a literal ${. VS Code's and Cursor's ${workspaceFolder},
+// empty. An unset variable without such a text is an error. $${ stands for a
+// literal ${. VS Code's and Cursor's ${workspaceFolder},
 // ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
-// workspace is the directory of the file, or the one above it when the file is
-// in .vscode or .cursor.
+// workspace is the directory of the file, or its parent if the file is in
+// .vscode or .cursor.
 //
 // # Revision
 //
-// "revision" in a server is the protocol revision that the host speaks with it,
-// one of [mcpclient.Revisions]. The tools of some servers ask their questions by
-// requests, which 2026-07-28 does not have; with an earlier revision they work:
+// "revision" in a server is the protocol revision to speak with it, one of
+// [mcpclient.Revisions]. The tools of some servers send requests, and revision
+// 2026-07-28 has none from servers; with an earlier revision they work:
 //
 //	"older": {"command": "old-server", "revision": "2025-11-25"}
 //
@@ -82,12 +82,12 @@ import (
 // maxFile bounds a configuration and an environment file in bytes.
 const maxFile = 1 << 20
 
-// Config is what a file says.
+// Config is the content of a file.
 type Config struct {
 	Servers []Server // in the order of the file, each name once
 }
 
-// Err joins the Err of all servers, in their order. It is nil when every one
+// Err joins the Err of all servers, in their order. It is nil if all of them
 // can be used.
 func (c *Config) Err() error {
 	errs := make([]error, len(c.Servers))
@@ -101,31 +101,32 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE,
-	// which the host may complete with what no file can say, such as a Stderr or
-	// a Client that signs in. It is nil for a disabled server. The Dial of one
-	// with an Err returns that.
+	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
+	// The host may add fields that a file cannot have, such as a Stderr or a
+	// Client that signs in. It is nil for a disabled server. If the server has an
+	// Err, Dial returns it.
 	Transport mcpclient.Transport
 
 	// Revision is the protocol revision to speak with the server, for
-	// mcpclient.Options or adapter.Server. "" is the newest that both sides
+	// mcpclient.Options or adapter.Server. "" means the newest that both sides
 	// speak.
 	Revision string
 
-	// Disabled servers are not to be used. Only their keys are checked.
+	// Disabled is set for servers that must not be used. Only their keys are
+	// checked.
 	Disabled bool
 
-	// Err is why the server cannot be used, as an [*Error]: there is a mistake in
-	// it, it is in the file twice, or it needs what this package does not
-	// support, such as a prompt for an input. It says nothing about the others.
+	// Err is the reason against using the server, an [*Error]: its entry has a
+	// mistake, is in the file twice, or needs an unsupported feature, such as a
+	// prompt for an input. It does not concern other servers.
 	Err error
 }
 
-// Error is a mistake in a file, and where it is.
+// Error is a mistake in a file, and its place.
 type Error struct {
 	File   string
 	Line   int    // from 1
-	Key    string // where in the document, such as mcpServers.files.args[0]; empty for the document itself
+	Key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
 	Reason string
 }
 
@@ -137,10 +138,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Key, e.Reason)
 }
 
-// Load reads the file at path, and the environment files that it names, with
-// the variables of this process. A command with spaces is looked for, because
-// it may be one with arguments. The error is an [*Error] when the file was read
-// and is not a list of servers; what is wrong with one of them is in its Err.
+// Load reads the file at path, and its environment files, with the variables of
+// this process. Load looks for a program whose name has spaces, because it may
+// be a command with arguments. The error is an [*Error] if the file was read
+// and is not a list of servers; a mistake in one server is in its Err.
 func Load(path string) (*Config, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -150,9 +151,9 @@ func Load(path string) (*Config, error) {
 	return d.decode(data)
 }
 
-// Parse is Load for text that is at hand: name stands for the file in errors,
-// lookup gives the variables, as [os.LookupEnv] does; nil knows none. It
-// touches no file, so a server with an envFile is one that cannot be used.
+// Parse is Load for a text: name is the file's name in errors, lookup gives the
+// variables, like [os.LookupEnv]; nil means no variables. It reads no file, so
+// a server with an envFile cannot be used.
 func Parse(name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -185,7 +186,7 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
-// isMissing reports whether there is no program of this name to start in dir.
+// isMissing reports whether no program of this name can be started in dir.
 func isMissing(path, dir string) bool {
 	if dir != "" && filepath.Base(path) != path && !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

@@ -128,7 +128,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// What is wrong with one server must not keep the others from being used.
+// A mistake in one server does not affect the others.
 func TestServersOfTheirOwn(t *testing.T) {
 	cfg, err := config.Parse("mcp.json", []byte(`{"servers": {
 		"input": {"command": "x", "env": {"KEY": "${input:api-key}"}},
@@ -191,7 +191,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A line of a shell is not the name of a program.
+// A shell command is not the name of a program.
 func TestCommandWithArguments(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "my server")
@@ -224,8 +224,8 @@ func TestCommandWithArguments(t *testing.T) {
 	}
 }
 
-// A header keeps what HTTP can carry, and nothing else gets in: by the file or by a
-// variable that it names.
+// A header keeps valid characters and refuses others, from the file or from a
+// variable.
 func TestHeaderValues(t *testing.T) {
 	const refused = "the value has a line break or another control character"
 	for value, ok := range map[string]bool{
@@ -311,7 +311,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// loadErr gives the errors of the servers in a file that can be read.
+// loadErr returns the errors of the servers in a readable file.
 func loadErr(t *testing.T, path string) error {
 	t.Helper()
 	cfg, err := config.Load(path)

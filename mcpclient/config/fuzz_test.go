@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// Whatever the bytes: no panic, errors of one short line, and the servers in
-// the order and number that encoding/json sees where it accepts the text too.
+// Any text causes no panic, errors are one short line, and if encoding/json
+// accepts the text, the servers have its order and number.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "x", "args": ["${A:-b}"]}}}`))
 	f.Add([]byte("\ufeff{\"servers\": {\"a\": {\"url\": \"http://x\", // c\n}, /* d */ }}"))
@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		}
 		exact := !strings.Contains(strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(string(data), "mcpServers", ""), "servers", "")), "servers")
 		if json.Unmarshal(data, &plain) == nil && exact {
-			want := map[string]bool{} // a server in both objects is one
+			want := map[string]bool{} // a server in both objects counts once
 			for _, object := range []map[string]json.RawMessage{plain.A, plain.B} {
 				for name := range object {
 					want[name] = true

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds lists and objects inside each other.
+// maxDepth bounds the nesting of lists and objects.
 const maxDepth = 64
 
 // kind is the type of a JSON value, in the words of an error.
@@ -22,13 +22,13 @@ const (
 	kindNull   kind = "null"
 )
 
-// node is a JSON value that knows its line. encoding/json tells no lines and
-// keeps the last of two equal keys, so documents are read here; both members
-// are kept, for the decoder to refuse where they mean something.
+// node is a JSON value with its line. encoding/json has no lines and keeps the
+// last of two equal keys, so this package reads documents itself. It keeps both
+// members; the decoder refuses them if the key has a meaning.
 type node struct {
 	kind    kind
 	line    int
-	text    string // of a string, decoded; of a number or a bool, as written
+	text    string // of a string, decoded; of a number or a bool, unchanged
 	members []member
 	items   []*node
 }
@@ -36,7 +36,7 @@ type node struct {
 type member struct {
 	key   string
 	line  int
-	first int // the line of the same key before it in its object; 0: there is none
+	first int // line of the same key earlier in the object; 0 for none
 	value *node
 }
 
@@ -111,7 +111,7 @@ func (p *parser) space() error {
 	return nil
 }
 
-// next skips space and returns the byte that follows, 0 at the end.
+// next skips space and returns the next byte, 0 at the end.
 func (p *parser) next() (byte, error) {
 	if err := p.space(); err != nil || p.pos == len(p.data) {
 		return 0, err
@@ -233,7 +233,7 @@ func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
 	return p.errorf("want %s", want)
 }
 
-// str reads a string, which begins at pos.
+// str reads a string at pos.
 func (p *parser) str() (string, error) {
 	rest := p.data[p.pos:]
 	end := 1

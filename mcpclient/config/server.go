@@ -12,17 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// knownKeys are the keys of a server that mean something here.
+// knownKeys are the keys of a server with a meaning here.
 var knownKeys = []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "revision", "type", "url"}
 
-// foreignKeys are what the programs that share these files keep for
-// themselves. Without them a server is reached the same way.
+// foreignKeys belong to other programs that share these files. They do not
+// change the connection to a server.
 var foreignKeys = []string{
 	"alwaysAllow", "autoApprove", "description", "dev", "gallery", "name", "sandbox", "timeout", "version",
 }
 
-// unsupportedKeys change how a server is reached, or what it may do, in a way
-// that this package has no means for.
+// unsupportedKeys change the connection to a server, or its permissions, in a
+// way that this package does not support.
 var unsupportedKeys = map[string]string{
 	"auth":           "authorization is set up by the program, on the Client of a mcpclient.HTTP",
 	"oauth":          "authorization is set up by the program, on the Client of a mcpclient.HTTP",
@@ -35,16 +35,16 @@ var unsupportedKeys = map[string]string{
 type decoder struct {
 	file     string
 	lookup   func(string) (string, bool)
-	readFile func(path string) ([]byte, error) // nil: environment files are not read
-	missing  func(path, dir string) bool       // whether there is no such program; nil: not looked for
+	readFile func(path string) ([]byte, error) // nil: do not read environment files
+	missing  func(path, dir string) bool       // whether there is no such program; nil: do not look
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *Error {
 	return &Error{File: d.file, Line: line, Key: key, Reason: fmt.Sprintf(format, args...)}
 }
 
-// config reads the document. Keys of other programs stand beside the servers,
-// so only what looks like a mistyped key is refused at this level.
+// config reads the document. Other programs have keys beside the servers, so at
+// this level only a likely mistyped key is refused.
 func (d *decoder) config(root *node) (*Config, error) {
 	if err := d.want(root, "", kindObject); err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func (d *decoder) config(root *node) (*Config, error) {
 	return cfg, nil
 }
 
-// place is where a server was found first.
+// place is the first place of a server.
 type place struct{ index, line int }
 
-// servers adds those of one object to cfg. One that is there twice cannot be
-// used: nobody knows which is meant.
+// servers adds the servers of one object to cfg. A server that is there twice
+// cannot be used, as either entry may be meant.
 func (d *decoder) servers(cfg *Config, places map[string]place, m member) {
 	for _, s := range m.value.members {
 		key := m.key + "." + keyName(s.key)
@@ -92,17 +92,17 @@ func (d *decoder) servers(cfg *Config, places map[string]place, m member) {
 	}
 }
 
-// settings is one server as the file has it, every key checked and read.
+// settings is one server's entry, with every key checked and read.
 type settings struct {
 	d           *decoder
 	key         string
 	line        int
 	node        map[string]member
-	unsupported *Error // the first need that cannot be met
+	unsupported *Error // the first unsupported need
 }
 
-// server reads one server. A mistake in it is in its Err: it must not keep the
-// others from being used.
+// server reads one server. A mistake goes into its Err and does not affect the
+// others.
 func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
@@ -127,7 +127,7 @@ func (d *decoder) server(key string, m member) Server {
 	return server
 }
 
-// check looks at the name and the keys, and keeps those that are known.
+// check checks the name and the keys, and keeps the known keys.
 func (s *settings) check(m member) error {
 	if err := s.d.want(m.value, s.key, kindObject); err != nil {
 		return err
@@ -139,12 +139,12 @@ func (s *settings) check(m member) error {
 	return cmp.Or(s.d.duplicate(m.value, s.key), err)
 }
 
-// undialable stands for a server that cannot be reached as it is written.
+// undialable is the transport of a server with a mistake.
 type undialable struct{ err error }
 
 func (u *undialable) Dial(context.Context) (mcpclient.Conn, error) { return nil, u.err }
 
-// checkKeys goes through all members, and returns the first mistake.
+// checkKeys checks all members, and returns the first mistake.
 func (s *settings) checkKeys(members []member) (err error) {
 	for _, m := range members {
 		reason, unsupported := unsupportedKeys[m.key]
@@ -167,14 +167,14 @@ func (s *settings) checkKeys(members []member) (err error) {
 	return err
 }
 
-// lack notes that the server needs what is not supported.
+// lack notes an unsupported need of the server.
 func (s *settings) lack(line int, key, format string, args ...any) {
 	if s.unsupported == nil {
 		s.unsupported = s.d.errorf(line, key, format, args...)
 	}
 }
 
-// transport decides between the transports and reads the one that is meant.
+// transport decides between the transports and reads the chosen one.
 func (s *settings) transport() (mcpclient.Transport, error) {
 	typ, err := s.string("type")
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *settings) remote() (*mcpclient.HTTP, error) {
 	if h.URL, err = s.required("url"); err != nil {
 		return nil, err
 	}
-	// The error of url.Parse shows the URL, whose query may hold a token.
+	// The error of url.Parse shows the URL, and its query may hold a token.
 	if u, err := url.Parse(h.URL); s.unsupported == nil && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		return nil, s.d.errorf(s.node["url"].line, s.key+".url", "want a complete http or https URL")
 	}

@@ -24,8 +24,7 @@ func (d *decoder) want(n *node, key string, k kind) error {
 	return d.errorf(n.line, key, "want %s, got %s", k, n.kind)
 }
 
-// duplicate finds the first key that is in an object for the second time, in n
-// or below it.
+// duplicate finds the first repeated key of an object, in n or below it.
 func (d *decoder) duplicate(n *node, key string) error {
 	for _, m := range n.members {
 		path := key + "." + keyName(m.key)
@@ -44,7 +43,7 @@ func (d *decoder) duplicate(n *node, key string) error {
 	return nil
 }
 
-// isOff reports whether a key with this value asks for nothing.
+// isOff reports whether this value switches a key off.
 func (n *node) isOff() bool {
 	switch n.kind {
 	case kindBool:
@@ -55,8 +54,7 @@ func (n *node) isOff() bool {
 	return n.kind == kindNull
 }
 
-// refuse reports the first of the keys that is set though it does not go with
-// the kind of server.
+// refuse reports the first set key that this kind of server does not take.
 func (s *settings) refuse(kind string, keys ...string) error {
 	for _, k := range keys {
 		if m, ok := s.node[k]; ok {
@@ -77,7 +75,7 @@ func (s *settings) bool(key string) (bool, error) {
 	return m.value.text == "true", nil
 }
 
-// string reads a string and its variables; a key that is not there is empty.
+// string reads a string and its variables; a missing key is empty.
 func (s *settings) string(key string) (string, error) {
 	m, ok := s.node[key]
 	if !ok {
@@ -148,7 +146,7 @@ func (s *settings) pairs(key string) ([]pair, error) {
 	return out, nil
 }
 
-// text reads a string and puts its variables in.
+// text reads a string and expands its variables.
 func (s *settings) text(n *node, key string) (string, error) {
 	if err := s.d.want(n, key, kindString); err != nil {
 		return "", err
@@ -164,8 +162,7 @@ func (s *settings) text(n *node, key string) (string, error) {
 	return text, nil
 }
 
-// nearest returns the known word that a mistyped one most likely stands for,
-// or "".
+// nearest returns the likeliest known word for a mistyped one, or "".
 func nearest(word string, known []string) string {
 	best, distance := "", max(2, len(word)/3)+1
 	for _, k := range known {

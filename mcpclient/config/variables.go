@@ -14,15 +14,15 @@ var (
 	inputName    = regexp.MustCompile(`^input:[A-Za-z0-9_.-]{1,100}$`)
 )
 
-// inputError says that a value is to be typed in, as VS Code asks for it.
+// inputError means that a person has to type a value, as in VS Code.
 type inputError struct{ name string }
 
 func (e *inputError) Error() string {
 	return fmt.Sprintf("inputs are not asked for; use an environment variable instead of ${%s}", e.name)
 }
 
-// expand puts the variables into s. Its errors name variables and show nothing
-// else of s.
+// expand replaces the variables in s. Its errors name variables and show
+// nothing else of s.
 func (d *decoder) expand(s string) (string, error) {
 	var b strings.Builder
 	for {
@@ -50,7 +50,7 @@ func (d *decoder) expand(s string) (string, error) {
 	}
 }
 
-// variable gives the value for what stands between ${ and }.
+// variable returns the value for the text between ${ and }.
 func (d *decoder) variable(inside string) (string, error) {
 	switch inside {
 	case "workspaceFolder":
@@ -84,7 +84,7 @@ func (d *decoder) variable(inside string) (string, error) {
 	return value, nil
 }
 
-// workspace is the project that the file belongs to.
+// workspace is the project of the file.
 func (d *decoder) workspace() string {
 	dir := filepath.Dir(d.file)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -96,8 +96,8 @@ func (d *decoder) workspace() string {
 	return dir
 }
 
-// environment reads the variables of a server's process: those of its
-// environment file, then those of the file itself, which win.
+// environment reads the variables of a server's process: from its environment
+// file, then from the file itself; the latter win.
 func (s *settings) environment() ([]string, error) {
 	env, err := s.envFile()
 	if err != nil {
@@ -116,9 +116,9 @@ func (s *settings) environment() ([]string, error) {
 	return env, nil
 }
 
-// envFile reads lines of the form NAME=value. Empty lines and those that begin
-// with # are skipped, a leading "export" and quotes around the value dropped;
-// nothing is expanded.
+// envFile reads lines of the form NAME=value. It skips empty lines and lines
+// that begin with #, drops a leading "export" and quotes around the value, and
+// expands nothing.
 func (s *settings) envFile() ([]string, error) {
 	path, err := s.string("envFile")
 	if err != nil || path == "" {

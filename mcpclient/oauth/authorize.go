@@ -12,20 +12,20 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// AuthorizationCode has a person sign in, in a browser: the authorization code
-// grant with PKCE.
+// AuthorizationCode lets a person sign in with a browser: the authorization
+// code grant with PKCE.
 //
-// The client's identity is, in this order: of Clients, the one that is
-// registered with the authorization server; Document, where the server takes
-// such ids; dynamic registration, where the server offers it; what Ask returns.
+// The client's identity is the first of these: the entry of Clients for the
+// authorization server; Document, if the server takes such ids; dynamic
+// registration, if the server offers it; the result of Ask.
 type AuthorizationCode struct {
 	// Receiver sends the person to the authorization server and receives the
 	// answer. Required.
 	Receiver Receiver
 
-	// Clients are registered by hand, each with one authorization server. When
-	// there are some, a server that names another authorization server is refused,
-	// unless Document, Register or Ask is set too.
+	// Clients are registered by hand, each with one authorization server. If there
+	// are some, a server with another authorization server is refused, unless
+	// Document, Register or Ask is set, too.
 	Clients []Credentials
 
 	// Document is the client of a client id metadata document: its ID is the
@@ -33,12 +33,12 @@ type AuthorizationCode struct {
 	// Issuer is left empty.
 	Document *Credentials
 
-	// Register is what the client says of itself when it registers dynamically.
-	// The redirect URIs and other fields that are left empty are filled in.
+	// Register describes the client for dynamic registration. Empty fields, such
+	// as the redirect URIs, are filled in.
 	Register *ClientMetadata
 
-	// Ask is the last resort: it gets credentials from the person, who has
-	// registered a client with this issuer and for this redirect URI.
+	// Ask is the last resort: it gets credentials from the person. The person has
+	// registered a client with this issuer and this redirect URI.
 	Ask func(ctx context.Context, issuer, redirectURI string) (*Credentials, error)
 }
 
@@ -66,8 +66,7 @@ type codeFlow struct {
 
 func (f *codeFlow) interactive() bool { return true }
 
-// choose prefers issuers that there are credentials for, and then stays with
-// the current one.
+// choose prefers issuers with credentials, and then the current issuer.
 func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	if len(f.Clients) > 0 {
 		issuer, err := chooseRegistered(f.Clients, issuers, current)
@@ -81,7 +80,7 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	return issuers[0], nil
 }
 
-// client returns the identity with an issuer as far as it is settled, or nil.
+// client returns the known identity with an issuer, or nil.
 func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
 	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
 		return c, nil
@@ -102,7 +101,7 @@ func (f *codeFlow) document(issuer string) *Credentials {
 	return &c
 }
 
-// identify settles the identity for a sign-in.
+// identify finds or creates the identity for a sign-in.
 func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
 	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
 		return c, nil
@@ -149,7 +148,7 @@ func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI s
 	return r.credentials(s.issuer()), nil
 }
 
-// acquire has the person sign in.
+// acquire lets the person sign in.
 func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
 	if err := s.meta.checkCode(); err != nil {
 		return nil, err
@@ -196,8 +195,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	return t.token(got, s, client.ID, signIn.scopes)
 }
 
-// signIn is what is remembered of an authorization request until its answer
-// comes.
+// signIn is the state of an authorization request until its answer comes.
 type signIn struct {
 	site        *site
 	client      *Credentials
@@ -214,7 +212,7 @@ func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string
 	}
 }
 
-// url is where the person is sent.
+// url is the authorization URL for the person.
 func (s *signIn) url() string {
 	config := oauth2.Config{
 		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,
@@ -229,8 +227,8 @@ func (s *signIn) url() string {
 	return config.AuthCodeURL(s.state, options...)
 }
 
-// code checks an answer and returns its code. Nothing of an answer that is not
-// surely the right server's is used or shown.
+// code checks an answer and returns its code. It uses and shows nothing of an
+// answer unless it is surely the right server's.
 func (s *signIn) code(answer url.Values) (string, error) {
 	for name, values := range answer {
 		if len(values) > 1 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// answering is a person whose answer an attacker changes.
+// answering is a person with an answer that an attacker changes.
 func answering(w *world, change func(answer url.Values)) *Options {
 	opts := w.options()
 	opts.Grant = &AuthorizationCode{Receiver: &person{w: w, answer: func(_ string, answer url.Values) url.Values {
@@ -18,8 +18,8 @@ func answering(w *world, change func(answer url.Values)) *Options {
 	return opts
 }
 
-// TestAnswerIsChecked: the code of an answer that is not surely the right
-// server's goes nowhere, and its words are not shown.
+// TestAnswerIsChecked: unless an answer is surely the right server's, its code
+// is not used and its words are not shown.
 func TestAnswerIsChecked(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -67,7 +67,7 @@ func TestAnswerIsChecked(t *testing.T) {
 	}
 }
 
-// TestRefusalIsExplained: the server's words come with what to do.
+// TestRefusalIsExplained: the error has the server's words and advice.
 func TestRefusalIsExplained(t *testing.T) {
 	w := newWorld(t)
 	err := call(t.Context(), w.transport(answering(w, func(a url.Values) {
@@ -97,7 +97,7 @@ func TestStolenCode(t *testing.T) {
 	}
 }
 
-// TestReplayedAnswer: an answer of an earlier sign-in is not one to this.
+// TestReplayedAnswer: an answer of an earlier sign-in is refused.
 func TestReplayedAnswer(t *testing.T) {
 	w := newWorld(t)
 	var first url.Values
@@ -121,8 +121,8 @@ func TestReplayedAnswer(t *testing.T) {
 	}
 }
 
-// TestMixUp: the answer of one server does not reach the token endpoint of
-// another that the attacker named.
+// TestMixUp: the answer of one server does not reach the token endpoint of an
+// attacker's server.
 func TestMixUp(t *testing.T) {
 	w := newWorld(t)
 	w.meta["token_endpoint"] = issuerTwo + "/token" // the attacker's, behind honest metadata
@@ -171,6 +171,6 @@ func TestCredentialsOfAnotherServer(t *testing.T) {
 	opts.Grant = &AuthorizationCode{Receiver: &person{w: w}, Clients: []Credentials{{Issuer: issuerTwo, ID: "x", Secret: "y"}}}
 	wantUntrusted(t, call(t.Context(), w.transport(opts)), "register with the new one")
 	if slices.Contains(w.paths, "GET "+issuerOne+"/.well-known/oauth-authorization-server") {
-		t.Error("went on with a server that there are no credentials for")
+		t.Error("continued with a server without credentials for it")
 	}
 }

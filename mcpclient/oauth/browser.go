@@ -23,7 +23,7 @@ func OpenBrowser(ctx context.Context, rawURL string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("open the browser: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // an opener may run as long as the browser does
+	go func() { _ = cmd.Wait() }() // an opener may run as long as the browser
 	return nil
 }
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// challenge is one of a WWW-Authenticate header (RFC 9110 §11.6.1).
+// challenge is a challenge of a WWW-Authenticate header (RFC 9110 §11.6.1).
 type challenge struct {
 	scheme string            // lower case
-	params map[string]string // names in lower case; the first of equal ones
+	params map[string]string // names in lower case; the first value of a repeated name
 }
 
 const (
@@ -17,9 +17,9 @@ const (
 	maxChallengeParams = 32
 )
 
-// parseChallenges reads the WWW-Authenticate fields of a response. Each may
-// hold several challenges. What comes behind a malformed part is left out, and
-// so is what goes beyond the bounds.
+// parseChallenges reads the WWW-Authenticate fields of a response. A field may
+// hold several challenges. Everything after a malformed part, or beyond the
+// bounds, is left out.
 func parseChallenges(fields []string) []challenge {
 	var found []challenge
 	size := 0
@@ -40,9 +40,9 @@ type challengeParser struct {
 	challenge challenge
 }
 
-// next reads one challenge: a scheme, and behind it either a token68 or
-// parameters. A comma separates parameters as well as challenges; what follows
-// it is a parameter when it has a "=".
+// next reads one challenge: a scheme, then either a token68 or parameters. A
+// comma separates parameters and also challenges; the next part is a parameter
+// if it has a "=".
 func (p *challengeParser) next() bool {
 	p.skip(", \t")
 	scheme := p.token()
@@ -68,7 +68,7 @@ func (p *challengeParser) next() bool {
 			if n == 0 && p.token68(before) {
 				continue
 			}
-			p.rest = before // the next challenge, or nothing that we can read
+			p.rest = before // the next challenge, or a malformed part
 			return true
 		}
 		afterName := p.rest
@@ -89,7 +89,7 @@ func (p *challengeParser) next() bool {
 	}
 }
 
-// token68 skips the one argument of schemes such as Basic or Negotiate.
+// token68 skips the single argument of schemes such as Basic or Negotiate.
 func (p *challengeParser) token68(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	end := strings.IndexAny(text, ", \t")
@@ -150,17 +150,17 @@ func (p *challengeParser) value() (string, bool) {
 	return "", false
 }
 
-// demand is what a server's refusal says about the token that it wants.
+// demand is a server's demand for a token, as its refusal describes it.
 type demand struct {
-	scheme   string // bearer, dpop; empty when there was no challenge
+	scheme   string // bearer, dpop; empty without a challenge
 	code     string // such as invalid_token
-	metadata string // where the protected resource metadata is
+	metadata string // URL of the protected resource metadata
 	scopes   []string
 }
 
-// demandOf finds the challenge that concerns us, preferring the scheme that is
-// in use and one that says where the metadata is. It is false when the server
-// wants another kind of authentication altogether.
+// demandOf finds the challenge for us. It prefers the current scheme, and a
+// challenge with the URL of the metadata. It is false if the server wants
+// another kind of authentication.
 func demandOf(header http.Header, dpop bool) (*demand, bool) {
 	all := parseChallenges(header["Www-Authenticate"])
 	best, score := -1, -1
@@ -184,7 +184,7 @@ func demandOf(header http.Header, dpop bool) (*demand, bool) {
 	}
 	c := all[best]
 	d := &demand{scheme: c.scheme, code: c.params["error"], metadata: c.params["resource_metadata"], scopes: splitScopes(c.params["scope"])}
-	for _, other := range all { // one challenge may say where, and another what
+	for _, other := range all { // one challenge may have the metadata, another the scopes
 		if d.metadata == "" && (other.scheme == "bearer" || other.scheme == "dpop") {
 			d.metadata = other.params["resource_metadata"]
 		}

@@ -55,7 +55,7 @@ func TestParseChallengesIsBounded(t *testing.T) {
 	}
 }
 
-// written is a challenge as a server would write it.
+// written is a challenge in a server's form.
 func written(c challenge) string {
 	var params []string
 	for name, value := range c.params {
@@ -75,8 +75,8 @@ func FuzzParseChallenges(f *testing.F) {
 		for _, c := range found {
 			again = append(again, written(c))
 		}
-		// Written anew, in one field, they are the same. One without parameters
-		// would take those of none, and a field has a bound.
+		// Written again in one field, the challenges are the same, if each has
+		// parameters and the field is within the bound.
 		one := strings.Join(again, ", ")
 		if diff := cmp.Diff(parseChallenges([]string{one}), found, cmp.AllowUnexported(challenge{})); len(one) <= maxChallengeHeader && diff != "" {
 			t.Errorf("%q, written %q: got -, want +:\n%s", field, one, diff)

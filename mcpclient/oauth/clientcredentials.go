@@ -29,7 +29,7 @@ func (g *ClientCredentials) flow() (flow, error) {
 	return &clientFlow{registeredFlow{slices.Clone(g.Clients)}}, nil
 }
 
-// registeredFlow is what flows with credentials of their own share.
+// registeredFlow is the common part of flows with registered credentials.
 type registeredFlow struct{ clients []Credentials }
 
 func (f *registeredFlow) interactive() bool { return false }

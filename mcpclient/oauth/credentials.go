@@ -17,10 +17,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// AuthMethod is how a client proves to a token endpoint who it is.
+// AuthMethod is a client's authentication at a token endpoint.
 type AuthMethod string
 
-// The methods that are supported.
+// The supported methods.
 const (
 	AuthNone          AuthMethod = "none"
 	AuthBasic         AuthMethod = "client_secret_basic"
@@ -28,21 +28,22 @@ const (
 	AuthPrivateKeyJWT AuthMethod = "private_key_jwt"
 )
 
-// Credentials are those of a client that is registered with one authorization
-// server. They are sent to no other. They are printed without their secrets.
+// Credentials identify a client that is registered with one authorization
+// server. They are sent only to that server. They are printed without their
+// secrets.
 type Credentials struct {
-	Issuer string // of the authorization server, exactly as in its metadata
+	Issuer string // the authorization server, exactly as in its metadata
 	ID     string
 	Secret string // for basic and post
 
 	// Key signs assertions for private_key_jwt: an *ecdsa.PrivateKey,
 	// *rsa.PrivateKey or ed25519.PrivateKey.
 	Key   crypto.Signer
-	KeyID string // the kid of the assertions, when the server knows several keys
+	KeyID string // the kid of the assertions, if the server knows several keys
 
-	// Method is how the client authenticates. Default: with a key,
-	// private_key_jwt; with a secret, what the server supports of basic and post,
-	// in this order; otherwise none.
+	// Method is the client's authentication. Default: with a key, private_key_jwt;
+	// with a secret, basic or else post, if the server supports it; otherwise
+	// none.
 	Method AuthMethod
 
 	// Audience is the audience of the assertions. Default: the issuer; some
@@ -60,7 +61,7 @@ func (c Credentials) GoString() string { return c.String() }
 // LogValue is String.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// check reports what cannot work.
+// check returns an error for credentials that cannot work.
 func (c *Credentials) check() error {
 	switch {
 	case c.ID == "":
@@ -84,7 +85,7 @@ func checkAll(clients []Credentials) error {
 	return errors.Join(errs...)
 }
 
-// credentialsFor finds those for an issuer.
+// credentialsFor finds the credentials for an issuer.
 func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
 	i := slices.IndexFunc(clients, func(c Credentials) bool { return c.Issuer == issuer })
 	if i < 0 {
@@ -94,7 +95,7 @@ func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
 	return &c, true
 }
 
-// chooseRegistered picks the issuer that there are credentials for.
+// chooseRegistered picks an issuer with credentials.
 func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
 	if _, ok := credentialsFor(clients, current); ok && slices.Contains(issuers, current) {
 		return current, nil
@@ -127,7 +128,7 @@ func (c *Credentials) method(m *Metadata) (AuthMethod, error) {
 	}
 	supported := m.TokenEndpointAuthMethodsSupported
 	if len(supported) == 0 {
-		supported = []string{string(AuthBasic), string(AuthPost), string(AuthPrivateKeyJWT)} // the default of RFC 8414, and what else it may be
+		supported = []string{string(AuthBasic), string(AuthPost), string(AuthPrivateKeyJWT)} // the default of RFC 8414, and other likely methods
 	}
 	var ours []AuthMethod
 	switch {
@@ -147,7 +148,7 @@ func (c *Credentials) method(m *Metadata) (AuthMethod, error) {
 		shown(m.Issuer), supported, c.ID, ours)
 }
 
-// authenticate adds to a token request who the client is.
+// authenticate adds the client's identity to a token request.
 func (c *Credentials) authenticate(form url.Values, header map[string][]string, m *Metadata) error {
 	method, err := c.method(m)
 	if err != nil {
@@ -180,7 +181,7 @@ func (c *Credentials) authenticate(form url.Values, header map[string][]string, 
 
 const assertionLife = 2 * time.Minute
 
-// assertion signs who the client is (RFC 7523 §2.2).
+// assertion signs the client's identity (RFC 7523 §2.2).
 func (c *Credentials) assertion(m *Metadata) (string, error) {
 	if c.Key == nil {
 		return "", fmt.Errorf("client %q: %s needs Credentials.Key", c.ID, AuthPrivateKeyJWT)
@@ -208,8 +209,8 @@ func (c *Credentials) assertion(m *Metadata) (string, error) {
 	return signed, nil
 }
 
-// algorithmFor picks the algorithm of a key among those that the server lists;
-// a server that lists none gets the usual one.
+// algorithmFor picks an algorithm for a key from the server's list. If the
+// server has no list, it picks the usual one.
 func algorithmFor(key crypto.Signer, supported []string) (jwt.SigningMethod, error) {
 	var ours []jwt.SigningMethod
 	switch k := key.(type) {

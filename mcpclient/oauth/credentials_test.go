@@ -121,7 +121,7 @@ func TestAssertion(t *testing.T) {
 	}
 }
 
-// service is a world whose client is a program.
+// service is a world for a service as the client.
 func service(w *world, grant Grant) *Options {
 	opts := w.options()
 	opts.Grant = grant
@@ -150,8 +150,8 @@ func TestClientCredentials(t *testing.T) {
 	}
 }
 
-// TestServiceSecretsGoNowhereElse: a server that names another authorization
-// server gets nothing.
+// TestServiceSecretsGoNowhereElse: if a server names another authorization
+// server, it gets nothing.
 func TestServiceSecretsGoNowhereElse(t *testing.T) {
 	c := Credentials{Issuer: issuerTwo, ID: "svc", Secret: "the-secret-of-svc"}
 	grants := map[string]Grant{
@@ -181,7 +181,7 @@ func TestServiceRefused(t *testing.T) {
 	}
 }
 
-// TestTokensThatCannotBeUsed are refused where they come from.
+// TestTokensThatCannotBeUsed: unusable tokens are refused when they arrive.
 func TestTokensThatCannotBeUsed(t *testing.T) {
 	tests := []struct {
 		answer map[string]any

@@ -15,12 +15,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// demo is a protected server for the examples, with an authorization server
-// and an identity provider that say yes to everybody. It is on loopback, where
-// http is allowed.
+// demo is a protected server for the examples, with an authorization server and
+// an identity provider that accept everybody. It is on loopback, so that http
+// is allowed.
 type demo struct {
 	*httptest.Server
-	grants []string // the grant types that tokens were asked for with
+	grants []string // the grant types of the token requests
 }
 
 func newDemo() *demo {
@@ -78,7 +78,7 @@ func answer(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// browse stands for a person with a browser.
+// browse acts as a person with a browser.
 func browse(_ context.Context, url string) error {
 	resp, err := http.Get(url)
 	if err != nil {

@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// Discovery is what a server says about its authorization, before anything was
-// asked of an authorization server.
+// Discovery is a server's description of its authorization.
 type Discovery struct {
 	Resource string   // the server's name for itself
-	Issuers  []string // of the authorization servers; any will do
-	Scopes   []string // all that it knows; nil when it does not say
+	Issuers  []string // the authorization servers; any of them is valid
+	Scopes   []string // all scopes of the server; nil if unknown
 }
 
-// Discover asks a server who authorizes its clients: what a host shows before
-// it asks for credentials that are registered with one of them. Of opts only
-// what concerns requests is used, so that Grant may be nil.
+// Discover asks a server for its authorization servers. A host shows them
+// before it asks for credentials registered with one of them. Discover uses
+// only the options for requests, so Grant may be nil.
 func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery, error) {
 	t, err := newTransport(serverURL, opts)
 	if err != nil {
@@ -38,9 +37,9 @@ func Discover(ctx context.Context, serverURL string, opts *Options) (*Discovery,
 	return &Discovery{Resource: prm.Resource, Issuers: prm.Servers, Scopes: cleanScopes(prm.Scopes)}, nil
 }
 
-// site is where a token is got and what it is for.
+// site is the source and the target of a token.
 type site struct {
-	resource string // sent exactly as the server published it
+	resource string // sent exactly as the server wrote it
 	scopes   []string
 	meta     *Metadata
 }
@@ -56,7 +55,8 @@ type resourceMetadata struct {
 
 const maxServers = 16
 
-// discover finds out who authorizes now, as that may change at any time.
+// discover finds the current authorization server, as that may change at any
+// time.
 func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*site, error) {
 	prm, err := t.resourceMetadata(ctx, d)
 	switch {
@@ -80,8 +80,9 @@ func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*si
 	return &site{resource: prm.Resource, scopes: cleanScopes(prm.Scopes), meta: meta}, nil
 }
 
-// resourceMetadata fetches the protected resource metadata: where the challenge
-// says, else at the well-known place of the server's path, else of its root.
+// resourceMetadata fetches the protected resource metadata: from the
+// challenge's URL, else from the well-known URL of the server's path, else of
+// its root.
 func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceMetadata, error) {
 	places := []string{d.metadata}
 	if d.metadata == "" {
@@ -134,8 +135,8 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*reso
 	return prm, nil
 }
 
-// isResource reports whether a name is the server's: its URL, or one that its
-// path lies under, at the same origin.
+// isResource reports whether a name is the server's: its URL, or a parent path
+// of its URL at the same origin.
 func (t *Transport) isResource(name string) bool {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(name, "#") || origin(u) != origin(t.server) {
@@ -175,7 +176,7 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	return &site{resource: canonical(t.server), meta: meta}, nil
 }
 
-// canonical is the server's URL as the value of a resource parameter.
+// canonical is the server's URL in the form of a resource parameter.
 func canonical(server *url.URL) string {
 	u := *server
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
@@ -184,7 +185,7 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// ask makes a request without a token and returns what the server demands.
+// ask makes a request without a token and returns the server's demand.
 func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()

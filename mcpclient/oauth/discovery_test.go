@@ -27,15 +27,15 @@ func TestMetadataURLs(t *testing.T) {
 	}
 }
 
-// TestDiscoveryOrder has documents at one place each and watches where they are
-// looked for.
+// TestDiscoveryOrder puts the documents at one place each and records the
+// requests.
 func TestDiscoveryOrder(t *testing.T) {
 	const prm, root, as, oidc = "GET https://mcp.test/.well-known/oauth-protected-resource/mcp", "GET https://mcp.test/.well-known/oauth-protected-resource",
 		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 	tests := []struct {
 		name    string
 		arrange func(w *world)
-		want    []string // up to the metadata that is found
+		want    []string // requests up to the metadata
 	}{
 		{"well-known path", func(*world) {}, []string{prm, "GET " + issuerOne + as}},
 		{"challenge", func(w *world) {
@@ -64,13 +64,13 @@ func TestDiscoveryOrder(t *testing.T) {
 	}
 }
 
-// document is a page that has a JSON document.
+// document is a page with a JSON document.
 func document(v any) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusOK, v) }
 }
 
-// TestMetadataIsChecked has one thing wrong each time: nothing but the request
-// for the metadata may come of it.
+// TestMetadataIsChecked has one mistake in each row: no request may follow the
+// metadata.
 func TestMetadataIsChecked(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -98,7 +98,7 @@ func TestMetadataIsChecked(t *testing.T) {
 	}
 }
 
-// legacyWorld is a server as in revision 2025-03-26, its own authorization
+// legacyWorld is a server of revision 2025-03-26, with its own authorization
 // server at the origin.
 func legacyWorld(t *testing.T, withMetadata bool) *world {
 	w := newWorld(t)
@@ -145,7 +145,7 @@ func TestNoLegacy(t *testing.T) {
 	}
 }
 
-// TestLegacyOnlyWithoutMetadata: a server that fails is not one of the past.
+// TestLegacyOnlyWithoutMetadata: a failing server is not a legacy server.
 func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
@@ -156,7 +156,8 @@ func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	}
 }
 
-// TestNamedMetadataMustExist: a server that names metadata is none of the past.
+// TestNamedMetadataMustExist: a server that names metadata is not a legacy
+// server.
 func TestNamedMetadataMustExist(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.challenge = `resource_metadata="https://mcp.test/nowhere"`

@@ -20,26 +20,26 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// DPoP binds tokens to a key, so that a stolen token is worth nothing
-// (RFC 9449): a proof, signed by the key, goes with every request.
+// DPoP binds tokens to a key, so that a stolen token is useless (RFC 9449):
+// every request has a proof signed by the key.
 type DPoP struct {
-	// Key is an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey. Tokens
-	// in a store can be used with the same key only. Default: a new P-256 key.
+	// Key is an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey. Stored
+	// tokens work only with the same key. Default: a new P-256 key.
 	Key crypto.Signer
 
-	// Require refuses tokens that are not bound to the key, of servers that do
-	// not support it. Default: they are used as bearer tokens.
+	// Require refuses tokens that are not bound to the key; some servers do not
+	// support DPoP. Default: such tokens are used as bearer tokens.
 	Require bool
 }
 
-// dpopState is the key in use and what the servers want in the proofs.
+// dpopState holds the key and the servers' nonces for the proofs.
 type dpopState struct {
 	key        crypto.Signer
 	jwk        map[string]string // the public key
 	thumbprint string
 
 	mu     sync.Mutex
-	nonces map[string]string // the latest by origin; at most maxNonces
+	nonces map[string]string // the latest nonce by origin; at most maxNonces
 }
 
 const (
@@ -62,7 +62,7 @@ func newDPoP(o *DPoP) (*dpopState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("DPoP.Key: %w", err)
 	}
-	canonical, err := json.Marshal(jwk) // sorted keys and no spaces, as RFC 7638 wants it
+	canonical, err := json.Marshal(jwk) // sorted keys and no spaces: RFC 7638
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (d *dpopState) print() string {
 	return d.thumbprint
 }
 
-// publicJWK has the members of a public key that RFC 7638 demands.
+// publicJWK has the members of a public key for RFC 7638.
 func publicJWK(key crypto.Signer) (map[string]string, error) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch public := key.Public().(type) {
@@ -136,8 +136,8 @@ func (d *dpopState) nonce(u *url.URL) string {
 	return d.nonces[origin(u)]
 }
 
-// keepNonce remembers the latest nonce of a server, and reports whether there
-// is a new one.
+// keepNonce remembers the latest nonce of a server, and reports whether it is
+// new.
 func (t *Transport) keepNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)

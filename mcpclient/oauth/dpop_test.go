@@ -16,7 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// checkProof verifies a proof as a server does, with the key that it carries.
+// checkProof verifies a proof with its own key, as a server does.
 func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims {
 	t.Helper()
 	claims := jwt.MapClaims{}
@@ -52,8 +52,7 @@ func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims
 	return claims
 }
 
-// bound makes the world give tokens that are bound to keys, and, when it has
-// nonces, want them.
+// bound makes the world bind tokens to keys, and demand nonces if it has some.
 func bound(w *world, asNonce, rsNonce string) {
 	w.scheme = "DPoP"
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
@@ -121,7 +120,7 @@ func TestDPoPNonces(t *testing.T) {
 	})
 }
 
-// TestDPoPNonceNeverRight ends.
+// TestDPoPNonceNeverRight: the request ends with an error.
 func TestDPoPNonceNeverRight(t *testing.T) {
 	w := newWorld(t)
 	bound(w, "", "")
@@ -161,7 +160,7 @@ func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 	}
 }
 
-// TestDPoPKeyOfStoredTokens: a token that is bound to another key is not used.
+// TestDPoPKeyOfStoredTokens: a token of another key is not used.
 func TestDPoPKeyOfStoredTokens(t *testing.T) {
 	w := newWorld(t)
 	bound(w, "", "")

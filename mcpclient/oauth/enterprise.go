@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Enterprise lets the company's identity provider vouch for a person who has
-// signed in there: the extension
+// Enterprise lets the company's identity provider vouch for a person after a
+// sign-in there: the extension
 // io.modelcontextprotocol/enterprise-managed-authorization. The person does not
 // visit the server's own authorization server.
 type Enterprise struct {
@@ -18,20 +18,20 @@ type Enterprise struct {
 	Clients  []Credentials // registered with the authorization servers of MCP servers
 }
 
-// IdentityProvider is the company's.
+// IdentityProvider describes the company's identity provider.
 type IdentityProvider struct {
-	// TokenEndpoint is where tokens are exchanged. It comes from the company's
+	// TokenEndpoint is the URL to exchange tokens. It comes from the company's
 	// configuration, and must be https, or http on this machine.
 	TokenEndpoint string
 
-	// Client is who we are there. Its Issuer is the provider's.
+	// Client identifies us at the provider. Its Issuer is the provider's.
 	Client Credentials
 
-	// SubjectToken returns what the person's sign-in gave: an ID token, unless
-	// SubjectTokenType says otherwise. It is called for every exchange. Required.
+	// SubjectToken returns the token of the person's sign-in: an ID token, unless
+	// SubjectTokenType is set. It is called for every exchange. Required.
 	SubjectToken func(ctx context.Context) (string, error)
 
-	// SubjectTokenType is its kind. Default TokenTypeID.
+	// SubjectTokenType is the kind of that token. Default TokenTypeID.
 	SubjectTokenType string
 }
 
@@ -74,7 +74,7 @@ type enterpriseFlow struct {
 	provider IdentityProvider
 }
 
-// acquire gets a new assertion each time, as one can be used once.
+// acquire gets a new assertion each time, as an assertion can be used once.
 func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
 	client, err := f.client(ctx, t, s)
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 	if err != nil {
 		return "", err
 	}
-	// "N_A" says that this is not an access token; it must not be used as one.
+	// "N_A" means that this is not an access token; do not use it as one.
 	if got.IssuedTokenType != tokenTypeIDJAG || !strings.EqualFold(got.TokenType, "N_A") || got.AccessToken == "" || len(got.AccessToken) > maxToken {
 		return "", fmt.Errorf("%s: the answer is no assertion for an authorization server (want issued_token_type %s)", doing, tokenTypeIDJAG)
 	}

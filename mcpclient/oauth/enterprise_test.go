@@ -69,7 +69,7 @@ func TestEnterprise(t *testing.T) {
 	})
 }
 
-// TestEnterpriseWrongAnswer: what the provider gives is no assertion.
+// TestEnterpriseWrongAnswer: the provider's answer is not an assertion.
 func TestEnterpriseWrongAnswer(t *testing.T) {
 	answers := map[string]map[string]any{
 		"an access token": {"access_token": "x", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer"},

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// ErrUntrusted marks what was refused because it may be an attack, or a server
-// set up wrongly: a URL that must not be visited, metadata of another issuer or
-// resource, an answer with a wrong state or issuer.
+// ErrUntrusted marks a possible attack, or a wrongly configured server: a
+// forbidden URL, metadata of another issuer or resource, an answer with a wrong
+// state or issuer.
 var ErrUntrusted = errors.New("oauth: untrusted")
 
 // ErrClosed is the error of requests that need a token after [Transport.Close].
 var ErrClosed = errors.New("oauth: transport closed")
 
-// ErrNoAuthorization marks a server that asks for authorization without saying
-// who gives it.
+// ErrNoAuthorization marks a server that demands authorization without naming
+// an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an error that an authorization server answered with.
+// ServerError is an authorization server's error answer.
 type ServerError struct {
 	Doing       string // "refresh the token", "register the client", …
 	Issuer      string
-	Status      int    // of HTTP; 0 for an answer that came through the browser
-	Code        string // such as "invalid_grant"; empty when there was none
+	Status      int    // HTTP status; 0 for an answer through the browser
+	Code        string // such as "invalid_grant"; may be empty
 	Description string // the server's words, at most 300 bytes, without our secrets
 }
 
-// Error says what was being done, what the server answered and what to do.
+// Error has the operation, the server's answer and advice.
 func (e *ServerError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: authorization server %s answered", e.Doing, e.Issuer)
@@ -46,7 +46,7 @@ func (e *ServerError) Error() string {
 	return b.String()
 }
 
-// advices is what to do about an error code.
+// advices has the advice for an error code.
 var advices = map[string]string{
 	"access_denied":             "sign in again and allow the access",
 	"invalid_client":            "check the client id, its secret or key, and that it is registered with this server",
@@ -63,14 +63,14 @@ var advices = map[string]string{
 	"unsupported_response_type": "the authorization server does not offer the code flow",
 }
 
-// gone reports that what was presented is worth nothing any more.
+// gone reports whether the presented token or registration is no longer valid.
 func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
 
-// ScopeError says that the server demands scopes that were asked for already,
-// so that asking again cannot help.
+// ScopeError means that the server demands scopes that were requested before,
+// so another request cannot help.
 type ScopeError struct {
 	Resource string
-	Scopes   []string // what the server demands; nil when it does not say
+	Scopes   []string // scopes that the server demands; nil if unknown
 }
 
 func (e *ScopeError) Error() string {
@@ -88,7 +88,7 @@ func untrusted(format string, args ...any) error {
 
 const maxShown = 300
 
-// cut limits text that came from a server.
+// cut limits a server's text.
 func cut(s string) string {
 	if len(s) <= maxShown {
 		return s
@@ -96,8 +96,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxShown], "") + "…"
 }
 
-// shown is a URL as errors and logs may have it: without user info, query and
-// fragment.
+// shown is a URL for errors and logs: without user info, query and fragment.
 func shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -109,9 +108,9 @@ func shown(raw string) string {
 	return cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
-// scrub takes secrets out of text that a server sent.
+// scrub removes secrets from a server's text.
 func scrub(text string, secrets ...string) string {
-	const long = 4 // what is shorter hides nothing, and would spoil the text
+	const long = 4 // a shorter text is no secret, and would spoil the text
 	for _, s := range secrets {
 		if len(s) >= long {
 			text = strings.ReplaceAll(text, s, "[secret]")

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// A person signs in with the browser of this machine, when the server asks for
-// it.
+// A person signs in with the browser of this machine if the server asks for it.
 func Example() {
 	ctx := context.Background()
 	server := newDemo()
@@ -46,7 +45,8 @@ func Example() {
 	// Output: somebody with a token <nil>
 }
 
-// On a device without a browser the person brings the answer from another one.
+// On a device without a browser the person copies the answer from another
+// device.
 func ExamplePaste() {
 	server := newDemo()
 	defer server.Close()
@@ -67,7 +67,7 @@ func ExamplePaste() {
 	// signed in: true
 }
 
-// A client that is registered by hand, with the tokens kept in files.
+// A client registered by hand, with tokens in files.
 func ExampleFileStore() {
 	server := newDemo()
 	defer server.Close()
@@ -82,7 +82,7 @@ func ExampleFileStore() {
 		fmt.Println(err)
 		return
 	}
-	for range 2 { // the second time nobody signs in
+	for range 2 { // the second time uses the stored token
 		auth, err := oauth.New(server.URL+"/mcp", &oauth.Options{
 			Store: store,
 			Grant: &oauth.AuthorizationCode{
@@ -132,7 +132,7 @@ func ExampleClientCredentials() {
 	// [client_credentials client_credentials]
 }
 
-// The company's identity provider vouches for a person who has signed in there.
+// The company's identity provider vouches for a person after a sign-in there.
 func ExampleEnterprise() {
 	server := newDemo()
 	defer server.Close()
@@ -156,8 +156,7 @@ func ExampleEnterprise() {
 	// [token-exchange jwt-bearer]
 }
 
-// The platform vouches for the program, here with a token that Kubernetes puts
-// into a file and keeps fresh.
+// The platform vouches for the program, here with a token file of Kubernetes.
 func ExampleWorkload() {
 	server := newDemo()
 	defer server.Close()
@@ -186,7 +185,7 @@ func ExampleWorkload() {
 	// [jwt-bearer]
 }
 
-// Tokens that are worth nothing without the key.
+// Tokens are useless without the key.
 func ExampleDPoP() {
 	server := newDemo()
 	defer server.Close()
@@ -203,7 +202,7 @@ func ExampleDPoP() {
 	// Output: somebody with a token
 }
 
-// What to show before asking for credentials.
+// A host shows this before it asks for credentials.
 func ExampleDiscover() {
 	server := newDemo()
 	defer server.Close()

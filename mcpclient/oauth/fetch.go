@@ -18,21 +18,21 @@ const (
 	maxRedirects = 3
 )
 
-// fetcher makes the requests to URLs that a server named.
+// fetcher makes requests to URLs from a server.
 type fetcher struct {
 	base    http.RoundTripper
 	guard   *guard
 	timeout time.Duration // of one request
 }
 
-// answer is a response that was read whole.
+// answer is a whole response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// get fetches a document. Redirects are followed where the guard allows it.
+// get fetches a document. It follows redirects if the guard allows them.
 func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header)
 	return f.do(ctx, client, http.MethodGet, u, header, nil)
 }
 
-// post sends what may be secret. It follows no redirect.
+// post sends a form that may be secret. It follows no redirect.
 func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header, body []byte) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -101,8 +101,8 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
 }
 
-// decode reads the JSON object that an answer must be. The error shows nothing
-// of it, as it may hold secrets.
+// decode reads an answer as a JSON object. The error shows nothing of the
+// answer, as it may hold secrets.
 func (a *answer) decode(v any) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(a.body[:min(len(a.body), 64)])), "{") || json.Unmarshal(a.body, v) != nil {
 		return errors.New("the answer is not the JSON object it should be")
@@ -110,7 +110,7 @@ func (a *answer) decode(v any) error {
 	return nil
 }
 
-// serverError makes an error of an answer whose status is a failure.
+// serverError makes an error from an answer with a failure status.
 func (a *answer) serverError(doing, issuer string, secrets ...string) *ServerError {
 	var body struct {
 		Error       string `json:"error"`

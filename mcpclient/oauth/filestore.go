@@ -18,14 +18,15 @@ import (
 // maxEntry bounds one file of a store.
 const maxEntry = 1 << 20
 
-// FileStore returns a store in a directory, which it makes when it is missing.
-// Each entry is a file that only the owner can read (mode 0600), replaced as a
-// whole, and locked while it is updated, so that any number of processes can
-// share the store. The secrets in it are not encrypted.
+// FileStore returns a store in a directory, and creates the directory if it is
+// missing. Each entry is a file for only the owner (mode 0600), replaced as a
+// whole, and locked during an update, so that any number of processes can share
+// the store. The secrets in it are not encrypted.
 //
-// A symbolic link is refused, and on Unix a directory or file that belongs to
-// another user, a directory to which a group or others can write, and a file
-// that they can use. Elsewhere the permissions of the directory decide.
+// FileStore refuses symbolic links. On Unix it also refuses a directory or file
+// of another user, a directory that a group or others can write to, and a file
+// that they can read or write. On other systems the permissions of the
+// directory decide.
 func FileStore(dir string) (Store, error) {
 	if dir == "" {
 		return nil, errors.New("file store: no directory given")
@@ -48,8 +49,8 @@ type fileStore struct {
 	within *memoryStore // its locks order the goroutines of this process
 }
 
-// entry is the content of a file. The key is there for people who look into
-// the directory, and to check that the file is the one that was meant.
+// entry is the content of a file. The key is for people who look into the
+// directory, and to check that the file is the right one.
 type entry struct {
 	Key   Key             `json:"key"`
 	Value json.RawMessage `json:"value"`
@@ -98,7 +99,7 @@ func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Con
 	})
 }
 
-// write replaces a file as a whole: others see the old one or the new one.
+// write replaces a whole file: readers see the old content or the new one.
 func (s *fileStore) write(key Key, value []byte) error {
 	path := s.path(key)
 	if value == nil {
@@ -118,8 +119,8 @@ func (s *fileStore) write(key Key, value []byte) error {
 	return private.WriteFile(path, data)
 }
 
-// lockFile waits for the lock on a file, which ends with the process at the
-// latest. The file stays, as deleting it would let two holders in.
+// lockFile waits for the lock on a file. The lock ends with the process at the
+// latest. The file stays, as deleting it would allow two holders.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
-// linger is how long an attempt to get a token goes on when nobody waits for
-// it any more: until a call that was given up is repeated.
+// linger is how long an attempt to get a token continues without a waiting
+// caller. A cancelled call may be repeated meanwhile.
 const linger = 30 * time.Second
 
-// renewal is what one attempt to get a token is for.
+// renewal is the purpose of an attempt to get a token.
 type renewal struct {
 	demand *demand
-	used   *session // that was refused; nil when there was none
-	anew   bool     // a refresh would not do
+	used   *session // the refused session; nil for none
+	anew   bool     // a refresh is not enough
 	stepUp bool     // more scopes are needed
 	early  bool     // the server has not asked for it
-	quiet  bool     // nobody waits for it: no person is to be bothered
+	quiet  bool     // no caller waits: never ask a person
 }
 
-// key tells apart attempts whose failure means the same from others.
+// key is equal for renewals that may share one attempt and its failure.
 func (r *renewal) key() string {
 	return fmt.Sprint(r.anew, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
 }
 
-// flight is an attempt that all who need a token share.
+// flight is an attempt that all callers without a token share.
 type flight struct {
 	key    string
 	cancel context.CancelFunc
-	done   chan struct{} // closed at the end; then the rest may be read
+	done   chan struct{} // closed at the end; then the result may be read
 
 	session *session
 	err     error
@@ -41,8 +41,8 @@ type flight struct {
 	lonely  *time.Timer // ends the flight; guarded likewise
 }
 
-// renew returns another session than r.used: the one that is current by now, or
-// that of the attempt which is under way or begun here.
+// renew returns another session than r.used: the current session, or the result
+// of the running attempt, or of a new one.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	for {
 		f, s, err := t.join(ctx, r)
@@ -68,7 +68,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	}
 }
 
-// join finds what serves a renewal: a session, or a flight to wait for.
+// join finds a session for a renewal, or a flight to wait for.
 func (t *Transport) join(ctx context.Context, r *renewal) (*flight, *session, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,8 +90,7 @@ func (t *Transport) join(ctx context.Context, r *renewal) (*flight, *session, er
 	return f, nil, nil
 }
 
-// differs reports whether a session has another token than the one that was
-// used.
+// differs reports whether a session has another token than the used one.
 func differs(s, used *session) bool {
 	return used == nil || s != used && s.token.Access != used.token.Access
 }
@@ -104,8 +103,8 @@ func (t *Transport) leave(f *flight) {
 	}
 }
 
-// startLocked begins a flight. It keeps the values of the context of the caller
-// that happens to be the first, but not its end.
+// startLocked begins a flight. Its context has the values of the first caller's
+// context, but not its cancellation.
 func (t *Transport) startLocked(ctx context.Context, r *renewal) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.opts.SignInTimeout+4*t.opts.Timeout)
 	stop := context.AfterFunc(t.ctx, cancel)
@@ -135,16 +134,16 @@ func (t *Transport) land(f *flight, s *session, err error) {
 	close(f.done)
 }
 
-// now is the session that requests use.
+// now is the current session.
 func (t *Transport) now() *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.current
 }
 
-// ready returns the session to make a request with, nil when there is none. A
-// token that ends soon is renewed: by the way while it is good, and before the
-// request when it is not.
+// ready returns the session for a request, nil if there is none. A token near
+// its end is renewed: in the background if it is still valid, else before the
+// request.
 func (t *Transport) ready(ctx context.Context) (*session, error) {
 	if err := t.loadOnce(ctx); err != nil {
 		return nil, err
@@ -170,8 +169,8 @@ func (t *Transport) renewable(s *session) bool {
 	return s.token.Refresh != "" || !t.flow.interactive()
 }
 
-// renewMeanwhile starts a renewal that nobody waits for. When it fails the
-// token goes on being used, and it is tried again after a pause.
+// renewMeanwhile starts a renewal in the background. If it fails, the token
+// stays in use, and the renewal is retried after a pause.
 func (t *Transport) renewMeanwhile(ctx context.Context, r *renewal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +185,7 @@ func (t *Transport) renewMeanwhile(ctx context.Context, r *renewal) {
 	t.startLocked(ctx, r)
 }
 
-// loadOnce reads what the store has, once.
+// loadOnce reads the store, once.
 func (t *Transport) loadOnce(ctx context.Context) error {
 	select {
 	case t.loading <- struct{}{}:

@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// guard decides which URLs that a server named may be visited.
+// guard decides on URLs from a server.
 type guard struct {
 	loopback bool           // the MCP server is on loopback itself
-	allow    []netip.Prefix // private networks that may be reached
+	allow    []netip.Prefix // allowed private networks
 }
 
-// special are the networks that netip has no predicate for and that are not the
-// public internet. Networks whose addresses embed an IPv4 address are refused as a
-// whole.
+// special are networks outside the public internet without a predicate in
+// netip. Networks with embedded IPv4 addresses are refused as a whole.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and metadata services of clouds
@@ -39,7 +38,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),
 }
 
-// checkURL parses a URL that a server named. what says whose URL it is.
+// checkURL parses a URL from a server. what describes the URL for errors.
 func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 	const maxURL = 8 << 10
 	if len(raw) > maxURL {
@@ -69,7 +68,7 @@ func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkAddr refuses addresses that are not the public internet.
+// checkAddr refuses addresses outside the public internet.
 func (g *guard) checkAddr(ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("")
 	for _, p := range g.allow {
@@ -90,8 +89,8 @@ func (g *guard) checkAddr(ip netip.Addr) error {
 	return nil
 }
 
-// control checks the address that a name has led to, right before the
-// connection is made: no later answer of DNS can change it.
+// control checks the resolved address right before the connection is made: no
+// later answer of DNS can change it.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -100,8 +99,8 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	return g.checkAddr(ap.Addr())
 }
 
-// transport is what requests to such URLs are made with. It uses no proxy,
-// since that one would resolve the names.
+// transport makes the requests to such URLs. It uses no proxy, since a proxy
+// would resolve the names.
 func (g *guard) transport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control}
 	return &http.Transport{
@@ -116,7 +115,7 @@ func (g *guard) transport() *http.Transport {
 	}
 }
 
-// isLoopback reports whether a host name is this machine by its very name.
+// isLoopback reports whether a host name means this machine, without a lookup.
 func isLoopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip, err := netip.ParseAddr(host)

@@ -79,7 +79,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestNamesAreCheckedToo: what counts is the address that is connected to.
+// TestNamesAreCheckedToo: the address of the connection counts.
 func TestNamesAreCheckedToo(t *testing.T) {
 	reached := false
 	peer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
@@ -127,8 +127,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestSecretsFollowNoRedirect: a token request that is redirected would hand
-// its secrets to another server.
+// TestSecretsFollowNoRedirect: a redirected token request would pass its
+// secrets to another server.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	w := newWorld(t)
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
@@ -138,7 +138,7 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 	wantUntrusted(t, call(t.Context(), w.transport(w.options())), "redirects a request that carries secrets")
 }
 
-// TestNamedURLs has a bad URL in each place where a server can name one.
+// TestNamedURLs has a bad URL in each field of a server's documents.
 func TestNamedURLs(t *testing.T) {
 	const inner = "https://169.254.169.254/x"
 	tests := map[string]func(w *world){
@@ -190,7 +190,8 @@ func TestDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSilentServers has each page never answer: the call ends in time.
+// TestSilentServers: each page in turn never answers, and the call ends in
+// time.
 func TestSilentServers(t *testing.T) {
 	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
 		inBubble(t, func(t *testing.T, w *world) {
@@ -207,7 +208,7 @@ func TestSilentServers(t *testing.T) {
 	}
 }
 
-// TestSlowBody: the bound is on the whole answer.
+// TestSlowBody: the bound holds for the whole answer.
 func TestSlowBody(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Metadata is what an authorization server says about itself (RFC 8414, OpenID
-// Connect Discovery), as far as it is used here.
+// Metadata is an authorization server's description of itself (RFC 8414, OpenID
+// Connect Discovery), with the fields used here.
 type Metadata struct {
 	Issuer                                 string   `json:"issuer"`
 	AuthorizationEndpoint                  string   `json:"authorization_endpoint"`
@@ -26,13 +26,12 @@ type Metadata struct {
 	ClientIDMetadataDocumentSupported      bool     `json:"client_id_metadata_document_supported"`
 	AuthorizationResponseIssuerIsSupported bool     `json:"authorization_response_iss_parameter_supported"`
 
-	// assumed says that there was no such document, and that the paths are those
+	// assumed is set if there was no such document, and the paths are the defaults
 	// of revision 2025-03-26.
 	assumed bool
 }
 
-// metadataURLs lists where the metadata of an issuer can be, in the order in
-// which it is looked for.
+// metadataURLs lists the possible URLs of an issuer's metadata, in order.
 //
 // 2026-07-28 authorization server discovery: for issuers with a path,
 // OAuth with path insertion, OpenID with path insertion, OpenID with path
@@ -91,7 +90,7 @@ func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header h
 	return m, nil
 }
 
-// check refuses metadata that leads where no request may go.
+// check refuses metadata with a forbidden URL.
 func (m *Metadata) check(g *guard) error {
 	for _, e := range []struct{ what, url string }{
 		{"authorization endpoint", m.AuthorizationEndpoint},
@@ -111,7 +110,7 @@ func (m *Metadata) check(g *guard) error {
 	return nil
 }
 
-// checkCode refuses servers that a code would not be safe with.
+// checkCode refuses servers that do not protect a code.
 func (m *Metadata) checkCode() error {
 	if m.AuthorizationEndpoint == "" {
 		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", shown(m.Issuer))
@@ -124,7 +123,7 @@ func (m *Metadata) checkCode() error {
 	return nil
 }
 
-// statusError is a document that is not where it was looked for.
+// statusError is the failure to fetch a document.
 type statusError struct {
 	place  string
 	status int
@@ -134,7 +133,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("GET %s: HTTP status %d", e.place, e.status)
 }
 
-// absent reports that there is no such document, rather than a failure.
+// absent reports whether the document does not exist, as opposed to a failure.
 func absent(err error) bool {
 	var e *statusError
 	return errors.As(err, &e) && e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout

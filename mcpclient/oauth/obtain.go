@@ -15,7 +15,7 @@ func (t *Transport) tokenKey(resource, issuer string) Key {
 	return Key{Profile: t.opts.Profile, Resource: resource, Issuer: issuer}
 }
 
-// stored returns where the token of the server is in the store, or nil.
+// stored returns the key of the server's token in the store, or nil.
 func (t *Transport) stored(ctx context.Context) (*link, error) {
 	l := new(link)
 	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
@@ -53,7 +53,7 @@ func (t *Transport) fits(tok *Token) bool {
 	return false
 }
 
-// obtain gets a session that serves a renewal.
+// obtain gets a session for a renewal.
 func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	s, err := t.locate(ctx, r)
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	return &session{site: s, token: tok, fresh: true}, nil
 }
 
-// locate finds out who authorizes. A renewal that the server has not asked for
-// goes to where the token came from.
+// locate finds the authorization server. A renewal without a demand of the
+// server goes to the token's own authorization server.
 func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 	if !r.early {
 		return t.discover(ctx, r.demand, r.used)
@@ -97,15 +97,15 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 	}
 	meta, err := t.fetch.fetchMetadata(ctx, s.issuer())
 	if err != nil {
-		return t.discover(ctx, r.demand, r.used) // it may be one without metadata
+		return t.discover(ctx, r.demand, r.used) // it may be a server without metadata
 	}
 	s.meta = meta
 	return &s, nil
 }
 
-// reuse serves a renewal by what another process has got meanwhile, or by a
-// refresh. Only one process at a time refreshes a token: most servers take a
-// refresh token once. Without success it returns the token there was.
+// reuse serves a renewal by another process's token, or by a refresh. Only one
+// process at a time refreshes a token: most servers accept a refresh token
+// once. Without success it returns the old token.
 func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
@@ -125,7 +125,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Tok
 		if err != nil {
 			return nil, err
 		}
-		if renewed == nil { // what was asked for is worth remembering
+		if renewed == nil { // remember the requested scopes
 			return json.Marshal(&Token{Requested: tok.Requested, ClientID: tok.ClientID})
 		}
 		next = &session{site: s, token: renewed}
@@ -140,14 +140,14 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *Tok
 	return before, next, err
 }
 
-// isNews reports whether a stored token is another one than that which was
-// refused, and may serve.
+// isNews reports whether a stored token differs from the refused one, and may
+// be valid.
 func (t *Transport) isNews(r *renewal, tok *Token) bool {
 	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) &&
 		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)
 }
 
-// saveLink remembers where the token of the server is.
+// saveLink remembers the authorization server of the server's token.
 func (t *Transport) saveLink(ctx context.Context, s *site) error {
 	l := new(link)
 	if ok, err := load(ctx, t.opts.Store, t.linkKey(), l); err == nil && ok && *l == (link{s.resource, s.issuer()}) {

@@ -14,37 +14,37 @@ import (
 
 // Options configure a [Transport]. It copies what it needs.
 type Options struct {
-	// Grant is how a token is got. Required.
+	// Grant gets the token. Required.
 	Grant Grant
 
 	// Store keeps tokens and registrations. Default: memory.
 	Store Store
 
-	// Profile tells apart the people, or accounts, whose tokens are in one store.
+	// Profile separates the tokens of several people, or accounts, in one store.
 	Profile string
 
-	// Scopes are asked for first, when the server's challenge names none, instead
-	// of all that its metadata lists.
+	// Scopes are requested if the server's challenge names none. Default: all
+	// scopes in the server's metadata.
 	Scopes []string
 
 	// DPoP binds the tokens to a key. Default: they are plain bearer tokens.
 	DPoP *DPoP
 
-	// Transport makes the requests to the MCP server. Default: one like
+	// Transport makes the requests to the MCP server. Default: a copy of
 	// http.DefaultTransport, with enough idle connections for many calls.
 	Transport http.RoundTripper
 
-	// AuthTransport makes the requests to URLs that servers name. Default: one
-	// that uses no proxy and connects to public addresses only. Another one must
-	// see to it itself that names do not lead to private addresses.
+	// AuthTransport makes the requests to URLs from servers. Default: a transport
+	// without a proxy that connects only to public addresses. Another transport
+	// must itself refuse names with private addresses.
 	AuthTransport http.RoundTripper
 
-	// AllowPrivate are networks that such URLs may lead to although they are not
-	// public, such as those of the company.
+	// AllowPrivate lists private networks that such URLs may lead to, for example
+	// the company's.
 	AllowPrivate []netip.Prefix
 
-	// NoLegacy refuses servers that are authorized as in revision 2025-03-26: by
-	// their own origin, without protected resource metadata.
+	// NoLegacy refuses the authorization of revision 2025-03-26: by the server's
+	// own origin, without protected resource metadata.
 	NoLegacy bool
 
 	// Timeout bounds one request to an authorization server. Default 30 s.
@@ -57,8 +57,8 @@ type Options struct {
 	// Default 3.
 	MaxStepUps int
 
-	// Logger gets what is done at Debug, and what is tolerated at Warn, without
-	// secrets. Default: discarded.
+	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn,
+	// without secrets. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -87,7 +87,7 @@ func (o *Options) withDefaults() *Options {
 	return &out
 }
 
-// Grant is how a token is got: [AuthorizationCode], [ClientCredentials],
+// Grant is a way to get a token: [AuthorizationCode], [ClientCredentials],
 // [Enterprise] or [Workload].
 type Grant interface {
 	flow() (flow, error)
@@ -98,14 +98,14 @@ type flow interface {
 	// interactive reports whether a person is needed.
 	interactive() bool
 
-	// choose picks one of the authorization servers that a server names; current
-	// is the one in use, or empty.
+	// choose picks one of a server's authorization servers; current is the one in
+	// use, or empty.
 	choose(issuers []string, current string) (string, error)
 
-	// client is who we are for a site, nil when that is not settled yet.
+	// client identifies us for a site, nil if that is not known yet.
 	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
 
-	// acquire gets a token from nothing.
+	// acquire gets a token without an older one.
 	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error)
 }
 

@@ -15,37 +15,37 @@ import (
 
 // Receiver gets the answer of a sign-in to this program.
 type Receiver interface {
-	// Listen prepares to receive one answer. previous is the redirect URI that
-	// the client is registered with, or empty; using it again spares a new
-	// registration.
+	// Listen prepares to receive one answer. previous is the redirect URI of the
+	// client's registration, or empty; using it again avoids a new registration.
 	Listen(ctx context.Context, previous string) (Reception, error)
 }
 
 // Reception receives one answer.
 type Reception interface {
-	// RedirectURI is where the authorization server is to send the person back.
+	// RedirectURI is the URI that the authorization server sends the person back
+	// to.
 	RedirectURI() string
 
-	// Receive sends the person to authorizationURL, which is https, or http on
-	// this machine, and returns the parameters of the redirect that ends the
-	// sign-in. They are checked by the caller.
+	// Receive sends the person to authorizationURL (https, or http on this
+	// machine), and returns the parameters of the final redirect. The caller
+	// checks them.
 	Receive(ctx context.Context, authorizationURL string) (url.Values, error)
 
-	// Close gives up.
+	// Close stops receiving.
 	Close() error
 }
 
 // Loopback receives the answer at a port of this machine: for programs on the
-// machine whose browser the person uses. It listens on 127.0.0.1 only, during
-// the sign-in only, and takes one answer.
+// same machine as the person's browser. It listens only on 127.0.0.1, only
+// during the sign-in, and takes one answer.
 type Loopback struct {
-	// Open sends the person to the URL: it shows the whole of it, and opens it in
-	// a browser when the person agrees; [OpenBrowser] does the latter. The answer
-	// is awaited while it runs and after it has returned. Required.
+	// Open sends the person to the URL: it shows the whole URL, and opens it in a
+	// browser if the person agrees, for example with [OpenBrowser]. The sign-in
+	// waits for the answer while Open runs and after it has returned. Required.
 	Open func(ctx context.Context, url string) error
 
-	// Port is where to listen. Default: one that is free, and the same one again
-	// as long as it is.
+	// Port is the port to listen on. Default: a free port, and the same port again
+	// if it is still free.
 	Port int
 
 	// Path of the redirect URI. Default "/callback".
@@ -93,11 +93,11 @@ type loopbackReception struct {
 	path   string
 	uri    string
 	server *http.Server
-	answer chan url.Values // has room for the only one
+	answer chan url.Values // has room for the single answer
 	done   sync.WaitGroup
 
 	mu    sync.Mutex
-	state string // that the answer must have; empty when none is expected
+	state string // required in the answer; empty if no answer is expected
 }
 
 func (r *loopbackReception) RedirectURI() string { return r.uri }
@@ -127,15 +127,15 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 	}
 }
 
-// The pages show nothing that the request brought.
+// The pages show no data of the request.
 const (
 	pageStart = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><body style="font-family:sans-serif;margin:4em auto;max-width:32em">`
 	pageDone  = pageStart + `<h1>Back to the application</h1><p>The answer has been handed over. You can close this window.</p>`
 	pageOther = pageStart + `<h1>Not expected</h1><p>This is not the answer of a sign-in that is under way. Start again from the application.</p>`
 )
 
-// ServeHTTP takes the one request that has the expected state. Others change
-// nothing, so that no other program or page can spoil the sign-in.
+// ServeHTTP accepts one request with the expected state. Other requests change
+// nothing, so that no other program or page can disturb the sign-in.
 func (r *loopbackReception) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -167,7 +167,7 @@ func (r *loopbackReception) take(answer url.Values) bool {
 	return true
 }
 
-// Close stops listening, having let the page go out.
+// Close stops listening, after the page was sent.
 func (r *loopbackReception) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -179,11 +179,11 @@ func (r *loopbackReception) Close() error {
 	return err
 }
 
-// Paste lets the person bring the answer: for devices without a browser. The
-// person signs in on another device; the last redirect leads nowhere there, and
-// its URL is copied from the browser's address bar.
+// Paste lets the person copy the answer: for devices without a browser. The
+// person signs in on another device. The last redirect leads nowhere there; the
+// person copies its URL from the browser's address bar.
 type Paste struct {
-	// Ask shows the URL, whole, and returns the URL that the person brings back.
+	// Ask shows the whole URL, and returns the URL that the person copied.
 	// Required.
 	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
 

@@ -127,7 +127,7 @@ func TestLoopbackEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLoopbackDoesNotWaitForOpen, which may be a question on a terminal.
+// TestLoopbackDoesNotWaitForOpen: Open may ask a question on a terminal.
 func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	answered := make(chan struct{})
 	defer close(answered)
@@ -154,7 +154,7 @@ func TestPaste(t *testing.T) {
 	const uri = "http://127.0.0.1/callback"
 	tests := []struct {
 		pasted string
-		code   string // empty when it is refused
+		code   string // empty if it is refused
 	}{
 		{uri + "?code=c&state=s", "c"},
 		{"  " + uri + "?code=c&state=s\n", "c"},
@@ -183,7 +183,7 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// TestPasteSignsIn is the whole way without a browser on this device.
+// TestPasteSignsIn is a whole sign-in without a browser on this device.
 func TestPasteSignsIn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// When a token is renewed before its end. One that has little left is renewed
-// while it is still used; one that may end on the way is not used any more.
+// Times before the end of a token. After earlyRenewal begins, the token is
+// renewed while it is still used; after lastUse begins, it may end on its way
+// and is not used.
 const (
 	earlyRenewal = time.Minute
 	lastUse      = 5 * time.Second
-	renewalPause = 10 * time.Second // after a renewal that failed while the token was still good
+	renewalPause = 10 * time.Second // after a failed renewal, while the token is valid
 )
 
-// early is how long before its end a token is renewed: a minute, but not more
+// early is the time before a token's end to renew it: a minute, but not more
 // than a fifth of its life.
 func (t *Token) early() time.Duration {
 	if t.Issued.IsZero() || t.Expiry.IsZero() {
@@ -24,8 +25,8 @@ func (t *Token) early() time.Duration {
 	return min(earlyRenewal, t.Expiry.Sub(t.Issued)/5)
 }
 
-// last is how long before its end a token is not used any more: a few seconds,
-// but not more than a tenth of its life.
+// last is the time before a token's end to stop using it: a few seconds, but
+// not more than a tenth of its life.
 func (t *Token) last() time.Duration {
 	if t.Issued.IsZero() || t.Expiry.IsZero() {
 		return lastUse
@@ -33,15 +34,15 @@ func (t *Token) last() time.Duration {
 	return min(lastUse, t.Expiry.Sub(t.Issued)/10)
 }
 
-// refresh gets a new token for the refresh token of old. It is nil when the
-// refresh token is worth nothing any more.
+// refresh gets a new token for the refresh token of old, nil if the refresh
+// token is not valid.
 func (t *Transport) refresh(ctx context.Context, s *site, old *Token) (*Token, error) {
 	client, err := t.flow.client(ctx, t, s)
 	if err != nil {
 		return nil, err
 	}
 	if client == nil || client.ID != old.ClientID || old.Thumbprint != "" && old.Thumbprint != t.dpop.print() {
-		return nil, nil // it was issued to another client, or is bound to another key
+		return nil, nil // it belongs to another client or another key
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {s.resource}}
 	got, err := t.requestToken(ctx, &tokenRequest{

@@ -19,7 +19,7 @@ func TestRefreshBeforeExpiry(t *testing.T) {
 		w.mustCall(auth)
 		time.Sleep(time.Hour - earlyRenewal/2)
 		w.mustCall(auth)
-		synctest.Wait() // the renewal goes on by the way
+		synctest.Wait() // the renewal runs in the background
 		w.mustCall(auth)
 		if got := w.seen[2].Header.Get("Authorization"); got != "Bearer access-secret-1" {
 			t.Errorf("got %q while the token was good, want it to be used", got)
@@ -63,8 +63,8 @@ func TestManyCallsShareOneRefresh(t *testing.T) {
 	})
 }
 
-// TestRefreshBlocksNobody: a token endpoint that hangs delays no call whose
-// token is good.
+// TestRefreshBlocksNobody: a hanging token endpoint delays no call with a valid
+// token.
 func TestRefreshBlocksNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
@@ -90,7 +90,7 @@ func TestRefreshBlocksNobody(t *testing.T) {
 	})
 }
 
-// TestFailedRenewalIsRepeated: after a pause, while the token is good.
+// TestFailedRenewalIsRepeated: after a pause, while the token is valid.
 func TestFailedRenewalIsRepeated(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
@@ -140,7 +140,7 @@ func TestDeadRefreshTokenMeansSignIn(t *testing.T) {
 	})
 }
 
-// TestNobodyIsBotheredEarly: a renewal by the way never asks a person.
+// TestNobodyIsBotheredEarly: a renewal in the background never asks a person.
 func TestNobodyIsBotheredEarly(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
@@ -190,7 +190,7 @@ func TestMigration(t *testing.T) {
 	if got := query(t, w.asked[1], "client_id"); got != "client-2-of-as2.test" {
 		t.Errorf("got client %q at the second server", got)
 	}
-	w.set(func() { w.issuers = []string{issuerOne} }) // and back: what was kept for the first is good again
+	w.set(func() { w.issuers = []string{issuerOne} }) // and back: the stored token of the first is valid again
 	w.mustCall(auth)
 	if len(w.asked) != 2 {
 		t.Errorf("got %d sign-ins, want 2", len(w.asked))
@@ -236,7 +236,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// TestShortLives: tokens that live for seconds are used, not only renewed.
+// TestShortLives: tokens with a life of seconds are used, not only renewed.
 func TestShortLives(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.life = 3 * time.Second

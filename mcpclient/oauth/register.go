@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ClientMetadata describes a client: to a server that registers it
-// dynamically, or in a client id metadata document, which is its JSON with
-// ClientID being the URL of the document.
+// ClientMetadata describes a client: for dynamic registration, or as a client
+// id metadata document. The document is its JSON; ClientID is the URL of the
+// document.
 type ClientMetadata struct {
 	ClientID                string   `json:"client_id,omitempty"`
 	ClientName              string   `json:"client_name,omitempty"`
@@ -32,7 +32,7 @@ type ClientMetadata struct {
 	DPoPBoundAccessTokens   bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 
-// registration is a client that a server registered dynamically.
+// registration is a dynamically registered client.
 type registration struct {
 	ID          string     `json:"client_id"`
 	Secret      string     `json:"client_secret,omitempty"`
@@ -59,8 +59,8 @@ func (t *Transport) registered(ctx context.Context, issuer string) (*registratio
 	return r, nil
 }
 
-// register returns the registration for a redirect URI, made anew where there
-// is none yet.
+// register returns the registration for a redirect URI, and makes one if there
+// is none.
 func (t *Transport) register(ctx context.Context, s *site, want *ClientMetadata, redirectURI string) (*registration, error) {
 	var result *registration
 	err := t.opts.Store.Update(ctx, t.registrationKey(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
@@ -110,7 +110,7 @@ func (t *Transport) requestRegistration(ctx context.Context, s *site, want *Clie
 	return r, nil
 }
 
-// describe completes what the client says about itself.
+// describe completes the client's metadata.
 func (t *Transport) describe(want *ClientMetadata, m *Metadata, redirectURI string) *ClientMetadata {
 	var d ClientMetadata
 	if want != nil {
@@ -136,7 +136,7 @@ func (t *Transport) describe(want *ClientMetadata, m *Metadata, redirectURI stri
 	return &d
 }
 
-// methodToRegister is how a client without a key of its own will authenticate.
+// methodToRegister is the authentication of a client without a key of its own.
 func methodToRegister(m *Metadata) AuthMethod {
 	for _, method := range []AuthMethod{AuthNone, AuthBasic, AuthPost} {
 		if slices.Contains(m.TokenEndpointAuthMethodsSupported, string(method)) {
@@ -155,8 +155,8 @@ func applicationType(redirectURI string) string {
 	return "native"
 }
 
-// forgetRegistration drops a registration that the server does not know any
-// more, so that the next attempt registers anew.
+// forgetRegistration drops a registration that the server has forgotten, so
+// that the next attempt registers again.
 func (t *Transport) forgetRegistration(ctx context.Context, issuer string, err error) {
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" {
 		if err := save(ctx, t.opts.Store, t.registrationKey(issuer), nil); err != nil {

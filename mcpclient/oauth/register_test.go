@@ -37,8 +37,8 @@ func TestRegistrationRequest(t *testing.T) {
 	}
 }
 
-// TestRegistrationIsKept for the issuer, whatever server it is for, and made
-// anew when the redirect URI is another.
+// TestRegistrationIsKept: one registration of an issuer serves all its servers.
+// A different redirect URI needs a new registration.
 func TestRegistrationIsKept(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()

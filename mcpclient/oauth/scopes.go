@@ -12,8 +12,7 @@ const (
 	offlineAccess = "offline_access"
 )
 
-// splitScopes reads a list of scopes that a server sent. Those that no scope
-// can look like are left out.
+// splitScopes reads a server's list of scopes. Malformed scopes are left out.
 func splitScopes(list string) []string { return cleanScopes(strings.Fields(list)) }
 
 func cleanScopes(list []string) []string {
@@ -21,7 +20,7 @@ func cleanScopes(list []string) []string {
 	for _, s := range list {
 		if s != "" && len(s) <= maxScope && strings.IndexFunc(s, notScopeChar) < 0 && !slices.Contains(out, s) {
 			if out = append(out, s); len(out) > maxScopes {
-				break // one more than allowed, for scopesFor to refuse
+				break // one more than allowed; scopesFor refuses it
 			}
 		}
 	}
@@ -31,7 +30,7 @@ func cleanScopes(list []string) []string {
 // notScopeChar is the complement of RFC 6749's scope-token.
 func notScopeChar(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 
-// union is a followed by what only b has.
+// union is a, then the scopes that are only in b.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {
@@ -47,7 +46,7 @@ func covers(have, want []string) bool {
 	return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
 }
 
-// scopesFor selects what to ask for.
+// scopesFor selects the scopes to request.
 //
 // 2026-07-28 authorization: the scopes of the challenge, else all of the
 // resource's metadata, else none at all; and on a later request the union of
@@ -70,8 +69,8 @@ func scopesFor(d *demand, s *site, before *Token, configured []string) ([]string
 	return slices.Clone(want), nil
 }
 
-// withOffline asks for a refresh token where the server has a scope for it.
-// With no other scope it is left out, as it would replace the server's default.
+// withOffline adds the scope for a refresh token if the server has it. Without
+// another scope it is left out, as it would replace the server's default.
 func withOffline(scopes []string, m *Metadata) []string {
 	if len(scopes) == 0 || !slices.Contains(m.ScopesSupported, offlineAccess) {
 		return scopes

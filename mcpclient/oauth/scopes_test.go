@@ -63,7 +63,7 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestStepUpThatCannotHelp: what was asked for already is not asked for again.
+// TestStepUpThatCannotHelp: a requested scope is not requested again.
 func TestStepUpThatCannotHelp(t *testing.T) {
 	w := newWorld(t)
 	w.challenge = `scope="read"`
@@ -71,7 +71,7 @@ func TestStepUpThatCannotHelp(t *testing.T) {
 	w.mustCall(auth)
 	w.set(func() {
 		w.need = []string{"admin"}
-		w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) { // grants no more than read
+		w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) { // grants only read
 			w.set(func() {
 				w.issueLocked(rw, &issued{issuer: issuerOne, resource: serverURL, scopes: []string{"read"}}, "Bearer")
 			})
@@ -123,7 +123,7 @@ func TestScopesAreBounded(t *testing.T) {
 	}
 }
 
-// TestForbiddenIsPassedOn when it is not about scopes.
+// TestForbiddenIsPassedOn: a 403 without scopes is passed on.
 func TestForbiddenIsPassedOn(t *testing.T) {
 	w := newWorld(t)
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }

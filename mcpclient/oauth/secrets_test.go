@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestNoSecretIsShown makes everything fail, in every way that there is, with
-// servers that echo all they get, and greps what can be seen for the secrets.
+// TestNoSecretIsShown makes each step fail in each way, with servers that echo
+// every request, and searches all visible texts for the secrets.
 func TestNoSecretIsShown(t *testing.T) {
 	var visible bytes.Buffer
 	see := func(values ...any) {
@@ -97,7 +97,7 @@ func TestNoSecretIsShown(t *testing.T) {
 			}
 		}
 	}
-	// What works, and then does not any more.
+	// Steps that work first, and then fail.
 	w := newWorld(t)
 	opts := w.options()
 	opts.Logger = logger

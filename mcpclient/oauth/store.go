@@ -9,32 +9,31 @@ import (
 	"time"
 )
 
-// Key names an entry of a [Store]. Which fields are set depends on the entry:
-// a token has Resource and Issuer, a client registration only the Issuer, and
-// the link from a server to its authorization server only the Resource. So no
-// token or registration is ever found for another issuer.
+// Key names an entry of a [Store]. The entry decides on the fields: a token has
+// Resource and Issuer, a client registration only the Issuer, and the link from
+// a server to its authorization server only the Resource. So a token or
+// registration is never found for another issuer.
 type Key struct {
-	Profile  string // of whom; see Options.Profile
+	Profile  string // see Options.Profile
 	Resource string
 	Issuer   string
 }
 
 // Store keeps tokens and client registrations. Its methods may be called
 // concurrently, and an implementation may be shared by any number of transports
-// and processes. The values are secret, and are JSON.
+// and processes. The values are secret JSON.
 type Store interface {
-	// Load returns the value of a key, or nil when there is none.
+	// Load returns the value of a key, or nil if there is none.
 	Load(ctx context.Context, key Key) ([]byte, error)
 
-	// Update replaces the value of a key by what change makes of it; nil deletes
-	// it. While change runs, which may take as long as a request to an
-	// authorization server, nobody else, in this process or another, updates
-	// that key. When change fails nothing is changed and Update returns its
-	// error.
+	// Update replaces the value of a key by the result of change; nil deletes it.
+	// While change runs, no other caller, in this process or another, updates that
+	// key. change may take as long as a request to an authorization server. If
+	// change fails, the value stays and Update returns the error.
 	Update(ctx context.Context, key Key, change func(ctx context.Context, old []byte) ([]byte, error)) error
 }
 
-// MemoryStore returns a store that forgets everything with the process.
+// MemoryStore returns a store in memory. It ends with the process.
 func MemoryStore() Store {
 	return &memoryStore{values: map[Key][]byte{}, locks: map[Key]chan struct{}{}}
 }
@@ -81,18 +80,18 @@ func (s *memoryStore) lock(key Key) chan struct{} {
 	return s.locks[key]
 }
 
-// Token is what is kept of one authorization. It is printed without its
+// Token is the stored result of one authorization. It is printed without its
 // secrets.
 type Token struct {
 	Access     string    `json:"access_token"`
 	Type       string    `json:"token_type"` // Bearer or DPoP
 	Refresh    string    `json:"refresh_token,omitempty"`
-	Expiry     time.Time `json:"expiry,omitzero"` // zero when the server did not say
+	Expiry     time.Time `json:"expiry,omitzero"` // zero if unknown
 	Issued     time.Time `json:"issued,omitzero"`
-	Granted    []string  `json:"granted,omitempty"`    // the scopes that it has, as far as known
-	Requested  []string  `json:"requested,omitempty"`  // the scopes that were asked for, over time
-	ClientID   string    `json:"client_id,omitempty"`  // whom it was issued to
-	Thumbprint string    `json:"thumbprint,omitempty"` // of the DPoP key that it is bound to
+	Granted    []string  `json:"granted,omitempty"`    // the granted scopes, as far as known
+	Requested  []string  `json:"requested,omitempty"`  // all scopes requested so far
+	ClientID   string    `json:"client_id,omitempty"`  // the client of the token
+	Thumbprint string    `json:"thumbprint,omitempty"` // of the token's DPoP key
 }
 
 func (t Token) String() string {
@@ -105,18 +104,18 @@ func (t Token) GoString() string { return t.String() }
 // LogValue is String.
 func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// expired reports a token that is not good for another moment.
+// expired reports whether a token is at its end.
 func (t *Token) expired(now time.Time, margin time.Duration) bool {
 	return !t.Expiry.IsZero() && !now.Add(margin).Before(t.Expiry)
 }
 
-// link is the entry that leads from a server to its authorization server.
+// link is the entry from a server to its authorization server.
 type link struct {
 	Resource string `json:"resource"`
 	Issuer   string `json:"issuer"`
 }
 
-// load reads an entry into v; false is none.
+// load reads an entry into v; false means no entry.
 func load(ctx context.Context, s Store, key Key, v any) (bool, error) {
 	data, err := s.Load(ctx, key)
 	if err != nil {
@@ -125,8 +124,8 @@ func load(ctx context.Context, s Store, key Key, v any) (bool, error) {
 	return decodeEntry(data, v), nil
 }
 
-// decodeEntry reads an entry. One that cannot be read counts as none: it will
-// be replaced.
+// decodeEntry reads an entry. An unreadable entry counts as none: it will be
+// replaced.
 func decodeEntry(data []byte, v any) bool {
 	return len(data) > 0 && json.Unmarshal(data, v) == nil
 }

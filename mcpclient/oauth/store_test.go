@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// stores are the two that there are.
+// stores are both stores.
 func stores(t *testing.T) map[string]Store {
 	t.Helper()
 	file, err := FileStore(filepath.Join(t.TempDir(), "tokens"))
@@ -142,10 +142,10 @@ func TestFileStoreOnDisk(t *testing.T) {
 	}
 }
 
-// TestFileStoreRefuses what others may have read or written.
+// TestFileStoreRefuses: files that others may have read or written are refused.
 func TestFileStoreRefuses(t *testing.T) {
 	key := Key{Resource: serverURL, Issuer: issuerOne}
-	// Where there are permissions of Unix, only the owner may use an entry.
+	// With Unix permissions only the owner may use an entry.
 	chmod := func(mode os.FileMode) func(dir, path string) error {
 		return func(_, path string) error { return os.Chmod(path, mode) }
 	}
@@ -215,8 +215,8 @@ func TestFileStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestFileStoreOfOtherContent takes no token from a file that is damaged or has
-// another key's name.
+// TestFileStoreOfOtherContent: a damaged file, or one with another key's name,
+// gives no token.
 func TestFileStoreOfOtherContent(t *testing.T) {
 	s := stores(t)["file"]
 	path := s.(*fileStore).path
@@ -238,7 +238,8 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	}
 }
 
-// TestFileStoreSweeps: what a process left behind when it ended holds tokens.
+// TestFileStoreSweeps: unfinished files of a dead process hold tokens and are
+// removed.
 func TestFileStoreSweeps(t *testing.T) {
 	s := stores(t)["file"]
 	left := filepath.Join(s.(*fileStore).dir, "new-1")
@@ -254,7 +255,7 @@ func TestFileStoreSweeps(t *testing.T) {
 	}
 }
 
-// TestReadersSeeWholeFiles while they are replaced.
+// TestReadersSeeWholeFiles: also while files are replaced.
 func TestReadersSeeWholeFiles(t *testing.T) {
 	s := stores(t)["file"]
 	key := Key{Resource: "a"}
@@ -279,7 +280,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	writers.Wait()
 }
 
-// TestMain lets the test binary be the other process of a test.
+// TestMain makes the test binary the other process of a test.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("OAUTH_TEST_STORE"); dir != "" {
 		if err := otherProcess(dir, os.Getenv("OAUTH_TEST_SERVER")); err != nil {
@@ -291,7 +292,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// otherProcess calls the server when it is told to.
+// otherProcess calls the server on command.
 func otherProcess(dir, server string) error {
 	store, err := FileStore(dir)
 	if err != nil {
@@ -319,7 +320,7 @@ func otherProcess(dir, server string) error {
 }
 
 // TestProcessesRefreshAtOnce: processes share a store and an expired token, and
-// the server takes each refresh token once.
+// the server accepts each refresh token once.
 func TestProcessesRefreshAtOnce(t *testing.T) {
 	w := newWorld(t)
 	peer := httptest.NewServer(w.onLoopback())
@@ -363,8 +364,8 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	}
 }
 
-// runOther runs this test binary as another process, and returns what it said
-// in the end.
+// runOther runs this test binary as another process, and returns its last
+// output.
 func runOther(t *testing.T, dir, server string, ready *sync.WaitGroup, start <-chan struct{}) string {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "OAUTH_TEST_STORE="+dir, "OAUTH_TEST_SERVER="+server)

@@ -21,29 +21,29 @@ func basic(id, secret string) string {
 type tokenRequest struct {
 	doing  string // for errors
 	meta   *Metadata
-	client *Credentials // nil when the request needs none
+	client *Credentials // nil if the request needs none
 	form   url.Values   // without the client's authentication
 	secret []string     // the keys of form whose values are secret
 
-	// configured says that the endpoint is of the configuration, not named by a
-	// server: it may be anywhere, and is no party of DPoP.
+	// configured is set if the endpoint comes from the configuration, and not from
+	// a server: it may be anywhere, and gets no DPoP proof.
 	configured bool
 }
 
-// tokenAnswer is what a token endpoint answers.
+// tokenAnswer is a token endpoint's answer.
 type tokenAnswer struct {
 	AccessToken     string          `json:"access_token"`
 	TokenType       string          `json:"token_type"`
 	IssuedTokenType string          `json:"issued_token_type"`
 	RefreshToken    string          `json:"refresh_token"`
-	ExpiresIn       json.RawMessage `json:"expires_in"` // a number, or, of some servers, one in a string
+	ExpiresIn       json.RawMessage `json:"expires_in"` // a number; some servers send it as a string
 	Scope           *string         `json:"scope"`
 }
 
 const maxToken = 64 << 10
 
-// requestToken asks a token endpoint. A server that wants a nonce in the proof
-// is asked once more.
+// requestToken asks a token endpoint. If the server wants a nonce in the proof,
+// it asks once more.
 func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
 	a, secrets, err := t.postToken(ctx, r)
 	if err != nil {
@@ -66,8 +66,8 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 	return got, nil
 }
 
-// postToken makes the request once. It returns also what of it no error may
-// show, should the server echo it.
+// postToken makes the request once. It also returns the request's secrets, to
+// remove them from errors.
 func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, secrets []string, err error) {
 	form := url.Values{}
 	for k, v := range r.form {
@@ -98,7 +98,7 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	return a, secretsIn(form, header, r), nil
 }
 
-// secretsIn are the secrets of a request, in each form that they have in it.
+// secretsIn returns the secrets of a request, in each of their forms.
 func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	secrets := []string{header.Get("Dpop")}
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
@@ -112,7 +112,7 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
-// token makes a token of an answer.
+// token makes a token from an answer.
 func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*Token, error) {
 	now := time.Now()
 	tok := &Token{
@@ -155,7 +155,7 @@ func sendable(token string) bool {
 	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
-// lifetime reads expires_in; zero is unknown.
+// lifetime reads expires_in; zero means unknown.
 func lifetime(raw json.RawMessage) (time.Duration, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, nil

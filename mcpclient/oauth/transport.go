@@ -29,26 +29,26 @@ type Transport struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup // flights; none begins once closed is set
-	loading chan struct{}  // has room for the one who reads the store
+	loading chan struct{}  // has room for one reader of the store
 
 	mu      sync.Mutex
 	closed  bool
 	loaded  bool
-	current *session // nil while there is no token
-	flight  *flight  // nil while none is under way
+	current *session // nil without a token
+	flight  *flight  // nil without an attempt
 }
 
-// session is a token that is in use, never changed once it is.
+// session is a token in use. It never changes.
 type session struct {
 	site  *site
 	token *Token
-	fresh bool // got by this process from nothing, not stored or refreshed
+	fresh bool // acquired by this process, not stored or refreshed
 
-	// notBefore is when to try again to renew it early.
+	// notBefore is the earliest time of the next early renewal.
 	notBefore time.Time
 }
 
-// Client returns a client whose requests are authorized. It follows no
+// Client returns an HTTP client that authorizes its requests. It follows no
 // redirect to another origin.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
@@ -68,8 +68,8 @@ func (t *Transport) String() string { return "oauth.Transport{" + t.shown + "}" 
 // GoString is String.
 func (t *Transport) GoString() string { return t.String() }
 
-// Close ends what is under way: requests that wait for a token fail. It
-// returns when nothing of the transport runs any more.
+// Close ends running attempts: requests that wait for a token fail. It returns
+// when no goroutine of the transport runs.
 func (t *Transport) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -87,15 +87,15 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// CloseIdleConnections does so for the connections to the MCP server.
+// CloseIdleConnections closes idle connections to the MCP server.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// RoundTrip makes a request with the token. When the server refuses it, the
-// token is got, renewed or extended, and the request is made again.
+// RoundTrip makes a request with the token. If the server refuses it, RoundTrip
+// gets, renews or extends the token, and makes the request again.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
@@ -124,18 +124,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// maxSends bounds how often one request is made, whatever servers answer.
+// maxSends bounds the attempts of one request, whatever servers answer.
 const maxSends = 10
 
-// attempts are those of one request.
+// attempts are the attempts of one request.
 type attempts struct {
 	t         *Transport
 	req       *http.Request
 	sent      int
 	nonces    int
 	stepUps   int
-	refreshed bool // a token that was refreshed, or stored, has been tried
-	fresh     bool // so has one that was got from nothing
+	refreshed bool // a refreshed or stored token was tried
+	fresh     bool // an acquired token was tried
 }
 
 // send makes the request with the token of s, or without one.
@@ -168,13 +168,13 @@ func (e *attempts) send(s *session) (*http.Response, error) {
 	return resp, nil
 }
 
-// repeatable reports whether the body can be sent once more.
+// repeatable reports whether the body can be sent again.
 func (e *attempts) repeatable() bool {
 	return e.req.Body == nil || e.req.Body == http.NoBody || e.req.GetBody != nil
 }
 
-// react returns the session to repeat the request with, or nil when the
-// response is to be passed on.
+// react returns the session for another attempt, or nil to pass the response
+// on.
 func (e *attempts) react(resp *http.Response, s *session) (*session, error) {
 	newNonce := e.t.keepNonce(e.req.URL.String(), resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || !e.repeatable() {
@@ -201,8 +201,8 @@ func (e *attempts) react(resp *http.Response, s *session) (*session, error) {
 	return e.renew(d, s)
 }
 
-// renew answers a 401: with a stored token, then by a refresh, then by a token
-// from nothing, and then not any more.
+// renew answers a 401: by a stored token, then by a refresh, then by a newly
+// acquired token, and then not at all.
 func (e *attempts) renew(d *demand, s *session) (*session, error) {
 	if e.fresh {
 		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just given for it (%q): "+
@@ -223,7 +223,7 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 		return nil, nil
 	}
 	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
-		// Another request may have asked for them since this one was sent.
+		// Another request may have asked for them meanwhile.
 		if now := e.t.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < e.t.opts.MaxStepUps {
 			e.stepUps++
 			return now, nil
@@ -236,9 +236,9 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 	return e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: true, stepUp: true})
 }
 
-// SignIn gets a token before any request is made, when the server demands one
-// and none is stored that is valid: what a "connect" button does. It may wait
-// for a person, and returns early when ctx ends.
+// SignIn gets a token before the first request, for example for a "connect"
+// button. It does nothing if a valid token is stored, or the server demands
+// none. It may wait for a person, and returns early when ctx ends.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)
 	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {
@@ -252,8 +252,8 @@ func (t *Transport) SignIn(ctx context.Context) error {
 	return err
 }
 
-// SignOut forgets the token and, with it, whom the client is registered as. The
-// authorization server is not told.
+// SignOut forgets the token and the client's registration. It does not tell the
+// authorization server.
 func (t *Transport) SignOut(ctx context.Context) error {
 	s, err := t.stored(ctx)
 	if err != nil {
@@ -277,11 +277,10 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// discardTime bounds the reading of an error, which may not end.
+// discardTime bounds the reading of an error, as it may be endless.
 const discardTime = time.Second
 
-// discard reads the little that an error has, for the connection to be used
-// again.
+// discard reads a short error body, so that the connection can be used again.
 func discard(resp *http.Response) {
 	late := time.AfterFunc(discardTime, func() { _ = resp.Body.Close() })
 	defer late.Stop()

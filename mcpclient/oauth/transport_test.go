@@ -41,8 +41,8 @@ func TestSignInOnDemand(t *testing.T) {
 	}
 }
 
-// inBubble runs a test with a world inside a bubble, where nothing may be left
-// running.
+// inBubble runs a test with a world inside a bubble, so that no goroutine may
+// be left.
 func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })
 }
@@ -70,7 +70,7 @@ func TestManyCallsShareOneSignIn(t *testing.T) {
 	})
 }
 
-// The time in which a person signs in is not the silence of the server.
+// The time of a person's sign-in does not count as the server's silence.
 func TestSignInIsNoSilence(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()
@@ -103,7 +103,7 @@ func TestFirstCallerGivesUp(t *testing.T) {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want context.Canceled", err)
 		}
-		time.Sleep(linger / 2) // nobody waits, but not for long
+		time.Sleep(linger / 2) // no caller waits, but not for long
 		go func() { second <- call(t.Context(), auth) }()
 		synctest.Wait()
 		time.Sleep(2 * linger)
@@ -169,8 +169,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	})
 }
 
-// TestTokenStaysHome: other origins, and requests that bring an Authorization,
-// get nothing.
+// TestTokenStaysHome: other origins, and requests with an Authorization of
+// their own, get no token.
 func TestTokenStaysHome(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())
@@ -205,7 +205,7 @@ func TestTokenStaysHome(t *testing.T) {
 	}
 }
 
-// TestUnrepeatableBody passes the refusal on, as the body is gone.
+// TestUnrepeatableBody: the refusal is passed on, as the body is gone.
 func TestUnrepeatableBody(t *testing.T) {
 	w := newWorld(t)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x")))
@@ -219,7 +219,7 @@ func TestUnrepeatableBody(t *testing.T) {
 	_ = resp.Body.Close()
 }
 
-// TestEndOfSession does not sign in to say goodbye.
+// TestEndOfSession: the end of a session causes no sign-in.
 func TestEndOfSession(t *testing.T) {
 	w := newWorld(t)
 	if err := callAs(t.Context(), w.transport(w.options()), http.MethodDelete, serverURL); err == nil || !strings.Contains(err.Error(), "401") || len(w.asked) > 0 {
@@ -227,7 +227,7 @@ func TestEndOfSession(t *testing.T) {
 	}
 }
 
-// TestFreshTokenRefused ends, with what to do.
+// TestFreshTokenRefused: the call ends with advice.
 func TestFreshTokenRefused(t *testing.T) {
 	w := newWorld(t)
 	w.resource = "https://mcp.test"
@@ -295,7 +295,7 @@ func TestNewReportsMistakes(t *testing.T) {
 	}
 }
 
-// A refusal whose body does not end holds the sign-in up for a second at most.
+// A refusal with an endless body delays the sign-in by at most a second.
 func TestRefusalWithoutEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Workload lets the platform that a program runs on vouch for it: workload
-// identity federation. No registration is needed; the authorization server
-// trusts the platform's issuer.
+// Workload lets the platform of a program vouch for it: workload identity
+// federation. It needs no registration; the authorization server trusts the
+// platform's issuer.
 type Workload struct {
 	// Issuers are the authorization servers that may get the assertion. Required,
-	// as another one could use it.
+	// as another server could misuse it.
 	Issuers []string
 
-	// Assertion returns the platform's signed statement (a JWT) of who the
-	// program is, for an authorization server: from a projected file, or a
-	// metadata service. The audience is settled where the platform is set up.
-	// It is called for every token. Required.
+	// Assertion returns the platform's signed statement (a JWT) of the program's
+	// identity, for an authorization server: from a projected file, or a metadata
+	// service. The platform's configuration sets the audience. It is called for
+	// every token. Required.
 	Assertion func(ctx context.Context, issuer string) (string, error)
 
-	// ClientID is sent along where a deployment wants one.
+	// ClientID is sent, too, if not empty.
 	ClientID string
 }
 
@@ -39,7 +39,7 @@ type workloadFlow struct {
 	Workload
 
 	mu      sync.Mutex
-	refused [sha256.Size]byte // of the last assertion that was refused
+	refused [sha256.Size]byte // hash of the last refused assertion
 }
 
 func (f *workloadFlow) interactive() bool { return false }
@@ -60,8 +60,8 @@ func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Creden
 	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}, nil
 }
 
-// acquire never presents an assertion again that was refused, and never falls
-// back to another grant.
+// acquire never presents a refused assertion again, and never falls back to
+// another grant.
 func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*Token, error) {
 	const doing = "get a token for the platform's assertion"
 	assertion, err := f.Assertion(ctx, s.issuer())

@@ -33,8 +33,8 @@ type world struct {
 	http *memhttp.Server
 
 	mu        sync.Mutex
-	pages     map[string]http.HandlerFunc // by URL without scheme; before all else
-	issuers   []string                    // that the server names
+	pages     map[string]http.HandlerFunc // by URL without scheme; they come first
+	issuers   []string                    // authorization servers of the server
 	resource  string
 	challenge string   // parameters of the challenge, without the scheme
 	scheme    string   // of the challenge
@@ -48,7 +48,7 @@ type world struct {
 	refreshes map[string]*issued
 	clients   map[string]url.Values
 
-	paths []string     // of all requests but those to /mcp: "GET https://…"
+	paths []string     // of all requests except to /mcp: "GET https://…"
 	forms []url.Values // of all token requests
 	heads []http.Header
 	seen  []*http.Request // at /mcp
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are those of a person who signs in at once.
+// options are for a person who signs in at once.
 func (w *world) options() *Options {
 	return &Options{
 		Grant:     &AuthorizationCode{Receiver: &person{w: w}},
@@ -91,7 +91,7 @@ func (w *world) transport(opts *Options) *Transport {
 	return t
 }
 
-// call makes one request like those of the MCP transport.
+// call makes one request like the MCP transport.
 func call(ctx context.Context, t *Transport) error {
 	return callAs(ctx, t, http.MethodPost, serverURL)
 }
@@ -288,12 +288,12 @@ func (w *world) set(change func()) {
 	change()
 }
 
-// person is a receiver whose person signs in at once.
+// person is a receiver with a person who signs in at once.
 type person struct {
 	w      *world
 	uri    string                                                      // default http://127.0.0.1:7777/callback
-	before func(ctx context.Context) error                             // what takes the person's time
-	answer func(authorizationURL string, answer url.Values) url.Values // what an attacker makes of the answer
+	before func(ctx context.Context) error                             // the person's delay
+	answer func(authorizationURL string, answer url.Values) url.Values // an attacker's change of the answer
 }
 
 func (p *person) Listen(context.Context, string) (Reception, error) { return p, nil }
@@ -352,7 +352,7 @@ func wantUntrusted(t *testing.T, err error, part string) {
 
 // silence is a page that never answers.
 func silence(_ http.ResponseWriter, req *http.Request) {
-	_, _ = io.Copy(io.Discard, req.Body) // or the end of the request would not be noticed
+	_, _ = io.Copy(io.Discard, req.Body) // to notice the end of the request
 	<-req.Context().Done()
 }
 

@@ -34,7 +34,7 @@ const (
 	keyServerPort      = attribute.Key("server.port")
 )
 
-// spanName is the method and, where there are few, what it is about.
+// spanName is the method, and if its targets are few, the target.
 func spanName(r *mcpclient.Request) string {
 	if r.Name != "" && (r.Method == "tools/call" || r.Method == "prompts/get") {
 		return r.Method + " " + r.Name
@@ -42,7 +42,7 @@ func spanName(r *mcpclient.Request) string {
 	return r.Method
 }
 
-// asked is the method of a server's request, which may be anything.
+// asked is the method of a server's request. The server may send any text.
 func asked(method string) string {
 	switch method {
 	case "sampling/createMessage", "elicitation/create", "roots/list":
@@ -51,7 +51,7 @@ func asked(method string) string {
 	return "_OTHER"
 }
 
-// about tells what a request of the client is.
+// about returns the attributes of a client's request.
 func about(r *mcpclient.Request) []attribute.KeyValue {
 	out := append(make([]attribute.KeyValue, 0, 12), keyMethod.String(r.Method))
 	switch r.Method {
@@ -63,7 +63,7 @@ func about(r *mcpclient.Request) []attribute.KeyValue {
 	return out
 }
 
-// resource tells which resource a request is about.
+// resource is the URI of a request's resource.
 func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	switch r.Method {
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
@@ -72,7 +72,7 @@ func resource(r *mcpclient.Request) (uri attribute.KeyValue, ok bool) {
 	return attribute.KeyValue{}, false
 }
 
-// connection tells how the server is reached, and in which revision.
+// connection returns the attributes of the connection, with its revision.
 func connection(c *mcpclient.Client) []attribute.KeyValue {
 	var out []attribute.KeyValue
 	if revision := c.Server().Revision; revision != "" {
@@ -89,7 +89,7 @@ func connection(c *mcpclient.Client) []attribute.KeyValue {
 	return out
 }
 
-// endpoint tells what a server's URL does, without its secrets.
+// endpoint returns the attributes of a server's URL, without its secrets.
 func endpoint(raw string) []attribute.KeyValue {
 	out := []attribute.KeyValue{keyTransport.String("tcp"), keyNetworkProtocol.String("http")}
 	u, err := url.Parse(raw)
@@ -103,10 +103,10 @@ func endpoint(raw string) []attribute.KeyValue {
 	return append(out, keyServerAddress.String(u.Hostname()), keyServerPort.Int(port))
 }
 
-// revisions are those that a handshake may settle on.
+// revisions are the possible results of a handshake.
 var revisions = []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125}
 
-// negotiated is the revision that the result of initialize settles on.
+// negotiated is the revision in the result of initialize.
 func negotiated(raw json.RawMessage) []attribute.KeyValue {
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -117,7 +117,8 @@ func negotiated(raw json.RawMessage) []attribute.KeyValue {
 	return []attribute.KeyValue{keyRevision.String(result.ProtocolVersion)}
 }
 
-// idText is the id of a server's request as text: of a string, what is in it.
+// idText is the id of a server's request as text, without the quotes of a
+// string.
 func idText(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -126,7 +127,7 @@ func idText(id json.RawMessage) string {
 	return string(id)
 }
 
-// failure is how a request failed; the zero value is success.
+// failure is a request's failure; the zero value is success.
 type failure struct {
 	kind string // error.type
 	code string // of a JSON-RPC error
@@ -143,7 +144,7 @@ func (f failure) attributes() []attribute.KeyValue {
 	return out
 }
 
-// known are the codes of JSON-RPC errors that have a series of their own.
+// known are the codes of JSON-RPC errors with a metric series of their own.
 var known = []int{
 	mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound,
 	mcp.CodeInvalidParams, mcp.CodeInternalError, mcp.CodeResourceNotFound,
@@ -151,8 +152,8 @@ var known = []int{
 	mcp.CodeURLElicitationNeeded,
 }
 
-// measured is the failure as metrics have it: of the codes, which are as many as
-// a server likes, the known ones.
+// measured is the failure for metrics: only with known codes, since a server
+// may send any number of codes.
 func (f failure) measured() failure {
 	if code, err := strconv.Atoi(f.code); err == nil && !slices.Contains(known, code) {
 		return failure{kind: "_OTHER"}
@@ -160,7 +161,7 @@ func (f failure) measured() failure {
 	return f
 }
 
-// kinds are the errors that have a name of their own, the most telling first.
+// kinds are the errors with a name of their own, the most specific first.
 var kinds = []struct {
 	err  error
 	kind string
@@ -178,7 +179,7 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
-// failureOf classifies what came of a request.
+// failureOf classifies the result of a request.
 func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
@@ -190,7 +191,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 		return failure{} // the caller answers by hand
 	}
 	if r.Method == "subscriptions/listen" && (errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrClosed)) {
-		return failure{} // nobody listens any more
+		return failure{} // the caller has closed it
 	}
 	if rpc := rpcErrorOf(err); rpc != nil {
 		code := strconv.Itoa(rpc.Code)
@@ -207,7 +208,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	return failure{kind: "_OTHER"}
 }
 
-// rpcErrorOf is the error that the server sent or is sent, nil for another one.
+// rpcErrorOf is the error from or for the server, nil for another error.
 func rpcErrorOf(err error) *mcp.RPCError {
 	var made interface{ RPCError() *mcp.RPCError }
 	if errors.As(err, &made) {
@@ -217,7 +218,7 @@ func rpcErrorOf(err error) *mcp.RPCError {
 	return rpc
 }
 
-// sessionFailure classifies why a session ended.
+// sessionFailure classifies the end of a session.
 func sessionFailure(err error) failure {
 	if err == nil || err == mcpclient.ErrClosed {
 		return failure{}
@@ -225,8 +226,8 @@ func sessionFailure(err error) failure {
 	return failure{kind: "connection_closed"}
 }
 
-// toolFailed reports whether the result of a tool says isError. A result without
-// that word and true behind it, as nearly all are, is not parsed.
+// toolFailed reports whether the result of a tool has isError. Nearly all
+// results lack this word, or true behind it, and are not parsed.
 func toolFailed(raw json.RawMessage) bool {
 	key := []byte(`"isError"`)
 	for rest := raw; ; {
@@ -249,7 +250,7 @@ func toolFailed(raw json.RawMessage) bool {
 // carrier is _meta for a propagator.
 type carrier map[string]json.RawMessage
 
-// Get returns a value, "" for one that is no string.
+// Get returns a value, "" if it is not a string.
 func (c carrier) Get(key string) string {
 	var value string
 	if json.Unmarshal(c[key], &value) != nil {

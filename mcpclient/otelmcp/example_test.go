@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
-// greeter is a server of the official SDK, with a tool that tells which trace it
-// is called in.
+// greeter is a server of the official SDK, with a tool that returns the trace
+// of its call.
 func greeter() mcpclient.Transport {
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
@@ -31,7 +31,7 @@ func greeter() mcpclient.Transport {
 }
 
 func ExampleNew() {
-	spans := tracetest.NewInMemoryExporter() // in a program, one that sends them
+	spans := tracetest.NewInMemoryExporter() // a program uses an exporter that sends them
 	telemetry, err := otelmcp.New(&otelmcp.Options{
 		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
 		Propagator:     propagation.TraceContext{},

@@ -8,18 +8,17 @@
 //		ServerMiddleware: []mcpclient.Middleware{t.Server},
 //	})
 //
-// Spans, metrics and attributes are those of OpenTelemetry's semantic conventions
-// for MCP, which are in development: names may change with them.
+// Spans, metrics and attributes follow OpenTelemetry's semantic conventions for
+// MCP. These are in development: names may change with them.
 //
 // Each call is a span of kind client, "tools/call sum" for example, that lasts
-// until its result: input rounds, repetitions and waits for a new session are
-// parts of it. What the server asks meanwhile is a span of kind server. Trace
-// context and baggage travel in _meta, both ways: the server's spans become
-// children of ours, and ours of the server's.
+// until its result: input rounds, retries and waits for a new session are parts
+// of it. A request of the server is a span of kind server. Trace context and
+// baggage travel in _meta, both ways: the server's spans become children of
+// ours, and ours of the server's.
 //
-// Arguments, results and the texts of messages are never recorded, and neither
-// are those of errors: the status of a span has no description. error.type is one
-// of:
+// Arguments, results, messages and error texts are never recorded: the status
+// of a span has no description. error.type is one of:
 //
 //   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code
 //     that is none of package mcpclient's is in spans only: metrics have _OTHER
@@ -54,26 +53,26 @@ import (
 
 // Options configure telemetry. Nil and the zero value are valid.
 type Options struct {
-	// TracerProvider and MeterProvider take what is recorded. Default: the
+	// TracerProvider and MeterProvider receive the spans and metrics. Default: the
 	// global ones of package otel.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 
 	// Propagator writes _meta and reads it. Default: the global one of package
-	// otel, which does nothing unless it was set. What a server writes as baggage
-	// reaches the contexts of handlers, and whatever they call with them: use
-	// propagation.TraceContext alone for servers that are not trusted with that.
+	// otel; it does nothing unless it was set. A server's baggage reaches the
+	// contexts of handlers, and everything that they call: use only
+	// propagation.TraceContext for untrusted servers.
 	Propagator propagation.TextMapPropagator
 
-	// SessionID records mcp.session.id in spans. A session id may be all that
-	// protects the session. Default: it is not recorded.
+	// SessionID records mcp.session.id in spans. The session id may be the only
+	// protection of the session. Default: it is not recorded.
 	SessionID bool
 }
 
 // scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 
-// Telemetry records what clients do. It may serve any number of them.
+// Telemetry records the requests of clients. It may serve any number of them.
 type Telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
@@ -82,7 +81,7 @@ type Telemetry struct {
 	sent, served, sessions metric.Float64Histogram
 }
 
-// New makes the instruments of which the conventions speak.
+// New makes the instruments of the conventions.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {
@@ -117,8 +116,8 @@ func New(opts *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Client is for [mcpclient.Options.Middleware]: the first, so that it sees what
-// the others do.
+// Client is for [mcpclient.Options.Middleware]. Put it first, so that it sees
+// the work of the others.
 func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 	s := &sessions{telemetry: t}
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
@@ -138,9 +137,9 @@ func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
-// one that the server names in _meta, and the call in which it asks is linked;
-// without that, the call is the parent. Either may be unknown.
+// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is
+// the server's span in _meta, with a link to the call of the request. Without
+// one the call is the parent. Either may be unknown.
 func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(asked(r.Method))})
@@ -161,14 +160,14 @@ func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// operation is a request that is being recorded.
+// operation is a request under way and its record.
 type operation struct {
 	telemetry  *Telemetry
 	request    *mcpclient.Request
 	duration   metric.Float64Histogram
 	span       trace.Span
 	start      time.Time
-	attributes []attribute.KeyValue // of span and metric
+	attributes []attribute.KeyValue // for the span and the metric
 	failure    failure
 }
 
@@ -176,11 +175,11 @@ func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram
 	return &operation{
 		telemetry: t, request: r, duration: duration, start: time.Now(),
 		attributes: append(about, connection(r.Client)...),
-		failure:    failure{kind: "panic"}, // until it has ended otherwise
+		failure:    failure{kind: "panic"}, // unless it ends without a panic
 	}
 }
 
-// ended takes what came of the request.
+// ended takes the result of the request.
 func (o *operation) ended(raw json.RawMessage, err error) {
 	o.failure = failureOf(o.request, raw, err)
 	if o.request.Method == "initialize" {
@@ -192,7 +191,7 @@ func (o *operation) ended(raw json.RawMessage, err error) {
 func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.attributes...)
 	o.span.SetAttributes(o.failure.attributes()...)
-	if uri, ok := resource(o.request); ok { // too many to measure each
+	if uri, ok := resource(o.request); ok { // too many for metrics
 		o.span.SetAttributes(uri)
 	}
 	if id := o.request.Client.SessionID(); id != "" && o.telemetry.sessionID {
@@ -206,8 +205,8 @@ func (o *operation) end(ctx context.Context) {
 	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(measured...)))
 }
 
-// sessions measures the sessions of one client, one after the other. In the modern
-// era, which has none, the connection counts as one.
+// sessions measures the sessions of one client, one after the other. The modern
+// era has none: the connection counts as a session.
 type sessions struct {
 	telemetry *Telemetry
 
@@ -236,7 +235,7 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 			s.mu.Unlock()
 			s.record(ctx, r.Client, time.Since(began), sessionFailure(err))
 		})
-	case r.Method == "initialize": // the server had forgotten the one before
+	case r.Method == "initialize": // the server had forgotten the former session
 		s.record(ctx, r.Client, now.Sub(before), failure{kind: "session_lost"})
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
-// eras are the ways to ask: by a request, or in the result of one.
+// eras are the ways to ask: by a request, or in a result.
 var eras = map[string]mcpclient.Options{
 	"legacy": {Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}},
 	"modern": {Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}},
@@ -31,8 +31,8 @@ var eras = map[string]mcpclient.Options{
 
 const question = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":%s}`
 
-// asker answers calls of tools by their names, having asked for a completion with
-// the _meta that meta makes of the call's.
+// asker answers calls of tools by their names. Before that it asks for a
+// completion with _meta, which the function meta makes from the call's _meta.
 func asker(meta func(of map[string]json.RawMessage) string) func(m message) string {
 	var call message
 	return func(m message) string {
@@ -52,7 +52,7 @@ func asker(meta func(of map[string]json.RawMessage) string) func(m message) stri
 	}
 }
 
-// sampler is a handler that shows its context.
+// sampler is a handler that passes its context to the test.
 func sampler(o mcpclient.Options, seen func(ctx context.Context)) mcpclient.Options {
 	o.Sampling = mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		seen(ctx)
@@ -120,7 +120,7 @@ func TestTrace(t *testing.T) {
 
 			id, question := "2", "jsonrpc.request.id=q-1 "
 			if name == "modern" {
-				id, question = "3", "" // of the second round; questions have none
+				id, question = "3", "" // the second round; questions have no id
 			}
 			revision := map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}[name]
 			if got, want := text(call.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=ask jsonrpc.request.id="+id+
@@ -142,8 +142,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// Without a word of the server, the call is the parent of its question. Broken
-// trace context is no word.
+// Without trace context of the server the call is the parent of its question.
+// Broken trace context is ignored.
 func TestQuestionWithoutTrace(t *testing.T) {
 	for name, opts := range eras {
 		for _, meta := range []string{`{}`, `{"traceparent":"nonsense","baggage":1}`, `{"traceparent":{}}`, `null`} {
@@ -203,7 +203,7 @@ func TestFailures(t *testing.T) {
 		code   string
 		// measured is the error.type of the duration, kind if it is "".
 		measured string
-		// failed says that the call failed too, and not only the tool.
+		// failed is set if the call failed, too, and not only the tool.
 		failed bool
 	}{
 		"tool":             {`{"content":[], "isError" : true}`, "tool_error", "", "", false},
@@ -267,7 +267,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What a handler says to the server is what the span says.
+// A span has the handler's error for the server.
 func TestHandlerFails(t *testing.T) {
 	for want, err := range map[string]error{
 		"error.type=-32602 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32602": &mcp.RPCError{Code: -32602, Message: "no"},
@@ -303,7 +303,7 @@ func TestHandlerFails(t *testing.T) {
 	}
 }
 
-// A server that asks for anything it likes does not make as many metrics.
+// A server with many methods does not create as many metric series.
 func TestUnknownMethods(t *testing.T) {
 	r := newRecorder(t)
 	answered := make(chan bool)
@@ -330,7 +330,7 @@ func TestUnknownMethods(t *testing.T) {
 	}
 }
 
-// A panic on the way ends the span, as a failure.
+// A panic ends the span with a failure.
 func TestPanic(t *testing.T) {
 	r := newRecorder(t)
 	opts := eras["modern"]
@@ -351,8 +351,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A session lasts from its handshake to the end of the connection, or to the
-// loss of it.
+// A session lasts from its handshake to the end of the connection, or to its
+// loss.
 func TestSessions(t *testing.T) {
 	for name, opts := range eras {
 		t.Run(name, func(t *testing.T) {
@@ -384,8 +384,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Over HTTP, spans say where the server is, and its session only when asked to. A
-// session that the server forgot is followed by another one.
+// Over HTTP, spans have the server's address, and the session id only if
+// wanted. After a forgotten session another one follows.
 func TestHTTP(t *testing.T) {
 	for _, sessionID := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -494,7 +494,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// A subscription that is closed has not failed.
+// A closed subscription has not failed.
 func TestSubscription(t *testing.T) {
 	r := newRecorder(t)
 	transport, conn := mcpclient.Pipe()
@@ -524,7 +524,7 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// Without options, the global providers are used, which do nothing by default.
+// Without options the global providers are used. They do nothing by default.
 func TestDefaults(t *testing.T) {
 	telemetry, err := otelmcp.New(nil)
 	if err != nil {

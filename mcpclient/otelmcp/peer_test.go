@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
-// recorder is where everything goes that is recorded.
+// recorder collects spans and metrics.
 type recorder struct {
 	t       *testing.T
 	spans   *tracetest.InMemoryExporter
@@ -104,7 +104,7 @@ func text(attributes []attribute.KeyValue) string {
 	return strings.Join(out, " ")
 }
 
-// message is one of the client's.
+// message is a message of the client.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -116,7 +116,7 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// handshake answers a handshake, and says what to answer to it.
+// handshake returns the answer to a handshake.
 func handshake(m message) (answer string, ok bool) {
 	const capabilities = `"capabilities":{"tools":{},"prompts":{},"resources":{}}`
 	switch m.Method {
@@ -128,8 +128,9 @@ func handshake(m message) (answer string, ok bool) {
 	return "", false
 }
 
-// serve is a server: it answers handshakes, and requests by what answer returns,
-// which is a whole message if it has an id, a result otherwise, and nothing for "".
+// serve is a server: it answers handshakes, and requests by the function
+// answer. Its text is a whole message if it has an id, else a result; "" means
+// no answer.
 func serve(conn mcpclient.Conn, answer func(m message) string) {
 	for {
 		raw, err := conn.Recv()
