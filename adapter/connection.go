@@ -81,7 +81,7 @@ func (s *server) enter(ctx context.Context) error {
 
 // connection is how to connect to the server.
 func (s *server) connection() *mcpclient.Options {
-	opts := withNotifications(withSources(s.given(), s.label), s.watch.notify)
+	opts := withNotifications(WithSource(s.given(), s.label), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if level := s.level.Load(); level != nil {
 		opts.LogLevel = *level

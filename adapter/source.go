@@ -60,58 +60,32 @@ func withSource(ctx context.Context, server string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, source)
 }
 
-// withSources returns options whose handlers know their source.
-func withSources(opts *mcpclient.Options, server string) *mcpclient.Options {
+// WithSource returns options for a connection to a server: their handlers are told
+// the source of a request, and ask the [Caller] of the tool call. The toolset uses it
+// for its own connections. A host uses it for a [Server.Client] of its own, with the
+// name that the [Server] has.
+func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {
 		out = *opts
 	}
-	if out.Sampling != nil {
-		out.Sampling = sampling{server, out.Sampling}
+	if h := out.Sampling; h != nil {
+		out.Sampling = mcp.WrapSampling(h, func(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			ctx = withSource(ctx, server)
+			if c := callerFrom(ctx); c.CreateMessage != nil {
+				return c.CreateMessage(ctx, params, h)
+			}
+			return h.CreateMessage(ctx, params)
+		})
 	}
-	if out.Elicitation != nil {
-		out.Elicitation = elicitation{server, out.Elicitation}
+	if h := out.Elicitation; h != nil {
+		out.Elicitation = mcp.WrapElicitation(h, func(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ctx = withSource(ctx, server)
+			if c := callerFrom(ctx); c.Elicit != nil {
+				return c.Elicit(ctx, params, h)
+			}
+			return h.Elicit(ctx, params)
+		})
 	}
 	return &out
-}
-
-// sampling is a handler that is told its source.
-type sampling struct {
-	server string
-	next   mcp.SamplingHandler
-}
-
-func (s sampling) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	return s.next.CreateMessage(withSource(ctx, s.server), params)
-}
-
-// SamplingCapability answers for the handler inside.
-func (s sampling) SamplingCapability() mcp.SamplingCapability {
-	if next, ok := s.next.(interface {
-		SamplingCapability() mcp.SamplingCapability
-	}); ok {
-		return next.SamplingCapability()
-	}
-	return mcp.SamplingCapability{}
-}
-
-// elicitation is a handler that is told its source.
-type elicitation struct {
-	server string
-	next   mcp.ElicitationHandler
-}
-
-func (e elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return e.next.Elicit(withSource(ctx, e.server), params)
-}
-
-// ElicitationCapability answers for the handler inside: forms only, when it does
-// not say.
-func (e elicitation) ElicitationCapability() mcp.ElicitationCapability {
-	if next, ok := e.next.(interface {
-		ElicitationCapability() mcp.ElicitationCapability
-	}); ok {
-		return next.ElicitationCapability()
-	}
-	return mcp.ElicitationCapability{Form: true}
 }

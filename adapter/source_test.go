@@ -200,11 +200,11 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 		return &mcp.CreateMessageResult{Model: seenIn(ctx).Server}, nil
 	}
 	given := &mcpclient.Options{Sampling: ableSampler{sample}, Elicitation: ableAsker{}}
-	got := withSources(given, "s")
-	if got.Sampling.(sampling).SamplingCapability() != (mcp.SamplingCapability{Tools: true}) {
+	got := WithSource(given, "s")
+	if mcp.SamplingCapabilityOf(got.Sampling) != (mcp.SamplingCapability{Tools: true}) {
 		t.Error("got another sampling capability, want that of the handler")
 	}
-	if got.Elicitation.(elicitation).ElicitationCapability() != (mcp.ElicitationCapability{URL: true}) {
+	if mcp.ElicitationCapabilityOf(got.Elicitation) != (mcp.ElicitationCapability{URL: true}) {
 		t.Error("got another elicitation capability, want that of the handler")
 	}
 	if res, err := got.Sampling.CreateMessage(t.Context(), nil); err != nil || res.Model != "s" {
@@ -214,14 +214,14 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 		t.Error("got the caller's options changed")
 	}
 
-	plain := withSources(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
-	if plain.Sampling.(sampling).SamplingCapability() != (mcp.SamplingCapability{}) {
+	plain := WithSource(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)}, "s")
+	if mcp.SamplingCapabilityOf(plain.Sampling) != (mcp.SamplingCapability{}) {
 		t.Error("got a sampling capability, want none")
 	}
-	if plain.Elicitation.(elicitation).ElicitationCapability() != (mcp.ElicitationCapability{Form: true}) {
+	if mcp.ElicitationCapabilityOf(plain.Elicitation) != (mcp.ElicitationCapability{Form: true}) {
 		t.Error("got no forms, want them by default")
 	}
-	if none := withSources(nil, "s"); none.Sampling != nil || none.Elicitation != nil {
+	if none := WithSource(nil, "s"); none.Sampling != nil || none.Elicitation != nil {
 		t.Error("got handlers from nothing: their capabilities would be declared")
 	}
 }

@@ -184,6 +184,17 @@ func (t *Toolset) Servers() []ServerStatus {
 	return out
 }
 
+// Elicits reports whether the client of some server has a handler for questions to a
+// person. It is true without servers, and with a [Server.Client] of the host.
+func (t *Toolset) Elicits() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.servers) == 0 || slices.ContainsFunc(t.servers, func(s *server) bool {
+		opts := s.given()
+		return s.recipe.Client != nil || opts != nil && opts.Elicitation != nil
+	})
+}
+
 // Close ends the connections that the toolset made, all at the same time, and
 // returns when they have ended and nothing of it runs any more. Calls under way
 // end with an error. It may be called more than once, but not from OnChange.

@@ -33,15 +33,18 @@
 // the tools of that one. Names in an earlier reply are history: nothing is called
 // by them.
 //
-// Servers may ask for something during a tool call. [Elicitation] and
-// [Sampling] wrap the handlers of their clients, so that the questions appear
-// among the events of the run, with the server and the tool call they belong
-// to:
+// Servers may ask for something during a tool call. Their questions appear among the
+// events of the run, with the server and the tool call that asks, and go to the
+// handlers of the clients:
 //
 //	adapter.Options{Client: &mcpclient.Options{
-//		Elicitation: agent.Elicitation(nil),
-//		Sampling:    agent.Sampling(sampler),
+//		Elicitation: agent.OnlyInRuns(), // or a handler of the host
+//		Sampling:    sampler,
 //	}}
+//
+// [Options.OnElicit] answers before the handler does. A question outside of a run
+// goes to the handler alone, and so does one of a server that several runs use at
+// the same time, if it cannot be known which run is asked.
 package agent
 
 import (
@@ -90,6 +93,9 @@ func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error
 	}
 	if rules.profile, err = opts.profile(model, rules.profile); err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
+	}
+	if opts.OnElicit != nil && (tools == nil || !tools.Elicits()) {
+		return nil, errors.New("new agent: Options.OnElicit is never asked, because no server's client takes questions: set mcpclient.Options.Elicitation, for instance to agent.OnlyInRuns()")
 	}
 	return &Agent{model: model, tools: tools, opts: opts, rules: rules}, nil
 }

@@ -109,10 +109,10 @@ func ExampleAgent_Events() {
 	// 4 messages
 }
 
-func ExampleElicitation() {
+func ExampleOnlyInRuns() {
 	ctx := context.Background()
 	toolset, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weather()}}, &adapter.Options{
-		Client: &mcpclient.Options{Elicitation: agent.Elicitation(nil)},
+		Client: &mcpclient.Options{Elicitation: agent.OnlyInRuns()},
 	})
 	if err != nil {
 		log.Fatal(err)

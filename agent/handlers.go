@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,38 +19,30 @@ type Question struct {
 	Params *mcp.ElicitParams
 }
 
-// Elicitation makes a handler, for [mcpclient.Options], that brings questions
-// of servers into the run they belong to: as events, and to [Options.OnElicit].
-// What that does not answer goes to next, and without a next it is declined.
-//
-// Questions outside of a run, and those of a server that serves several runs at
-// the same time when it cannot be known which one is asked, go to next alone.
-//
-// The handler takes the modes of elicitation that next takes; without a next,
-// forms. A host whose OnElicit shows URLs needs a next that declares them.
-func Elicitation(next mcp.ElicitationHandler) mcp.ElicitationHandler {
-	return &elicitation{next: next}
+// OnlyInRuns is a handler for [mcpclient.Options] of a host that answers questions
+// by [Options.OnElicit] and no other way: it declares the modes, forms if none is
+// named, and declines what comes outside of a run.
+func OnlyInRuns(modes ...string) mcp.ElicitationHandler {
+	return onlyInRuns{mcp.ElicitationCapability{
+		Form: len(modes) == 0 || slices.Contains(modes, mcp.ElicitForm),
+		URL:  slices.Contains(modes, mcp.ElicitURL),
+	}}
 }
 
-type elicitation struct {
-	next mcp.ElicitationHandler // may be nil
+type onlyInRuns struct{ capability mcp.ElicitationCapability }
+
+func (h onlyInRuns) ElicitationCapability() mcp.ElicitationCapability { return h.capability }
+
+// Elicit declines.
+func (onlyInRuns) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 }
 
-// ElicitationCapability is that of the next handler.
-func (h *elicitation) ElicitationCapability() mcp.ElicitationCapability {
-	if c, ok := h.next.(interface {
-		ElicitationCapability() mcp.ElicitationCapability
-	}); ok {
-		return c.ElicitationCapability()
-	}
-	return mcp.ElicitationCapability{Form: true}
-}
-
-// Elicit implements [mcp.ElicitationHandler].
-func (h *elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	r, ctx, leave := visit(ctx)
-	if r == nil {
-		return h.fallback(ctx, params)
+// elicit brings a server's question into the run: as events, and to Options.OnElicit.
+func (r *run) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
+	ctx, leave, ok := r.visits.enter(ctx)
+	if !ok {
+		return next.Elicit(ctx, params)
 	}
 	defer leave()
 	q := &Question{Params: params}
@@ -64,7 +57,7 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mc
 			result, err = ask(ctx, q)
 		}
 		if result == nil && err == nil {
-			result, err = h.fallback(ctx, params)
+			result, err = next.Elicit(ctx, params)
 		}
 		if result != nil && err == nil {
 			result, err = params.Complete(result)
@@ -75,42 +68,11 @@ func (h *elicitation) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mc
 	return result, forServer(err)
 }
 
-func (h *elicitation) fallback(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	if h.next == nil {
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	}
-	return h.next.Elicit(ctx, params)
-}
-
-// Sampling makes a handler, for [mcpclient.Options], that shows requests for
-// the host's model as events of the run they belong to. next answers them, and
-// its capability is declared. Sampling of nil is nil: nothing is offered.
-func Sampling(next mcp.SamplingHandler) mcp.SamplingHandler {
-	if next == nil {
-		return nil
-	}
-	return &sampling{next: next}
-}
-
-type sampling struct {
-	next mcp.SamplingHandler
-}
-
-// SamplingCapability is that of the next handler.
-func (h *sampling) SamplingCapability() mcp.SamplingCapability {
-	if c, ok := h.next.(interface {
-		SamplingCapability() mcp.SamplingCapability
-	}); ok {
-		return c.SamplingCapability()
-	}
-	return mcp.SamplingCapability{}
-}
-
-// CreateMessage implements [mcp.SamplingHandler].
-func (h *sampling) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	r, ctx, leave := visit(ctx)
-	if r == nil {
-		return h.next.CreateMessage(ctx, params)
+// createMessage shows a server's request for the host's model as events of the run.
+func (r *run) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
+	ctx, leave, ok := r.visits.enter(ctx)
+	if !ok {
+		return next.CreateMessage(ctx, params)
 	}
 	defer leave()
 	server, call := asker(ctx)
@@ -120,7 +82,7 @@ func (h *sampling) CreateMessage(ctx context.Context, params *mcp.CreateMessageP
 	start := time.Now()
 	var result *mcp.CreateMessageResult
 	err := guarded("sampling handler", func() (err error) {
-		result, err = h.next.CreateMessage(ctx, params)
+		result, err = next.CreateMessage(ctx, params)
 		return err
 	})
 	r.emit(&SamplingEnd{
@@ -139,12 +101,9 @@ func forServer(err error) error {
 	return err
 }
 
-// Keys of context values: the run, and the tool call within it. A handler's
-// context has those on which all calls agree that it may belong to.
-type (
-	runKey  struct{}
-	callKey struct{}
-)
+// callKey is the key of the context value that is the tool call, a *Call. The context
+// of a handler has it if the server's request can belong to no other call.
+type callKey struct{}
 
 // asker tells which server asks a handler, in which tool call.
 func asker(ctx context.Context) (server string, call *Call) {
@@ -171,21 +130,19 @@ type visits struct {
 	wg   sync.WaitGroup
 }
 
-// visit finds the run that a handler works for, and a context that also ends
-// with that run. The run is nil when there is none or when it is over;
-// otherwise the handler must call leave.
-func visit(ctx context.Context) (r *run, visiting context.Context, leave func()) {
-	r, ok := ctx.Value(runKey{}).(*run)
-	if !ok || !r.visits.begin() {
-		return nil, ctx, nil
+// enter returns a context that also ends with the run, for a handler that must call
+// leave. ok is false if the run is over; the context is then the one given.
+func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+	if !v.begin() {
+		return ctx, nil, false
 	}
 	visiting, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(r.visits.ctx, func() { cancel(context.Cause(r.visits.ctx)) })
-	return r, visiting, func() {
+	stop := context.AfterFunc(v.ctx, func() { cancel(context.Cause(v.ctx)) })
+	return visiting, func() {
 		stop()
 		cancel(nil)
-		r.visits.wg.Done()
-	}
+		v.wg.Done()
+	}, true
 }
 
 func (v *visits) begin() bool {

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
@@ -69,12 +68,12 @@ func TestElicitation(t *testing.T) {
 			[]string{"box was answered: accept map[name:next]", "turn 1: tool ask (1) ends: accept next"},
 		},
 		"nobody": {
-			nil, nil,
+			agent.OnlyInRuns(), nil,
 			[]string{"box was answered: decline map[]", "turn 1: tool ask (1) ends: decline <nil>"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(test.next)}, func(t *testing.T, toolset *adapter.Toolset) {
+			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
 				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: test.onElicit})
 				got := happenings(t, a, isQuestion)
 				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
@@ -84,7 +83,7 @@ func TestElicitation(t *testing.T) {
 }
 
 func TestElicitationOutsideOfARun(t *testing.T) {
-	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(answering("next"))}, func(t *testing.T, toolset *adapter.Toolset) {
+	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
 		if got := toolset.Catalog(adapter.Plain).Call(t.Context(), toolCall("1", "ask", "{}")).Text; got != "accept next" {
 			t.Errorf("the tool says %q, want that next was asked", got)
 		}
@@ -105,7 +104,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 					time.Sleep(time.Second) // until both calls are here
 					return ask(ctx, r)
 				})
-				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.Elicitation(nil)}},
+				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
 				a := withTools(t, model, toolset, &agent.Options{OnElicit: onElicit("Ann")})
@@ -123,7 +122,7 @@ func TestSampling(t *testing.T) {
 	poet := mcp.SamplingFunc(func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
+	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
 		diff(t, "events", happenings(t, a, isQuestion), []string{
 			"box samples in sample",
@@ -146,7 +145,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 	toolset = openAll(t, &adapter.Options{
 		Prefix: adapter.PrefixAlways,
-		Client: &mcpclient.Options{Sampling: agent.Sampling(poet), Elicitation: agent.Elicitation(nil)},
+		Client: &mcpclient.Options{Sampling: poet, Elicitation: agent.OnlyInRuns()},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{OnElicit: onElicit("Ann")})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
@@ -164,7 +163,7 @@ func TestUnfitAnswerIsAnError(t *testing.T) {
 	unfit := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": 12.5}}, nil
 	}
-	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
+	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: unfit})
 		asked := 0
 		for event, err := range a.Events(t.Context(), human("ask me")) {
@@ -185,7 +184,7 @@ func TestUnfitAnswerIsAnError(t *testing.T) {
 }
 
 func TestPanicInOnElicitIsAnError(t *testing.T) {
-	eachEra(t, mcpclient.Options{Elicitation: agent.Elicitation(nil)}, func(t *testing.T, toolset *adapter.Toolset) {
+	eachEra(t, mcpclient.Options{Elicitation: agent.OnlyInRuns()}, func(t *testing.T, toolset *adapter.Toolset) {
 		ask := func(context.Context, *agent.Question) (*mcp.ElicitResult, error) { panic("oh no") }
 		a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: ask})
 		var failed error
@@ -212,7 +211,7 @@ func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
 	poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		panic("oh no")
 	})
-	eachEra(t, mcpclient.Options{Sampling: agent.Sampling(poet)}, func(t *testing.T, toolset *adapter.Toolset) {
+	eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
 		a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, nil)
 		got := happenings(t, a, isQuestion)
 		if len(got) != 3 || !strings.Contains(got[1], "sampling handler panicked: oh no") || strings.Contains(got[2], "goroutine") {
@@ -231,7 +230,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.Elicitation(nil)}})
+					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Elicitation: agent.OnlyInRuns()}})
 					returned := false
 					slow := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
 						<-ctx.Done()
@@ -270,7 +269,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			<-asking
 			return text("never mind"), nil
 		})
-		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.Elicitation(nil)}},
+		toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}, Elicitation: agent.OnlyInRuns()}},
 			adapter.Server{Name: "box", Transport: s.connect(t)})
 		patient := func(ctx context.Context, _ *agent.Question) (*mcp.ElicitResult, error) {
 			close(asking)
@@ -293,44 +292,49 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	})
 }
 
-type declaring struct {
-	mcp.ElicitationHandler
-	mcp.SamplingHandler
+// Modes are declared as the host names them.
+func TestOnlyInRuns(t *testing.T) {
+	for _, test := range []struct {
+		modes []string
+		want  mcp.ElicitationCapability
+	}{
+		{nil, mcp.ElicitationCapability{Form: true}},
+		{[]string{mcp.ElicitURL}, mcp.ElicitationCapability{URL: true}},
+		{[]string{mcp.ElicitForm, mcp.ElicitURL}, mcp.ElicitationCapability{Form: true, URL: true}},
+	} {
+		if got := mcp.ElicitationCapabilityOf(agent.OnlyInRuns(test.modes...)); got != test.want {
+			t.Errorf("%v: got %+v, want %+v", test.modes, got, test.want)
+		}
+	}
 }
 
-func (declaring) ElicitationCapability() mcp.ElicitationCapability {
-	return mcp.ElicitationCapability{URL: true}
+// A callback that no server's client lets anybody ask is a mistake that is told at
+// once.
+func TestCallbackThatIsNeverAsked(t *testing.T) {
+	opts := &agent.Options{OnElicit: onElicit("Ann")}
+	toolset, _ := open(t, nil)
+	if _, err := agent.New(play(says("x")), toolset, opts); err == nil || !strings.Contains(err.Error(), "OnElicit is never asked") {
+		t.Errorf("got %v, want an error about OnElicit", err)
+	}
+	if _, err := agent.New(play(says("x")), nil, opts); err == nil {
+		t.Error("got no error without a toolset, want one about OnElicit")
+	}
+	if _, err := agent.New(play(says("x")), openAll(t, nil), opts); err != nil {
+		t.Errorf("got %v without servers, want none: they may be added", err)
+	}
 }
 
-func (declaring) SamplingCapability() mcp.SamplingCapability {
-	return mcp.SamplingCapability{Tools: true, Context: true}
-}
-
-func TestCapabilitiesAreThoseOfNext(t *testing.T) {
-	type elicits interface {
-		ElicitationCapability() mcp.ElicitationCapability
+// A connection of the host's own brings its questions into the run as well.
+func TestElicitationOverAClientOfTheHost(t *testing.T) {
+	eachClient := mcpclient.Options{Elicitation: agent.OnlyInRuns()}
+	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithSource(&eachClient, "box"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	type samples interface {
-		SamplingCapability() mcp.SamplingCapability
-	}
-	got := []any{
-		agent.Elicitation(nil).(elicits).ElicitationCapability(),
-		agent.Elicitation(answering("x")).(elicits).ElicitationCapability(),
-		agent.Elicitation(declaring{}).(elicits).ElicitationCapability(),
-		agent.Sampling(mcp.SamplingFunc(nil)).(samples).SamplingCapability(),
-		agent.Sampling(declaring{}).(samples).SamplingCapability(),
-	}
-	want := []any{
-		mcp.ElicitationCapability{Form: true},
-		mcp.ElicitationCapability{Form: true},
-		mcp.ElicitationCapability{URL: true},
-		mcp.SamplingCapability{},
-		mcp.SamplingCapability{Tools: true, Context: true},
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("capabilities (-want +got):\n%s", d)
-	}
-	if agent.Sampling(nil) != nil {
-		t.Error("Sampling(nil) is a handler, want nil")
-	}
+	defer client.Close()
+	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{OnElicit: onElicit("Ann")})
+	diff(t, "events", happenings(t, a, isQuestion), []string{
+		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
+	})
 }

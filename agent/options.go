@@ -52,10 +52,10 @@ type Options struct {
 	// Default: every call is allowed, because the caller chose the tools.
 	Approve ApproveFunc
 
-	// OnElicit answers what servers ask the person during a tool call, when
-	// [Elicitation] is the handler of their clients. It may run several times at
-	// once. A nil result without an error leaves the answer to the handler that
-	// Elicitation was given. Default: always left to that one.
+	// OnElicit answers what servers ask a person during a tool call. Their clients
+	// need an Elicitation handler, which declares that somebody answers: see
+	// [OnlyInRuns]. OnElicit may run several times at once. A nil result without an
+	// error leaves the answer to that handler. Default: always left to it.
 	OnElicit func(ctx context.Context, q *Question) (*mcp.ElicitResult, error)
 
 	// CallOptions go with every model call. The agent itself decides on tools,

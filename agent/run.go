@@ -61,7 +61,7 @@ func startRun(ctx context.Context, a *Agent, messages []llms.MessageContent) *ru
 		history: slices.Clone(messages),
 		lost:    map[string]bool{},
 	}
-	r.ctx = context.WithValue(ctx, runKey{}, r)
+	r.ctx = adapter.WithCaller(ctx, &adapter.Caller{Elicit: r.elicit, CreateMessage: r.createMessage})
 	r.visits.ctx, r.visits.cancel = context.WithCancelCause(r.ctx)
 	go func() {
 		defer close(r.done)

@@ -6,21 +6,19 @@ import (
 )
 
 func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r := &run{visits: visits{ctx: ctx, cancel: cancel}}
-	asked := context.WithValue(t.Context(), runKey{}, r)
-
-	got, visiting, leave := visit(asked)
-	if got != r || visiting.Err() != nil {
-		t.Fatalf("visit found %v with error %v, want the run", got, visiting.Err())
+	v := new(visits)
+	v.ctx, v.cancel = context.WithCancelCause(t.Context())
+	visiting, leave, ok := v.enter(t.Context())
+	if !ok || visiting.Err() != nil {
+		t.Fatalf("got %t with error %v, want a visit", ok, visiting.Err())
 	}
 	go func() {
 		<-visiting.Done()
 		leave()
 	}()
-	r.visits.end()
-	if got, same, _ := visit(asked); got != nil || same != asked {
+	v.end()
+	if same, _, ok := v.enter(t.Context()); ok || same != t.Context() {
 		t.Error("a visit began after the end")
 	}
-	r.visits.end() // must not block
+	v.end() // must not block
 }

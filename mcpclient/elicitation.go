@@ -77,12 +77,3 @@ func (c *Client) formCheck(params *mcp.ElicitParams) (func(map[string]any) error
 		return nil
 	}, nil
 }
-
-func elicitationCapability(h mcp.ElicitationHandler) mcp.ElicitationCapability {
-	if h, ok := h.(interface {
-		ElicitationCapability() mcp.ElicitationCapability
-	}); ok {
-		return h.ElicitationCapability()
-	}
-	return mcp.ElicitationCapability{Form: true}
-}

@@ -134,11 +134,11 @@ type offers struct {
 func (o *Options) offers() offers {
 	out := offers{roots: o.givesRoots(), tasks: true}
 	if o.Sampling != nil {
-		c := samplingCapability(o.Sampling)
+		c := mcp.SamplingCapabilityOf(o.Sampling)
 		out.sampling = &c
 	}
 	if o.Elicitation != nil {
-		c := elicitationCapability(o.Elicitation)
+		c := mcp.ElicitationCapabilityOf(o.Elicitation)
 		out.elicitation = &c
 	}
 	return out

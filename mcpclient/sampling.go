@@ -47,10 +47,3 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	}
 	return jsonrpc.Marshal(result)
 }
-
-func samplingCapability(h mcp.SamplingHandler) mcp.SamplingCapability {
-	if h, ok := h.(interface{ SamplingCapability() mcp.SamplingCapability }); ok {
-		return h.SamplingCapability()
-	}
-	return mcp.SamplingCapability{}
-}

@@ -83,7 +83,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	}
 	toolset, err := adapter.Open(ctx, servers, &adapter.Options{
 		Start:  adapter.StartAvailable,
-		Client: &mcpclient.Options{Sampling: agent.Sampling(lent), Elicitation: agent.Elicitation(nil)},
+		Client: &mcpclient.Options{Sampling: lent, Elicitation: agent.OnlyInRuns()},
 	})
 	if err != nil {
 		return "", err

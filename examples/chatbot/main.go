@@ -134,8 +134,8 @@ func (p *person) serve(servers []adapter.Server, model *endpoint, o *options) er
 	}
 	for i := range servers {
 		servers[i].Options = &mcpclient.Options{
-			Sampling:    agent.Sampling(lender{lent}),
-			Elicitation: agent.Elicitation(p),
+			Sampling:    lender{lent},
+			Elicitation: p,
 			Logger:      warnings(p.con, servers[i].Name),
 			Timeouts:    mcpclient.Timeouts{Idle: o.idleTimeout, Call: o.callTimeout},
 		}

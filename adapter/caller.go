@@ -1,0 +1,36 @@
+package adapter
+
+import (
+	"context"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Caller takes part in the tool calls that are made with its context, see
+// [WithCaller]: an agent is one. A nil function leaves things as they are.
+type Caller struct {
+	// Elicit answers what a server asks a person during a call, instead of next,
+	// the handler of the connection.
+	Elicit func(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error)
+
+	// CreateMessage answers what a server asks a model during a call, instead of
+	// next, the handler of the connection.
+	CreateMessage func(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error)
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context for tool calls in which c takes part. If a server's
+// request may belong to several calls, c takes part if all of them have it: give
+// calls that belong together the same pointer.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// callerFrom is the caller of a context, one that does nothing without one.
+func callerFrom(ctx context.Context) *Caller {
+	if c, ok := ctx.Value(callerKey{}).(*Caller); ok && c != nil {
+		return c
+	}
+	return &Caller{}
+}
