@@ -77,12 +77,13 @@ type outgoing struct {
 	room         [3]field // for header, which seldom has more
 	opensSession bool     // the response may name a session
 	repeatable   bool     // it does the same when it is sent twice
+	asks         bool     // it awaits an answer
+	first        bool     // it is of a handshake, and nothing else is under way
 	bound        bool     // to session as it is; otherwise it joins the one that there is
 	heard        func()   // called when something of the response comes, if set
 
-	session  atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
-	token    Token                       // that it is sent with
-	exchange exchange                    // that carries it over HTTP
+	session atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
+	token   Token                       // that it is sent with
 }
 
 // source is where a message of the server came from.
@@ -137,7 +138,7 @@ func (c *Client) dial(ctx context.Context) error {
 func (l *link) hooked() bool {
 	switch conn := l.conn.(type) {
 	case *httpConn:
-		return conn.source != nil || conn.wrapped()
+		return conn.runsHostCode()
 	case transport.Acknowledger:
 		return conn.Acknowledged()
 	}

@@ -117,7 +117,7 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 		}
 	} else {
 		m := l.message(e, flight, o)
-		m.exchange.first = !c.ready.Load()
+		m.first = !c.ready.Load()
 		if o.heed || o.progress != nil {
 			e.heed(ctx, c)
 		}

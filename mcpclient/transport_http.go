@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
-	"unique"
 
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -71,33 +70,29 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))
 	}
 	c := &httpConn{
-		url:     unique.Make(*u),
+		url:     u,
 		secrets: secretsOf(u, t.Header),
 		fixed:   fixedFields(t.Header),
 		max:     positive(t.MaxMessage, transport.DefaultMaxMessage),
 		source:  t.Token,
+
+		exchanges: newExchanges(),
 	}
 	c.accept.own = c.fixed.of("Accept")
-	var client http.Client
 	if t.Client != nil {
-		client = *t.Client
+		c.client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		c.idle = base.Clone()
 		c.idle.MaxIdleConns, c.idle.MaxIdleConnsPerHost = 0, maxIdle
-		client.Transport = c.idle
+		c.client.Transport = c.idle
 	}
 	if t.RoundTripper != nil {
-		if client.Transport = t.RoundTripper(cmp.Or(client.Transport, http.DefaultTransport)); client.Transport == nil {
+		if c.client.Transport = t.RoundTripper(cmp.Or(c.client.Transport, http.DefaultTransport)); c.client.Transport == nil {
 			return nil, errors.New("HTTP.RoundTripper returned nil")
 		}
 	}
-	c.transport = client.Transport
-	c.plain = client.Jar == nil && client.Timeout == 0 && u.User == nil
-	if !c.plain || client.CheckRedirect != nil {
-		if client.CheckRedirect == nil {
-			client.CheckRedirect = sameOrigin
-		}
-		c.client = &client
+	if c.client.CheckRedirect == nil {
+		c.client.CheckRedirect = sameOrigin
 	}
 	return c, nil
 }
@@ -110,34 +105,15 @@ func (c *httpConn) Explain(err error) error {
 	return fmt.Errorf("%w (%s gave no answer)", err, c.shown())
 }
 
-// following is the client that follows redirects.
-func (c *httpConn) following() *http.Client {
-	if c.client == nil {
-		return &http.Client{Transport: c.transport, CheckRedirect: sameOrigin}
-	}
-	return c.client
-}
-
-// direct is the transport when the client adds no more to it than redirects, else
-// nil.
-func (c *httpConn) direct() *http.Transport {
-	if !c.plain {
-		return nil
-	}
-	t, _ := cmp.Or(c.transport, http.DefaultTransport).(*http.Transport)
-	return t
-}
-
-// wrapped reports whether the host's own RoundTripper makes the requests.
-func (c *httpConn) wrapped() bool {
-	_, ours := c.transport.(*http.Transport)
-	return c.transport != nil && !ours
+// runsHostCode reports whether requests come to code of the host.
+func (c *httpConn) runsHostCode() bool {
+	_, ours := c.client.Transport.(*http.Transport)
+	return c.source != nil || c.client.Transport != nil && !ours
 }
 
 // shown is the URL without secrets.
 func (c *httpConn) shown() string {
-	u := c.url.Value()
-	return shownURL(&u)
+	return shownURL(c.url)
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -163,22 +139,20 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // httpConn is an [exchanger].
 type httpConn struct {
-	url     unique.Handle[url.URL] // which many connections may have
+	url     *url.URL
 	secrets []string
 	fixed   fields // of the header of every request
 	max     int
 
-	transport http.RoundTripper // nil for http.DefaultTransport, whatever that is
-	client    *http.Client      // nil for one that is made when it is needed
-	idle      *http.Transport   // transport, if it is our own
-	plain     bool              // the client adds no more to its transport than redirects
-	accept    accept
+	client http.Client
+	idle   *http.Transport // the transport of client, if it is our own
+	accept accept
 
 	source    TokenSource // nil for none
 	sent      recentSecrets
 	session   atomic.Pointer[httpSession] // nil for none
 	retiring  retiring
-	exchanges exchanges
+	exchanges *exchanges
 }
 
 const (
@@ -189,19 +163,13 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// carry begins the exchange of a message.
-func (c *httpConn) carry(caller context.Context, m *outgoing) *exchange {
-	c.exchanges.begin(&m.exchange, caller, c.source == nil && c.client == nil && c.direct() != nil)
-	return &m.exchange
-}
-
 // roundTrip implements [exchanger].
 func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
 	if m.bound && !m.session.Load().join() {
 		return errLostCursor // nothing else is bound here
 	}
-	m.exchange.asks = true
-	x := c.carry(ctx, m)
+	m.asks = true
+	x := c.exchanges.begin(ctx, true, m.first)
 	defer x.end()
 	defer m.leave()
 	resp, err := c.do(x, http.MethodPost, m)
@@ -228,7 +196,7 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 		return errSessionOver
 	}
 	defer m.leave()
-	x := c.carry(ctx, m)
+	x := c.exchanges.begin(ctx, false, m.first)
 	defer x.end()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {
@@ -253,7 +221,7 @@ func (c *httpConn) Send(ctx context.Context, message []byte) error {
 // Recv has nothing to return before the end: every message arrives in the
 // response to a request, or on the standalone stream.
 func (c *httpConn) Recv() ([]byte, error) {
-	<-c.exchanges.ended()
+	<-c.exchanges.done
 	return nil, io.EOF
 }
 

@@ -8,181 +8,99 @@ import (
 	"time"
 )
 
-// exchange is one HTTP request and its response, and the context of both. It ends
-// with the connection, and with the context of the caller, unless a drain has
-// taken it over.
+// exchange is one HTTP request with its response, and their context. The context has
+// the values of the caller's. It ends with that and with the connection, unless the end
+// of the response is being drained.
 type exchange struct {
-	*life
-	caller  context.Context
-	private bool        // none but net/http sees the context
-	asks    bool        // its request awaits an answer
-	first   bool        // it is of a handshake, and nothing else is under way
-	drain   *time.Timer // ends the drain that has taken it over; nil for none
+	context.Context
+	cancel context.CancelFunc
+	detach func() bool // from the caller's context
+	all    *exchanges
 
-	all        *exchanges
-	prev, next *exchange // in the list of all
-	left       bool      // that list
+	asks  bool        // the request awaits an answer
+	first bool        // the request is of a handshake, and nothing else is under way
+	drain *time.Timer // ends the drain; nil before one
 }
 
-// Value returns the values of the caller's context.
-func (x *exchange) Value(key any) any {
-	if v := x.life.Value(key); v != nil { // by which package context knows its own
-		return v
-	}
-	return x.caller.Value(key)
-}
-
-// exchanges are those of a connection that are under way.
+// exchanges are the exchanges of a connection.
 type exchanges struct {
-	mu     sync.Mutex
-	first  *exchange
-	size   int
-	spares lives         // at most as many as there are exchanges
-	end    chan struct{} // closed with them; nil before somebody waits for it
-	drains crew          // none is added once closed is set
-	silent bool          // none asks any more
-	closed bool
+	done chan struct{} // closed by close
+
+	mu       sync.Mutex
+	open     map[*exchange]bool
+	drains   crew
+	callsOff bool // no request may await an answer
+	closed   bool
 }
 
-// begin begins an exchange, which is over at once when the connection is closed.
-// private says that no code of the host's comes to see its context.
-func (e *exchanges) begin(x *exchange, caller context.Context, private bool) {
-	x.caller, x.private, x.all = caller, private, e
-	if l := e.enter(x, caller.Done()); l != nil {
-		e.enterWith(x, l.follow(caller))
-	}
+func newExchanges() *exchanges {
+	return &exchanges{done: make(chan struct{}), open: map[*exchange]bool{}}
 }
 
-// enter gives the exchange a life that ends with done. Where there is none it
-// returns another one.
-func (e *exchanges) enter(x *exchange, done <-chan struct{}) *life {
+// begin begins an exchange. Its context has ended already if it comes too late.
+func (e *exchanges) begin(caller context.Context, asks, first bool) *exchange {
+	x := &exchange{all: e, asks: asks, first: first}
+	x.Context, x.cancel = context.WithCancel(context.WithoutCancel(caller))
+	x.detach = context.AfterFunc(caller, x.cancel)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l := e.spares.pop()
-	if l == nil {
-		l = newLife()
-	}
-	if l.done != done {
-		return l
-	}
-	e.enterLocked(x, l)
-	return nil
-}
-
-func (e *exchanges) enterWith(x *exchange, l *life) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.enterLocked(x, l)
-}
-
-func (e *exchanges) enterLocked(x *exchange, l *life) {
-	x.life = l
-	if e.closed || e.silent && x.asks {
+	if e.closed || e.callsOff && asks || caller.Err() != nil {
 		x.cancel()
 	}
-	if x.next = e.first; x.next != nil {
-		x.next.prev = x
-	}
-	e.first = x
-	e.size++
+	e.open[x] = true
+	return x
 }
 
-// endAsking ends all exchanges whose requests await an answer, and every later one.
-func (e *exchanges) endAsking() {
+// endCalls ends the exchanges whose requests await an answer, and every later one.
+func (e *exchanges) endCalls() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.silent = true
-	for x := e.first; x != nil; x = x.next {
+	e.callsOff = true
+	for x := range e.open {
 		if x.asks && x.drain == nil {
 			x.cancel()
 		}
 	}
 }
 
-// close ends all exchanges, and every later one. What is being drained has
-// nearly always come to its end by itself.
+// close ends all exchanges, and every later one. A drain gets a moment: nearly always
+// the rest of the response has come already.
 func (e *exchanges) close() {
-	e.closeAll().end()
-}
-
-// closeAll returns the lives that nothing will take any more.
-func (e *exchanges) closeAll() (unused lives) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.end != nil && !e.closed {
-		close(e.end)
+	if !e.closed {
+		close(e.done)
 	}
 	e.closed = true
-	unused, e.spares = e.spares, lives{}
-	for x := e.first; x != nil; x = x.next {
+	for x := range e.open {
 		if x.drain == nil {
 			x.cancel()
 		} else if x.drain.Stop() {
 			x.drain.Reset(drainGrace)
 		}
 	}
-	return unused
 }
 
+// over reports whether close was called.
 func (e *exchanges) over() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.closed
 }
 
-// ended is closed when the connection is.
-func (e *exchanges) ended() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.end == nil {
-		e.end = make(chan struct{})
-		if e.closed {
-			close(e.end)
-		}
-	}
-	return e.end
-}
-
 // end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
 	if x.drain == nil {
-		x.leave(true)
+		x.leave()
 	}
 }
 
-// leave takes the exchange off the list. Its life can go on with another one where
-// it is intact, which is to say that nothing is about to end it.
-func (x *exchange) leave(intact bool) {
-	x.all.remove(x, intact).end()
-}
-
-// remove returns the lives that nothing needs any more.
-func (e *exchanges) remove(x *exchange, intact bool) (unused lives) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if x.left {
-		return unused
-	}
-	x.left = true
-	if x.prev != nil {
-		x.prev.next = x.next
-	} else {
-		e.first = x.next
-	}
-	if x.next != nil {
-		x.next.prev = x.prev
-	}
-	x.prev, x.next = nil, nil // who keeps this one keeps no others
-	e.size--
-	if intact && x.private && x.Err() == nil && e.spares.size < e.size {
-		e.spares.push(x.life)
-	} else {
-		unused.push(x.life)
-	}
-	if e.spares.size > e.size {
-		unused.push(e.spares.pop())
-	}
-	return unused
+func (x *exchange) leave() {
+	x.detach()
+	x.cancel()
+	x.all.mu.Lock()
+	defer x.all.mu.Unlock()
+	delete(x.all.open, x)
 }
 
 const (
@@ -208,30 +126,25 @@ func (x *exchange) drainOff(body io.ReadCloser) {
 // drainFirst drains while what follows a handshake, and needs the connection, waits.
 func (x *exchange) drainFirst(body io.ReadCloser) {
 	late := time.AfterFunc(drainPause, x.cancel)
+	defer late.Stop()
 	_, _ = io.CopyN(io.Discard, body, maxDrain)
 	_ = body.Close()
-	if !late.Stop() {
-		x.cancel() // before another exchange can have its life
-	}
 }
 
 // startDrain drains on a goroutine, unless too many responses are being drained.
 func (x *exchange) startDrain(body io.ReadCloser) bool {
-	if !x.outlive() {
-		x.cancel() // before another exchange can have its life
-		return false
-	}
 	e := x.all
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || e.drains.count() >= maxDraining {
+	if e.closed || e.drains.count() >= maxDraining || !x.detach() {
 		return false
 	}
 	x.drain = time.AfterFunc(drainTime, x.cancel)
 	e.drains.Go(func() {
 		_, _ = io.CopyN(io.Discard, body, maxDrain)
 		_ = body.Close()
-		x.leave(x.drain.Stop())
+		x.drain.Stop()
+		x.leave()
 	})
 	return true
 }

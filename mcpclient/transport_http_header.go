@@ -71,7 +71,7 @@ func fixedFields(h http.Header) fields {
 // name, and what the transport demands over that.
 func (c *httpConn) header(method string, m *outgoing, accept []string) http.Header {
 	s := m.session.Load()
-	size := len(c.fixed) + len(m.header) + 3 // Content-Type, Accept, and Accept-Encoding where it is asked for
+	size := len(c.fixed) + len(m.header) + 2 // Content-Type and Accept
 	if m.token.Value != "" {
 		size++
 	}

@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -89,21 +88,20 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 
 // once makes one HTTP request. accept is for requests that carry a message.
 func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
-	req := c.request(ctx, method, m.body)
+	req, err := c.request(ctx, method, m.body)
+	if err != nil {
+		return nil, err
+	}
 	req.Header = c.header(method, m, accept)
 	if _, set := req.Header[replayable]; m.repeatable && !set {
 		req.Header[replayable] = nil
 	}
-	zipped := c.asksForGzip(req.Header)
-	if zipped {
-		req.Header["Accept-Encoding"] = acceptGzip
+	resp, err := c.client.Do(req)
+	if wrapped, ok := err.(*url.Error); ok {
+		err = wrapped.Err // the text of the other one has the whole URL
 	}
-	resp, err := c.send(req)
 	if err != nil {
 		return nil, c.unsent(method, err)
-	}
-	if zipped {
-		unzip(resp)
 	}
 	if resp.Request == nil { // as the host's RoundTripper may leave it
 		resp.Request = req
@@ -145,70 +143,10 @@ func broke(err error) bool {
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// send makes an HTTP request as the client would, whose part is to follow
-// redirects where it is no more than that.
-func (c *httpConn) send(req *http.Request) (*http.Response, error) {
-	direct := c.direct()
-	if direct == nil {
-		return do(c.following(), req)
+// request makes a request without its header.
+func (c *httpConn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+	if len(body) == 0 {
+		return http.NewRequestWithContext(ctx, method, c.url.String(), nil)
 	}
-	resp, err := direct.RoundTrip(req)
-	if err == nil && resp != nil && resp.Body != nil && resp.StatusCode/100 != 3 {
-		return resp, nil
-	}
-	return c.sendOn(direct, req, resp, err)
-}
-
-// sendOn has the client take over where its transport made the request.
-func (c *httpConn) sendOn(direct *http.Transport, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
-	if wrong, ok := err.(tls.RecordHeaderError); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
-		return nil, http.ErrSchemeMismatch
-	}
-	if err != nil {
-		return nil, err
-	}
-	client := *c.following() // which also knows what to do with half a response
-	client.Transport = &answered{resp: resp, next: direct}
-	return do(&client, req)
-}
-
-// do has a client make a request. Its own error has the whole URL in its text.
-func do(client *http.Client, req *http.Request) (*http.Response, error) {
-	resp, err := client.Do(req)
-	if wrapped, ok := err.(*url.Error); ok {
-		err = wrapped.Err
-	}
-	return resp, err
-}
-
-// answered is a round tripper whose first request has its response already.
-type answered struct {
-	resp *http.Response
-	over bool // it was returned
-	next http.RoundTripper
-}
-
-func (a *answered) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !a.over {
-		a.over = true
-		return a.resp, nil
-	}
-	return a.next.RoundTrip(req)
-}
-
-// request makes a request without its header. It shares no memory that the
-// caller's RoundTripper may change.
-func (c *httpConn) request(ctx context.Context, method string, body []byte) *http.Request {
-	own := &struct { // in one piece
-		url  url.URL
-		body bytes.Reader
-	}{url: c.url.Value()}
-	req := (&http.Request{Method: method, URL: &own.url, Host: own.url.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	if len(body) > 0 {
-		own.body.Reset(body)
-		req.ContentLength = int64(len(body))
-		req.Body = io.NopCloser(&own.body)                                                              // by which net/http knows it for memory, and sends it with the header
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil } // for redirects
-	}
-	return req
+	return http.NewRequestWithContext(ctx, method, c.url.String(), bytes.NewReader(body))
 }

@@ -171,7 +171,7 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession) {
 func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.crew.count() > 0 }
 
 // endCalls implements [exchanger].
-func (c *httpConn) endCalls() { c.exchanges.endAsking() }
+func (c *httpConn) endCalls() { c.exchanges.endCalls() }
 
 // endSession implements [exchanger].
 func (c *httpConn) endSession(ctx context.Context) {

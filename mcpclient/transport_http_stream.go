@@ -221,7 +221,7 @@ func permanent(err error) bool {
 func (c *httpConn) listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error {
 	c.join(m)
 	defer m.leave()
-	x := c.carry(ctx, m)
+	x := c.exchanges.begin(ctx, false, false)
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
 	for wasOpen := false; ; {

@@ -161,7 +161,7 @@ func (c *httpConn) authorize(ctx context.Context, m *outgoing, renewed *Token) (
 // follows reports whether a message follows from an earlier one of its session, as the
 // answer to a question does. A request for the next page does not: its caller asks now.
 func (m *outgoing) follows() bool {
-	return m.bound && m.session.Load() != nil && !m.exchange.asks
+	return m.bound && m.session.Load() != nil && !m.asks
 }
 
 // reauthorize returns another token for a message whose token was refused, nil for

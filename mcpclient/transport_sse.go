@@ -75,7 +75,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
 	m := &outgoing{bound: true}
-	c.life = c.stream.carry(wait, m)
+	c.life = c.stream.exchanges.begin(wait, false, false)
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
@@ -86,7 +86,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 		return nil, fmt.Errorf("GET %s: %w", c.stream.shown(), ended(wait))
 	case err != nil:
 		return nil, err
-	case !c.life.outlive(): // the connection outlives the dialing
+	case !c.life.detach(): // the connection outlives the dialing
 		return nil, ended(wait)
 	}
 	return c, nil
@@ -139,7 +139,7 @@ func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error
 	}
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
-	posts.Client, posts.RoundTripper = c.stream.following(), nil // the client has it
+	posts.Client, posts.RoundTripper = &c.stream.client, nil // the client has it
 	conn, err := posts.Dial(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
