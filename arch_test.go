@@ -5,6 +5,7 @@ import (
 	"go/build"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +43,8 @@ var layers = []struct {
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
-	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/frontmatter", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient/skills", []string{"internal/excerpt", "internal/frontmatter", "internal/jsonrpc", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
@@ -110,6 +112,26 @@ func checkImports(t *testing.T, folder string, imports []string) {
 // within reports whether path is folder or lies in it.
 func within(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// TestClientIsLight holds what a program links that only connects and calls: neither a
+// schema compiler nor a YAML parser.
+func TestClientIsLight(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./mcpclient").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(out))
+	if !slices.Contains(all, module+"/mcpclient") {
+		t.Fatalf("got %q, want the packages that mcpclient needs", all)
+	}
+	for _, path := range all {
+		ours := within(path, module)
+		vendored := strings.HasPrefix(path, "vendor/")
+		if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") && !ours && !vendored && !within(path, "golang.org/x/sys") {
+			t.Errorf("mcpclient links %s", path)
+		}
+	}
 }
 
 // TestOwnWords keeps out of the repository what does not belong in it: paths of

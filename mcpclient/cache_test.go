@@ -213,8 +213,8 @@ func TestNotificationsInvalidate(t *testing.T) {
 					_, prompts := mcpclient.ListPage[mcp.Prompt](t.Context(), c, nil)
 					_, resources := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)
 					_, templates := mcpclient.ListPage[mcp.ResourceTemplate](t.Context(), c, nil)
-					_, skills := collect(c.Skills(t.Context()), func(s *mcpclient.Skill) string { return s.URI })
-					_, skill := c.Skill(t.Context(), "u")
+					_, skills := collect(mcpclient.List[struct{}](t.Context(), c, "skills/list", "skills"), func(*struct{}) string { return "" })
+					_, skill := c.Call(t.Context(), "skills/get", map[string]string{"uri": "u"})
 					_, read := c.ReadResource(t.Context(), "u")
 					if err := errors.Join(tools, prompts, resources, templates, skills, skill, read); err != nil {
 						t.Error(err)

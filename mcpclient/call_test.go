@@ -169,10 +169,6 @@ func TestNilArguments(t *testing.T) {
 						_, err := c.Complete(t.Context(), nil)
 						return err
 					},
-					"no skill": func() error {
-						_, err := c.LoadSkill(t.Context(), nil)
-						return err
-					},
 					"no round": func() error {
 						_, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)
 						return err

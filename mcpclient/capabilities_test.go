@@ -18,7 +18,7 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		_, list := collect(c.Tools(ctx), toolName)
 		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
 		_, subscribe := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
-		_, skills := collect(c.Skills(ctx), func(s *mcpclient.Skill) string { return s.Name })
+		_, skills := collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
 		_, task := c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
 			"resources/subscribe": custom, "logging/setLevel": c.SetLogLevel(ctx, mcp.LogInfo), "subscribe": subscribe, "skills/list": skills} {

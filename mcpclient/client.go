@@ -215,8 +215,12 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
+	way := c.calls
+	if method == "skills/get" { // whose result says how long it holds, as those of lists do
+		way = c.reads
+	}
 	var raw json.RawMessage
-	if err := c.call(ctx, c.calls, r, &raw, append(meta, opts...)); err != nil {
+	if err := c.call(ctx, way, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil

@@ -82,11 +82,6 @@
 // result. [Client.StartTask] begins one that goes on at the server; [Task.Wait] gets
 // its result, [Client.Task] takes it up again after a restart.
 //
-// # Skills
-//
-// [Client.Skills] and [Client.Skill] tell what skills a server has;
-// [Client.LoadSkill] reads and verifies one, file by file as it is needed.
-//
 // # Middleware
 //
 // [Options.Middleware] goes around what the client sends, once for each call in
@@ -175,8 +170,6 @@
 //	… and their number                      1,024
 //	… and their time                        24 h
 //	between two looks at a task             100 ms to 1 h
-//	files of a skill                        512, 16 MiB together
-//	… and the front matter of one           16 KiB, 128 KiB in its entry
 //	resumptions of a stream without event   5, 1 to 30 s apart, or as long as the server asks, up to 1 h
 //	rest of a response after its answer     4 KiB within 1 s, of 1,024 responses at a time
 //	body of a response that failed          64 KiB within 1 s

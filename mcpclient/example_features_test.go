@@ -284,35 +284,6 @@ func ExampleWithOutputCheck() {
 	// Output: /degrees type
 }
 
-func ExampleClient_LoadSkill() {
-	server := library(map[string]string{
-		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`,
-		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:7d7f3aac5f0704bd953208df2ba5aad5711194c97d3ce77b02e03aaef34dafd3","size":30}]}]}`,
-		"resources/read":  `{"contents":[{"uri":"skill://pdf/SKILL.md","text":"---\nname: pdf\n---\nFill forms.\n"}]}`,
-	})
-	ctx := context.Background()
-	client, err := mcpclient.Connect(ctx, server, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer client.Close()
-
-	for skill, err := range client.Skills(ctx) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		loaded, err := client.LoadSkill(ctx, skill)
-		if err != nil {
-			fmt.Println(err) // a SkillError: do not use it
-			return
-		}
-		fmt.Printf("%s: %q\n", skill.Name, loaded.Instructions)
-	}
-	// Output: pdf: "Fill forms.\n"
-}
-
 func ExampleClient_StartTask() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,

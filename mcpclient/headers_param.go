@@ -53,7 +53,7 @@ func (c *Client) mirrors() bool {
 
 // relearn lists the tools up to the one that is wanted.
 func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
-	for t, err := range list[mcp.Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
+	for t, err := range List[mcp.Tool](ctx, c, "tools/list", "tools", WithoutCache()) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -12,8 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// list iterates over all pages of a list method whose items stand under key.
-func list[T any](ctx context.Context, c *Client, method, key string, opts []CallOption) iter.Seq2[*T, error] {
+// List ranges over all pages of a list that [Client] has no method for, such as that
+// of an extension: method asks for a page, and its items stand under key. Each range
+// asks the server anew, except for pages that it said still hold; an error is the last
+// pair.
+func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
 		var session sessionRef               // of the cursor

@@ -4,6 +4,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// skillsExtension is what a server declares that has skills.
+const skillsExtension = "io.modelcontextprotocol/skills"
+
 // SessionID is the id of the session, "" where there is none: it exists over
 // Streamable HTTP in the legacy era, when the server gave one, and changes when
 // a new session begins. Treat it as a secret.

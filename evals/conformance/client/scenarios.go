@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
 // tools lists the tools of the server.
@@ -106,7 +106,7 @@ func echoSchema(ctx context.Context, s *session) error {
 }
 
 func listSkills(ctx context.Context, s *session) error {
-	for _, err := range s.Skills(ctx) {
+	for _, err := range skills.List(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
@@ -117,17 +117,17 @@ func listSkills(ctx context.Context, s *session) error {
 // loadSkills loads every skill that the server lists and reads its files. One
 // that does not hold what its entry promises is not used; that is no failure.
 func loadSkills(ctx context.Context, s *session) error {
-	for skill, err := range s.Skills(ctx) {
+	for skill, err := range skills.List(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
-		loaded, err := s.LoadSkill(ctx, skill)
+		loaded, err := skills.Load(ctx, s.Client, skill)
 		for _, file := range skill.Files {
 			if err == nil {
 				_, err = loaded.Read(ctx, file.URI)
 			}
 		}
-		if _, unfit := errors.AsType[*mcpclient.SkillError](err); err != nil && !unfit {
+		if _, unfit := errors.AsType[*skills.Error](err); err != nil && !unfit {
 			return err
 		}
 	}

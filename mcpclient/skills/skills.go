@@ -1,4 +1,21 @@
-package mcpclient
+// Package skills lists, reads and verifies the skills of a server: instructions for a
+// model, with files that belong to them.
+//
+//	for skill, err := range skills.List(ctx, client) {
+//		…
+//		loaded, err := skills.Load(ctx, client, skill)
+//		…
+//	}
+//
+// A server has skills if it declares the extension io.modelcontextprotocol/skills. No
+// file is read before it is asked for.
+//
+// # Bounds
+//
+//	files of a skill           512, 16 MiB together
+//	front matter of a SKILL.md 16 KiB
+//	… and in the list          128 KiB
+package skills
 
 import (
 	"context"
@@ -15,23 +32,21 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// skillsExtension is what a server declares that has skills.
-const skillsExtension = "io.modelcontextprotocol/skills"
-
 // Bounds of one skill.
 const (
-	maxSkillFiles = 512
-	maxSkillBytes = 16 << 20
+	maxFiles = 512
+	maxBytes = 16 << 20
 )
 
 // Skill is an entry of a server's list of skills: instructions for a model, with
-// files that belong to them. It is a claim of the server; [Client.LoadSkill]
+// files that belong to them. It is a claim of the server; [Load]
 // holds what the server then delivers against it.
 //
-// Neither name nor URI is unique among servers: keep skills apart by [SkillID].
+// Neither name nor URI is unique among servers: keep skills apart by [ID].
 // What a skill says, allowed-tools included, gives no permission.
 type Skill struct {
 	URI string // of its SKILL.md
@@ -43,30 +58,30 @@ type Skill struct {
 
 	// Files are all that belongs to the skill, SKILL.md included. It is nil when
 	// Dynamic is set: then nothing can be verified, and the skill is not loaded.
-	Files   []SkillFile
+	Files   []File
 	Dynamic bool
 
 	problem error // of the entry's form
 }
 
-// SkillFile is one file of a [Skill].
-type SkillFile struct {
+// File is one file of a [Skill].
+type File struct {
 	URI    string `json:"uri"`
 	Digest string `json:"digest"` // "sha256:" and 64 hexadecimal digits
 	Size   *int64 `json:"size"`   // bytes
 }
 
-// SkillID names a skill among those of all servers.
-type SkillID struct {
+// ID names a skill among those of all servers.
+type ID struct {
 	Server string // the host's own label of the server, never what a server says of itself
 	URI    string
 }
 
 // ID is the identity of the skill at the server that the host calls server.
-func (s *Skill) ID(server string) SkillID { return SkillID{server, s.URI} }
+func (s *Skill) ID(server string) ID { return ID{server, s.URI} }
 
 // Fingerprint identifies the contents of the skill: bind a person's approval to
-// it and to the [SkillID], and ask again when it changes. It is empty for a
+// it and to the [ID], and ask again when it changes. It is empty for a
 // skill that is dynamic.
 func (s *Skill) Fingerprint() string {
 	if s.Dynamic {
@@ -139,14 +154,14 @@ func (s *Skill) Check() error {
 		return fmt.Errorf("its URI does not have its name %q before SKILL.md", excerpt.Cut(s.Name))
 	case s.Dynamic:
 		return errors.New("it is dynamic, so that its files cannot be verified")
-	case len(s.Files) > maxSkillFiles:
-		return fmt.Errorf("it has %d files, more than %d", len(s.Files), maxSkillFiles)
+	case len(s.Files) > maxFiles:
+		return fmt.Errorf("it has %d files, more than %d", len(s.Files), maxFiles)
 	}
 	return s.checkFiles()
 }
 
 func (s *Skill) checkFiles() error {
-	left := int64(maxSkillBytes)
+	left := int64(maxBytes)
 	seen := map[string]bool{}
 	for _, f := range s.Files {
 		sum, isSum := strings.CutPrefix(f.Digest, "sha256:")
@@ -159,7 +174,7 @@ func (s *Skill) checkFiles() error {
 		case f.Size == nil || *f.Size < 0:
 			return fmt.Errorf("file %q: it has no size", excerpt.Cut(f.URI))
 		case *f.Size > left:
-			return fmt.Errorf("it has more than %d bytes", maxSkillBytes)
+			return fmt.Errorf("it has more than %d bytes", maxBytes)
 		}
 		left -= *f.Size
 		seen[f.URI] = true
@@ -170,23 +185,29 @@ func (s *Skill) checkFiles() error {
 	return nil
 }
 
-// Skills lists the server's skills, without reading any file. The list may be
-// empty or partial: a skill that is not in it may be found by [Client.Skill].
+// List lists the server's skills, without reading any file. The list may be
+// empty or partial: a skill that is not in it may be found by [Get].
 // Entries that cannot be loaded are listed too; see [Skill.Check].
-func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*Skill, error] {
-	return list[Skill](ctx, c, "skills/list", "skills", opts)
+func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
+	return mcpclient.List[Skill](ctx, c, "skills/list", "skills", opts...)
 }
 
-// Skill asks for one skill by the URI of its SKILL.md, without reading any file.
-func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*Skill, error) {
-	params := jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "uri", jsonrpc.AppendString(nil, uri)))
+// Get asks for one skill by the URI of its SKILL.md, without reading any file.
+func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*Skill, error) {
 	var result struct {
 		Skill *Skill `json:"skill"`
 	}
-	err := c.call(ctx, c.reads, &request{method: "skills/get", target: uri, params: params}, &result, opts)
+	raw, err := c.Call(ctx, "skills/get", map[string]string{"uri": uri}, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("skill %q: %w", uri, err)
+	}
+	if err = jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err == nil {
+		err = json.Unmarshal(raw, &result)
+	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("skill %q: %w", uri, err)
+		c.ClearCache()
+		return nil, fmt.Errorf("skill %q: %w: %v", uri, mcp.ErrInvalidResult, err)
 	case result.Skill == nil || result.Skill.URI != uri:
 		return nil, fmt.Errorf("skill %q: %w: the server answered with another skill, or none", uri, mcp.ErrInvalidResult)
 	}

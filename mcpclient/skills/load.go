@@ -1,4 +1,4 @@
-package mcpclient
+package skills
 
 import (
 	"context"
@@ -13,19 +13,20 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/frontmatter"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SkillError says why a skill, or one of its files, is not used. Where it is a
-// file, asking for the skill again by [Client.Skill] may help: the server may
+// Error says why a skill, or one of its files, is not used. Where it is a
+// file, asking for the skill again by [Get] may help: the server may
 // have a newer version.
-type SkillError struct {
+type Error struct {
 	Skill  string // the URI of its SKILL.md
 	File   string // the URI of the file, empty when it is about the entry
 	Reason error
 }
 
-func (e *SkillError) Error() string {
+func (e *Error) Error() string {
 	if e.File == "" {
 		return fmt.Sprintf("skill %q is not loaded: %v", e.Skill, e.Reason)
 	}
@@ -33,40 +34,40 @@ func (e *SkillError) Error() string {
 }
 
 // Unwrap returns the reason.
-func (e *SkillError) Unwrap() error { return e.Reason }
+func (e *Error) Unwrap() error { return e.Reason }
 
-// LoadedSkill is a skill whose SKILL.md was read and verified. Its text comes
+// Loaded is a skill whose SKILL.md was read and verified. Its text comes
 // from the server: tell the model whose it is, and run nothing that it brings
 // without a person's approval.
-type LoadedSkill struct {
+type Loaded struct {
 	Skill        *Skill
 	Instructions string // SKILL.md after its front matter
 
-	client *Client
+	client *mcpclient.Client
 }
 
-// LoadSkill reads the SKILL.md of a skill, and no other file. Its size, its
+// Load reads the SKILL.md of a skill, and no other file. Its size, its
 // SHA-256 and its front matter must be those of the entry; otherwise, and when
-// [Skill.Check] has something to say, the error is a [*SkillError]. A matching
+// [Skill.Check] has something to say, the error is a [*Error]. A matching
 // digest tells that the contents are those announced, not that they are safe.
-func (c *Client) LoadSkill(ctx context.Context, s *Skill, opts ...CallOption) (*LoadedSkill, error) {
+func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*Loaded, error) {
 	if s == nil {
 		return nil, errors.New("load skill: no skill (nil)")
 	}
 	if err := s.Check(); err != nil {
-		return nil, &SkillError{Skill: s.URI, Reason: err}
+		return nil, &Error{Skill: s.URI, Reason: err}
 	}
 	held := *s
 	held.Files = slices.Clone(s.Files)
-	l := &LoadedSkill{Skill: &held, client: c}
+	l := &Loaded{Skill: &held, client: c}
 	document, err := l.Read(ctx, s.URI, opts...)
 	if err != nil {
 		return nil, err
 	}
 	body, err := compareFrontmatter(document, s.Frontmatter)
 	if err != nil {
-		c.doubt(s.URI, s.URI)
-		return nil, &SkillError{Skill: s.URI, File: s.URI, Reason: err}
+		c.ClearCache() // the entry or the file is out of date
+		return nil, &Error{Skill: s.URI, File: s.URI, Reason: err}
 	}
 	l.Instructions = string(body)
 	return l, nil
@@ -97,11 +98,11 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 
 // Read reads one file of the skill from its server. Only files of the entry are
 // read, and what does not have the size and the SHA-256 of the entry is not
-// returned; the error is a [*SkillError] then.
-func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) ([]byte, error) {
-	i := slices.IndexFunc(l.Skill.Files, func(f SkillFile) bool { return f.URI == uri })
+// returned; the error is a [*Error] then.
+func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
+	i := slices.IndexFunc(l.Skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, &SkillError{Skill: l.Skill.URI, File: uri, Reason: errors.New("it is not among the files of the skill")}
+		return nil, &Error{Skill: l.Skill.URI, File: uri, Reason: errors.New("it is not among the files of the skill")}
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
@@ -109,14 +110,14 @@ func (l *LoadedSkill) Read(ctx context.Context, uri string, opts ...CallOption) 
 	}
 	content, err := l.Skill.Files[i].verify(result)
 	if err != nil {
-		l.client.doubt(l.Skill.URI, uri)
-		return nil, &SkillError{Skill: l.Skill.URI, File: uri, Reason: err}
+		l.client.ClearCache() // the entry or the file is out of date
+		return nil, &Error{Skill: l.Skill.URI, File: uri, Reason: err}
 	}
 	return content, nil
 }
 
 // verify returns the contents of the file, if that is what was read.
-func (f *SkillFile) verify(result *mcp.ReadResourceResult) ([]byte, error) {
+func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
 		return nil, errors.New("the server answered with other contents")
 	}
@@ -131,18 +132,4 @@ func (f *SkillFile) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 		return nil, errors.New("its SHA-256 is not that of the entry")
 	}
 	return content, nil
-}
-
-// doubt forgets what is kept of a skill whose file is not what its entry says: one
-// of the two is out of date, and who asks for them again is to get newer ones.
-func (c *Client) doubt(skill, file string) {
-	c.cache.get().drop(func(key cacheKey, e *cached) bool {
-		switch key.method {
-		case "resources/read":
-			return e.target == file
-		case "skills/get":
-			return e.target == skill
-		}
-		return key.method == "skills/list"
-	})
 }

@@ -1,17 +1,22 @@
-package mcpclient_test
+package skills_test
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/mcptest"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
 const (
@@ -19,10 +24,95 @@ const (
 	pdfForms = "skill://pdf/FORMS.bin"
 )
 
+// play plays a transcript of each era over a shared connection and over HTTP.
+func play(t *testing.T, name string, do func(t *testing.T, ctx context.Context, c *mcpclient.Client)) {
+	for era, revision := range map[string]string{"legacy": mcp.Revision20251125, "modern": mcp.Revision20260728} {
+		for _, way := range []string{"pipe", "http"} {
+			t.Run(name+era+"/"+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					script := mcptest.Read(t, "testdata/"+name+era+".txtar")
+					var transport mcpclient.Transport = scripted{script}
+					if way == "http" {
+						server := memhttp.New(script)
+						t.Cleanup(server.Close)
+						transport = &mcpclient.HTTP{URL: server.URL() + "/mcp", Client: server.Client()}
+					}
+					do(t, t.Context(), connect(t, transport, revision))
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// scripted is a transport whose connections a script plays to.
+type scripted struct{ script *mcptest.Script }
+
+func (s scripted) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	transport, server := mcpclient.Pipe()
+	conn, err := transport.Dial(ctx)
+	s.script.Serve(server)
+	return conn, err
+}
+
+func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{
+		Client:   mcp.Implementation{Name: "test", Version: "1"},
+		Protocol: mcpclient.Protocol{Revision: revision},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// serve connects to a server with one result for everything, and counts its requests.
+func serve(t *testing.T, result string) (c *mcpclient.Client, asked map[string]int) {
+	transport, server := mcpclient.Pipe()
+	asked = map[string]int{}
+	go func() {
+		for {
+			raw, err := server.Recv()
+			if err != nil {
+				return
+			}
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
+				continue
+			}
+			asked[m.Method]++
+			answer := result
+			if m.Method == "server/discover" {
+				answer = `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`
+			}
+			_ = server.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
+		}
+	}()
+	return connect(t, transport, mcp.Revision20260728), asked
+}
+
+func wantError[E error](t *testing.T, err error) E {
+	t.Helper()
+	e, ok := errors.AsType[E](err)
+	if !ok {
+		t.Fatalf("got error %v (%T), want a %T", err, err, e)
+	}
+	return e
+}
+
 func TestSkills(t *testing.T) {
-	playAll(t, bothEras(conversation{name: "skills", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		var all []*mcpclient.Skill
-		for s, err := range c.Skills(ctx) {
+	play(t, "", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		var all []*skills.Skill
+		for s, err := range skills.List(ctx, c) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,12 +125,12 @@ func TestSkills(t *testing.T) {
 			if want == "" {
 				continue
 			}
-			_, err := c.LoadSkill(ctx, all[i])
-			if e := wantError[*mcpclient.SkillError](t, err); e.File != "" || !strings.Contains(err.Error(), want) {
+			_, err := skills.Load(ctx, c, all[i])
+			if e := wantError[*skills.Error](t, err); e.File != "" || !strings.Contains(err.Error(), want) {
 				t.Errorf("entry %d: got %v, want %q", i, err, want)
 			}
 		}
-		loaded, err := c.LoadSkill(ctx, all[0])
+		loaded, err := skills.Load(ctx, c, all[0])
 		if err != nil || loaded.Instructions != "Skill body.\n" {
 			t.Fatalf("got %+v, %v", loaded, err)
 		}
@@ -48,30 +138,31 @@ func TestSkills(t *testing.T) {
 			t.Errorf("got %q, %v", forms, err)
 		}
 		_, err = loaded.Read(ctx, "skill://pdf/../secret")
-		wantError[*mcpclient.SkillError](t, err)
-		again, err := c.Skill(ctx, pdfSkill)
+		wantError[*skills.Error](t, err)
+		again, err := skills.Get(ctx, c, pdfSkill)
 		if err != nil || again.Fingerprint() != all[0].Fingerprint() || again.Fingerprint() == "" || all[2].Fingerprint() != "" {
 			t.Errorf("got %+v, %v", again, err)
 		}
 		if again.ID("a") == again.ID("b") {
 			t.Error("skills of two servers have the same identity")
 		}
-		if _, err := c.Skill(ctx, "skill://other/SKILL.md"); err == nil || !strings.Contains(err.Error(), "another skill") {
+		if _, err := skills.Get(ctx, c, "skill://other/SKILL.md"); err == nil || !strings.Contains(err.Error(), "another skill") {
 			t.Errorf("another skill: got %v", err)
 		}
-		_, err = c.Skill(ctx, "skill://none/SKILL.md")
+		_, err = skills.Get(ctx, c, "skill://none/SKILL.md")
 		wantError[*mcp.RPCError](t, err)
-	}}, conversation{name: "skills_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.Skill(ctx, pdfSkill)
+	})
+	play(t, "undeclared_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := skills.Get(ctx, c, pdfSkill)
 		wantError[*mcpclient.CapabilityError](t, err)
-		for _, err := range c.Skills(ctx) {
+		for _, err := range skills.List(ctx, c) {
 			wantError[*mcpclient.CapabilityError](t, err)
 		}
-	}}))
+	})
 }
 
 func TestSkillsTampered(t *testing.T) {
-	playAll(t, bothEras(conversation{name: "skills_tampered", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+	play(t, "tampered_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, want := range []string{
 			"its SHA-256 is not that of the entry",
 			"bytes, want",
@@ -80,25 +171,25 @@ func TestSkillsTampered(t *testing.T) {
 			"no front matter",
 			"other contents",
 		} {
-			s, err := c.Skill(ctx, pdfSkill)
+			s, err := skills.Get(ctx, c, pdfSkill)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = c.LoadSkill(ctx, s)
-			if e := wantError[*mcpclient.SkillError](t, err); e.File != pdfSkill || !strings.Contains(err.Error(), want) {
+			_, err = skills.Load(ctx, c, s)
+			if e := wantError[*skills.Error](t, err); e.File != pdfSkill || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 			if want != "other contents" {
 				continue
 			}
-			loaded, err := c.LoadSkill(ctx, s, mcpclient.WithoutCache())
+			loaded, err := skills.Load(ctx, c, s, mcpclient.WithoutCache())
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = loaded.Read(ctx, pdfForms)
-			wantError[*mcpclient.SkillError](t, err)
+			wantError[*skills.Error](t, err)
 		}
-	}}))
+	})
 }
 
 // What a file shows to be out of date is not taken from the cache again, however
@@ -106,42 +197,33 @@ func TestSkillsTampered(t *testing.T) {
 func TestSkillsTamperedAreForgotten(t *testing.T) {
 	const md = "---\nname: pdf\n---\nBody"
 	sum := sha256.Sum256([]byte(md))
-	opts := modern()
-	opts.Protocol.AllowUndeclared = true
 	for name, test := range map[string]struct{ frontmatter, text string }{
 		"contents":     {`{"name":"pdf"}`, strings.ToUpper(md)},
 		"front matter": {`{"name":"pdf","license":"MIT"}`, md},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				entry := fmt.Sprintf(`{"uri":%q,"frontmatter":%s,"resources":[{"uri":%[1]q,"digest":"sha256:%[3]x","size":%[4]d}]}`, pdfSkill, test.frontmatter, sum, len(md))
-				asked := map[string]int{}
-				go func() {
-					for m := range p.inbox {
-						asked[m.Method]++
-						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"skill":%s,"skills":[%[2]s],"contents":[{"uri":%q,"text":%q}],"ttlMs":60000}}`, m.ID, entry, pdfSkill, test.text)
+			entry := fmt.Sprintf(`{"uri":%q,"frontmatter":%s,"resources":[{"uri":%[1]q,"digest":"sha256:%[3]x","size":%[4]d}]}`, pdfSkill, test.frontmatter, sum, len(md))
+			c, asked := serve(t, fmt.Sprintf(`{"skill":%s,"skills":[%[1]s],"contents":[{"uri":%q,"text":%q}],"ttlMs":60000}`, entry, pdfSkill, test.text))
+			for range 2 {
+				var s *skills.Skill
+				for range 2 { // the second from the cache
+					var err error
+					if s, err = skills.Get(t.Context(), c, pdfSkill); err != nil {
+						t.Fatal(err)
 					}
-				}()
-				for range 2 {
-					var s *mcpclient.Skill
-					for range 2 { // the second from the cache
-						var err error
-						if s, err = c.Skill(t.Context(), pdfSkill); err != nil {
+					for _, err := range skills.List(t.Context(), c) {
+						if err != nil {
 							t.Fatal(err)
 						}
-						for _, err := range c.Skills(t.Context()) {
-							if err != nil {
-								t.Fatal(err)
-							}
-						}
 					}
-					_, err := c.LoadSkill(t.Context(), s)
-					wantError[*mcpclient.SkillError](t, err)
 				}
-				if diff := cmp.Diff(map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2}, asked); diff != "" {
-					t.Errorf("requests, got +, want -:\n%s", diff)
-				}
-			})
+				_, err := skills.Load(t.Context(), c, s)
+				wantError[*skills.Error](t, err)
+			}
+			delete(asked, "server/discover")
+			if diff := cmp.Diff(map[string]int{"skills/get": 2, "skills/list": 2, "resources/read": 2}, asked); diff != "" {
+				t.Errorf("requests, got +, want -:\n%s", diff)
+			}
 		})
 	}
 }
@@ -169,7 +251,7 @@ func TestSkillCheck(t *testing.T) {
 		"no front matter": {"skill://x/pdf/SKILL.md", `7`, "[" + md + "]", "front matter"},
 		"object":          {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "{}", "neither a list"},
 	} {
-		var s mcpclient.Skill
+		var s skills.Skill
 		if err := json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -179,10 +261,21 @@ func TestSkillCheck(t *testing.T) {
 	}
 }
 
+// What the server answers is decoded within bounds, and a list of no skills is no skill.
+func TestSkillsOfHostileServers(t *testing.T) {
+	c, _ := serve(t, `{"skill":{"uri":"u","resources":[`+strings.Repeat("0,", 200_000)+`0]}}`)
+	if _, err := skills.Get(t.Context(), c, "u"); !errors.Is(err, mcp.ErrInvalidResult) {
+		t.Errorf("got %v, want %v", err, mcp.ErrInvalidResult)
+	}
+	if _, err := skills.Load(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), "no skill (nil)") {
+		t.Errorf("got %v for no skill", err)
+	}
+}
+
 // The front matter of an entry is as bounded as that of the document.
 func TestSkillEntryIsBounded(t *testing.T) {
 	for size, want := range map[int]bool{1 << 10: true, 128 << 10: false} {
-		var s mcpclient.Skill
+		var s skills.Skill
 		entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d","x":%q},"resources":[]}`, strings.Repeat("x", size))
 		if err := json.Unmarshal([]byte(entry), &s); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,45 @@
+package skills
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// A skill that can be loaded has files that can be verified, within the bounds.
+func FuzzSkill(f *testing.F) {
+	digest := "sha256:" + strings.Repeat("ab", 32)
+	file := `{"uri":"skill://pdf/SKILL.md","digest":"` + digest + `","size":5}`
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d"},"resources":[` + file + `]}`))
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":"dynamic"}`))
+	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[` + file + `,` + file + `,null,{"size":1e9}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var s Skill
+		if json.Unmarshal(raw, &s) != nil {
+			return
+		}
+		if err := s.Check(); err != nil {
+			if len(err.Error()) > 8<<10 {
+				t.Errorf("got an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		total := int64(0)
+		seen := map[string]bool{}
+		for _, file := range s.Files {
+			total += *file.Size
+			if seen[file.URI] || *file.Size < 0 || len(file.Digest) != len(digest) {
+				t.Errorf("got file %+v of %s", file, raw)
+			}
+			seen[file.URI] = true
+		}
+		if !seen[s.URI] || s.Name == "" || s.Dynamic || total > maxBytes || len(s.Files) > maxFiles {
+			t.Errorf("got %+v of %s", s, raw)
+		}
+		before := s.Fingerprint()
+		s.Files[0], s.Files[len(s.Files)-1] = s.Files[len(s.Files)-1], s.Files[0]
+		if after := s.Fingerprint(); after != before || len(before) != 64 {
+			t.Errorf("got fingerprints %q and %q in two orders", before, after)
+		}
+	})
+}
