@@ -44,7 +44,7 @@ func TestRewrittenSchemasHold(t *testing.T) {
 			`{"properties":{"a":{"type":"object","properties":{"xyz":{"type":"string"}},"required":["xyz"],"propertyNames":{"pattern":"^a"}},"b":{"type":"string"}}}`,
 			[]string{`{"a":{"xyz":"x"}}`}, []string{`{"b":"x"}`}},
 		"no text of a length": {OpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
-			[]string{`{"a":""}`}, []string{`{}`}},
+			[]string{`{"a":""}`}, []string{`{"a":null}`}},
 		"long enumerations": {OpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
 			[]string{`{"a":"x"}`}, []string{`{}`}},
 	} {

@@ -15,14 +15,14 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 		p                   Profile
 		schema, input, want string
 	}{
-		{"then", Gemini, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
-			`{"input":{"kind":"a","level":"1"}}`, `{"kind":"a","level":1}`},
-		{"else", Gemini, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
-			`{"input":{"kind":"b","level":"1"}}`, `{"kind":"b","level":1}`},
-		{"entries in then", Gemini, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
-			`{"input":{"kind":"a","env":[{"key":"x","value":"y"}]}}`, `{"env":{"x":"y"},"kind":"a"}`},
-		{"dependentSchemas", Gemini, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
-			`{"input":{"a":"x","n":"1"}}`, `{"a":"x","n":1}`},
+		{"then", Plain, kind + `"then":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+			`{"kind":"a","level":"1"}`, `{"kind":"a","level":1}`},
+		{"else", Plain, kind + `"then":{"required":["kind"]},"else":{"properties":{"level":{"enum":[1,2]}},"required":["level"]}}`,
+			`{"kind":"b","level":"1"}`, `{"kind":"b","level":1}`},
+		{"entries in then", Plain, kind + `"then":{"properties":{"env":{"type":"object","additionalProperties":{"type":"string"}}},"required":["env"]}}`,
+			`{"kind":"a","env":[{"key":"x","value":"y"}]}`, `{"env":{"x":"y"},"kind":"a"}`},
+		{"dependentSchemas", Plain, `{"properties":{"a":{"type":"string"}},"required":["a"],"dependentSchemas":{"a":{"properties":{"n":{"enum":[1,2]}},"required":["n"]}}}`,
+			`{"a":"x","n":"1"}`, `{"a":"x","n":1}`},
 		{"unevaluatedItems", Gemini, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1,2]}}}}`, `{"a":["1"]}`, `{"a":[1]}`},
 		{"contains", Gemini, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":["1","2"]}`, `{"a":[1,2]}`},
 		{"contains beside what fits", Plain, `{"properties":{"a":{"type":"array","contains":{"enum":[1,2]},"unevaluatedItems":false}}}`, `{"a":[2,"1"]}`, `{"a":[2,1]}`},

@@ -100,7 +100,7 @@ func TestText(t *testing.T) {
 		"  tool add (read-only, not idempotent, not open world): ",
 		"    openai-strict: ", " bytes, says what the server wrote\n", " in other words only\n",
 		"  tool union_of_two: Does union.of two\n    the server calls it union.of two\n    plain: ",
-		"      wider: the root anyOf: the alternatives are merged into one object\n",
+		"      narrower: the root anyOf: only the first alternative is offered\n",
 		"  tool foreign cannot be used: input schema: $ref",
 		"off:\n  disabled\n",
 		"  prompts: evening\n  resources: demo://menu\n  templates of resources: demo://dish/{name}\n",

@@ -32,7 +32,7 @@ func (s *Schema) For(target rewrite.Target) *Written {
 	if target == Plain {
 		return w
 	}
-	r := rewrite.For(target, s.Root())
+	r := rewrite.For(target, s.Root(), nil)
 	w.Root, w.Strict = r.Root, r.Strict
 	w.Changes = append(w.Changes, r.Changes...)
 	if r.Changed {

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"regexp"
 	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // maxPropertyName is the longest name of a property that Anthropic takes.
@@ -14,31 +16,28 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// DocumentAliases gives a plain name to every property whose own name not all
-// providers take, wherever a schema or a subschema of it names one. It returns the
-// names by alias: a name has one alias, that no property has.
+// DocumentAliases gives a plain name to every property whose own name not all providers
+// take, wherever a schema mentions it. It returns the names by alias: a name has one
+// alias, which no property has.
 func DocumentAliases(root any) map[string]string {
 	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
-	c.schema(root)
+	for s := range tree.All(root) {
+		eachDescribed(s, func(name string) { c.names[name] = true })
+		for _, value := range Enumerated(s) {
+			c.value(value)
+		}
+		for says := range tree.All(s["propertyNames"]) {
+			for _, name := range names(Enumerated(says)) {
+				c.taken[name] = true
+			}
+		}
+	}
 	return c.aliases()
 }
 
-// collector has the names of properties that a schema mentions, and those that its
-// enumerated values have.
+// collector has the names of properties that a schema mentions, and the names in its
+// enumerated values.
 type collector struct{ names, taken map[string]bool }
-
-func (c *collector) schema(v any) {
-	s := object(v)
-	if s == nil {
-		return
-	}
-	eachDescribed(s, func(name string) { c.names[name] = true })
-	for _, value := range Enumerated(s) {
-		c.value(value)
-	}
-	c.propertyName(s["propertyNames"])
-	eachBelow(s, c.schema)
-}
 
 // value takes the names in an enumerated value.
 func (c *collector) value(v any) {
@@ -52,16 +51,6 @@ func (c *collector) value(v any) {
 			c.taken[name] = true
 			c.value(member)
 		}
-	}
-}
-
-// propertyName takes the names that a schema of names enumerates.
-func (c *collector) propertyName(v any) {
-	for _, name := range names(Enumerated(object(v))) {
-		c.taken[name] = true
-	}
-	if s := object(v); s != nil {
-		eachBelow(s, c.propertyName)
 	}
 }
 
@@ -101,8 +90,8 @@ func EachName(s map[string]any, visit func(name string)) {
 	}
 }
 
-// aliases gives a plain name to every name that not all providers take. It returns
-// the names by alias. No alias is the name of a property, or the alias of another.
+// aliases gives plain names, by alias. No alias is the name of a property, or the alias
+// of another.
 func (c *collector) aliases() map[string]string {
 	var odd []string
 	for name := range c.names {

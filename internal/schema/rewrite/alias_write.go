@@ -4,80 +4,99 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// plainNames gives properties names that Anthropic takes, wherever they are named.
-func (w *writer) plainNames(out map[string]any, at string) {
-	if w.target != Anthropic {
-		return
+// aliases write the names of properties as plain ones, wherever they are mentioned.
+type aliases struct {
+	doc    *tree.Document
+	byName map[string]string
+	odd    []string // the names that have one, in order
+}
+
+// aliasesOf returns nil if a document has only plain names.
+func aliasesOf(doc *tree.Document) *aliases {
+	a := &aliases{doc: doc, byName: map[string]string{}}
+	for alias, name := range DocumentAliases(doc.Root) {
+		a.byName[name] = alias
 	}
-	if w.aliases == nil {
-		w.aliases = map[string]string{}
-		for alias, name := range DocumentAliases(w.doc.Root) {
-			w.aliases[name] = alias
-		}
-		w.odd = slices.Sorted(maps.Keys(w.aliases))
+	if a.odd = slices.Sorted(maps.Keys(a.byName)); len(a.odd) == 0 {
+		return nil
 	}
-	if len(w.aliases) == 0 {
-		return
+	return a
+}
+
+func (a *aliases) of(name string) (alias string, ok bool) {
+	if a == nil {
+		return "", false
 	}
-	described := map[string]bool{} // and only by aliases afterwards
+	alias, ok = a.byName[name]
+	return alias, ok
+}
+
+// write writes the names that a subschema mentions itself.
+func (a *aliases) write(out map[string]any, at string, r *report) {
+	described := map[string]bool{}
 	eachDescribed(out, func(name string) { described[name] = true })
-	w.patternedNames(out)
+	a.byPatterns(out)
 	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
 		if named := object(out[key]); named != nil {
-			out[key] = w.renamed(named, join(at, key))
+			out[key] = a.members(named, tree.Join(at, key), r)
 		}
 	}
 	if required := list(out["required"]); required != nil {
-		out["required"] = w.aliased(required)
+		out["required"] = a.list(required)
 	}
-	w.plainValues(out, at)
-	w.plainNamesOf(out, described, at)
+	for _, key := range []string{"enum", "const"} {
+		value, ok := out[key]
+		if called, changed := a.value(value); ok && changed {
+			out[key] = called
+			r.note(at, key, Same, "properties are called as they are where they are described")
+		}
+	}
+	if says, ok := out["propertyNames"]; ok {
+		a.propertyNames(out, says, described, at, r)
+	}
 }
 
-// renamed gives the members of what is listed by the name of a property their
-// aliases.
-func (w *writer) renamed(named map[string]any, at string) map[string]any {
+// members gives the members of an object their aliases.
+func (a *aliases) members(named map[string]any, at string, r *report) map[string]any {
 	out := make(map[string]any, len(named))
 	for _, name := range keys(named) {
 		says := named[name]
 		if others, ok := says.([]any); ok {
-			says = w.aliased(others)
+			says = a.list(others)
 		}
-		alias, odd := w.aliases[name]
-		if !odd {
-			out[name] = says
-			continue
+		alias, odd := a.byName[name]
+		if odd {
+			r.note(tree.Join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
+			name = alias
 		}
-		out[alias] = says
-		w.note(join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
+		out[name] = says
 	}
 	return out
 }
 
-// aliased lists names of properties as they are called.
-func (w *writer) aliased(all []any) []any {
+// list gives the names in a list their aliases.
+func (a *aliases) list(all []any) []any {
 	out := slices.Clone(all)
 	for i, name := range out {
-		if alias, odd := w.aliases[text(name)]; odd && name == text(name) {
+		if alias, odd := a.byName[text(name)]; odd && name == text(name) {
 			out[i] = alias
 		}
 	}
 	return out
 }
 
-// patternedNames describes properties that are only described by patterns of
-// their names, which their aliases may not match.
-func (w *writer) patternedNames(out map[string]any) {
+// byPatterns describes properties that only patterns of names describe, which their
+// aliases may not match.
+func (a *aliases) byPatterns(out map[string]any) {
 	patterns := object(out["patternProperties"])
-	if len(patterns) == 0 {
-		return
-	}
 	properties := maps.Clone(object(out["properties"]))
-	for _, name := range w.odd {
-		for _, pattern := range keys(patterns) {
-			if matches, _ := w.doc.Matches(pattern, name); !matches {
+	for _, pattern := range keys(patterns) {
+		for _, name := range a.odd {
+			if matches, _ := a.doc.Matches(pattern, name); !matches {
 				continue
 			}
 			if properties == nil {
@@ -95,70 +114,47 @@ func (w *writer) patternedNames(out map[string]any) {
 	}
 }
 
-// plainValues gives the members of enumerated objects their aliases.
-func (w *writer) plainValues(out map[string]any, at string) {
-	for _, key := range []string{"enum", "const"} {
-		value, ok := out[key]
-		if !ok {
-			continue
-		}
-		if called, changed := w.called(value); changed {
-			out[key] = called
-			w.note(at, key, Same, "properties are called as they are where they are described")
-		}
-	}
-}
-
-// called is an enumerated value with the aliases of its members. It returns false
-// for one that has none, which stays as it is.
-func (w *writer) called(v any) (called any, changed bool) {
+// value gives the members of an enumerated value their aliases.
+func (a *aliases) value(v any) (called any, changed bool) {
 	switch v := v.(type) {
 	case []any:
-		out := make([]any, len(v))
+		out := slices.Clone(v)
 		for i, item := range v {
 			also := false
-			out[i], also = w.called(item)
+			out[i], also = a.value(item)
 			changed = changed || also
 		}
-		if changed {
-			return out, true
-		}
+		return out, changed
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			alias, odd := w.aliases[name]
+			alias, odd := a.byName[name]
 			if !odd {
 				alias = name
 			}
 			also := false
-			out[alias], also = w.called(member)
+			out[alias], also = a.value(member)
 			changed = changed || odd || also
 		}
-		if changed {
-			return out, true
-		}
+		return out, changed
 	}
 	return v, false
 }
 
-// plainNamesOf lets an object have the aliases of the names that its propertyNames
-// allows, and not those of others that are described.
-func (w *writer) plainNamesOf(out map[string]any, described map[string]bool, at string) {
-	says, ok := out["propertyNames"]
-	if !ok {
-		return
-	}
+// propertyNames lets an object have the aliases of the names that it allows, and not
+// those of others that are described.
+func (a *aliases) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *report) {
 	var allowed, refused []any
 	effect := Same
-	for _, name := range w.odd {
-		alias := w.aliases[name]
-		fits, known := w.doc.named(says, name, maxApart)
+	for _, name := range a.odd {
+		alias := a.byName[name]
+		fits, known := a.doc.Named(says, name)
 		switch {
-		case w.doc.Left == 0:
+		case a.doc.Left == 0:
 			delete(out, "propertyNames")
-			w.note(at, "propertyNames", Wider, "left to validation: there are too many names")
+			r.note(at, "propertyNames", Wider, "left to validation: there are too many names")
 			return
-		case w.doc.Aliased(says, name, alias):
+		case a.doc.Aliased(says, name, alias):
 			allowed = append(allowed, alias)
 			if !known {
 				effect = Wider
@@ -173,25 +169,12 @@ func (w *writer) plainNamesOf(out map[string]any, described map[string]bool, at 
 	if refused != nil {
 		says = allOf(says, map[string]any{"not": map[string]any{"enum": refused}})
 	}
-	switch values := object(says)["enum"]; {
-	case allowed == nil:
-	case values != nil && onlyEnumerates(object(says)):
-		says = maps.Clone(object(says))
-		object(says)["enum"] = w.aliased(list(values))
-	default:
+	if s := object(says); allowed != nil && s["enum"] != nil && only(s, "enum", "type") {
+		says = without(s, "enum")
+		object(says)["enum"] = a.list(list(s["enum"]))
+	} else if allowed != nil {
 		says = map[string]any{"anyOf": []any{map[string]any{"enum": allowed}, says}}
 	}
 	out["propertyNames"] = says
-	w.note(at, "propertyNames", effect, "the properties are called as they are where they are described")
-}
-
-// onlyEnumerates reports whether a subschema says nothing of texts but which of them
-// it allows.
-func onlyEnumerates(s map[string]any) bool {
-	for key := range s {
-		if key != "enum" && key != "type" && !slices.Contains(remarks, key) {
-			return false
-		}
-	}
-	return true
+	r.note(at, "propertyNames", effect, "the properties are called as they are where they are described")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // each writes n texts, of which every %d is its number, with commas between.
@@ -53,7 +54,7 @@ func TestResultsAreBounded(t *testing.T) {
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				out := For(target, object(root))
+				out := For(target, object(root), nil)
 				runtime.ReadMemStats(&after)
 				if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
@@ -80,14 +81,14 @@ func TestPathsAreBounded(t *testing.T) {
 	for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		out := For(target, in)
+		out := For(target, in, nil)
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
 			t.Errorf("%s: got %d bytes of memory, want at most %d", target, used, maxMemory)
 		}
 		for _, c := range out.Changes {
-			if len(c.Path) > 2*maxPath {
-				t.Fatalf("%s: got a path of %d bytes, want about %d at most", target, len(c.Path), maxPath)
+			if len(c.Path) > 2*tree.MaxPath {
+				t.Fatalf("%s: got a path of %d bytes, want about %d at most", target, len(c.Path), tree.MaxPath)
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func TestChangesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := For(Gemini, object(root))
+	out := For(Gemini, object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
 		if c.Effect == Wider && c.Keyword == "multipleOf" {

@@ -6,35 +6,37 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // Both spellings of a dependency hold, and what they say of one name holds
 // together.
 func TestDependenciesOfTwoDrafts(t *testing.T) {
 	in := decode(t, `{"properties":{},"dependencies":{"a":["b"],"s":{"required":["x"]}},"dependentRequired":{"a":["c"],"d":["e"]},"dependentSchemas":{"s":{"required":["y"]}}}`)
-	root := For(OpenAI, in).Root
+	root := For(OpenAI, in, nil).Root
 	want := `{"dependentRequired":{"a":["c","b"],"d":["e"]},"dependentSchemas":{"s":{"allOf":[{"required":["y"]},{"required":["x"]}]}},"properties":{},"type":"object"}`
 	if got := show(root); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// The path of a change is a pointer into the schema.
+// The path of a change is a pointer into the schema, and references follow what moves.
 func TestPathsArePointers(t *testing.T) {
-	in := decode(t, `{"allOf":[{"properties":{"a b":{"type":"array","items":[{"type":"string"}]}}},{"properties":{"b":{"$ref":"#/allOf/0/properties/a%20b"}}}]}`)
-	doc := &Document{Root: in}
-	moved := false
-	for _, c := range For(OpenAI, in).Changes {
-		if c.Path == "" {
-			moved = moved || c.Keyword == "$defs"
-			continue
-		}
+	in := decode(t, `{"properties":{"a b":{"type":"array","items":[{"type":"string"}],"additionalItems":{"type":"integer"}},"c":{"$ref":"#/properties/a%20b/items/0"},
+		"d":{"$ref":"#/properties/a b/additionalItems"},"e":{"$ref":"#/properties/f/dependencies/x/properties/p"},"f":{"dependencies":{"x":{"properties":{"p":{"type":"null"}}}}}}}`)
+	doc := &tree.Document{Root: in, Left: 1000}
+	out := For(Anthropic, in, nil)
+	for _, c := range out.Changes {
 		if _, ok := doc.Resolve("#" + c.Path); !ok {
 			t.Errorf("got a change of %q, want a pointer to what is there", c.Path)
 		}
 	}
-	if !moved {
-		t.Error("got no definition of what the reference refers to")
+	written := &tree.Document{Root: out.Root, Left: 1000}
+	for name, want := range map[string]string{"c": "string", "d": "integer", "e": "null"} {
+		if got := written.Plain(object(out.Root["properties"])[name])["type"]; got != want {
+			t.Errorf("%s: got the type %v, want %s\n%s", name, got, want, show(out.Root))
+		}
 	}
 }
 
@@ -48,7 +50,7 @@ func TestIdentity(t *testing.T) {
 		{`null`, `false`, false}, {`[]`, `{}`, false}, {`100000000000000000000`, `1e20`, true},
 	} {
 		pair := decode(t, `{"a":`+tt.a+`,"b":`+tt.b+`}`)
-		if got := Identity(pair["a"]) == Identity(pair["b"]); got != tt.want {
+		if got := tree.Identity(pair["a"]) == tree.Identity(pair["b"]); got != tt.want {
 			t.Errorf("%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
 		}
 	}
@@ -75,7 +77,7 @@ func TestMergingIsBounded(t *testing.T) {
 		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, GoogleAI} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			root := For(target, in).Root
+			root := For(target, in, nil).Root
 			runtime.ReadMemStats(&after)
 			if got, most := after.TotalAlloc-before.TotalAlloc, tt.work*uint64(len(tt.schema)); got > most {
 				t.Errorf("%s: target %s: got %d bytes allocated, want at most %d", name, target, got, most)

@@ -5,288 +5,368 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Placeholder is the one property of functions without parameters: Gemini
-// refuses objects that have none. Package adapter takes it out of arguments.
+// Placeholder is the one property of functions without parameters: Gemini refuses
+// objects that have none. Package toolschema takes it out of arguments.
 const Placeholder = "no_parameters"
 
 // maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
 const maxGeminiDepth = 32
 
-// unrolled are the levels to which what refers to itself is written, the first
-// of which with at most maxUnrolled subschemas is taken. At none, what refers to
-// itself is JSON text.
+// unrolled are the levels to which what refers to itself is written. The first level
+// with at most maxUnrolled subschemas is taken. At none, it is JSON text.
 var unrolled = []int{3, 2, 1, 0}
 
 const maxUnrolled = 500
 
-// gemini writes the root in Gemini's subset of OpenAPI.
-func (w *writer) gemini() map[string]any {
-	w.places = places{}
-	root := w.flatten(object(w.modern(w.doc.Root, "")))
-	left, before := w.left, len(w.changes)
+// writeGemini writes a root in Gemini's subset of OpenAPI.
+func writeGemini(target Target, root map[string]any, r *report, room *Room) map[string]any {
+	d := modern(target, root, r)
+	in := maps.Clone(d.doc.Root) // references lead to the root as it was
+	objectRoot(in, false, r)
+	before := r.mark()
 	var out map[string]any
 	for _, levels := range unrolled {
-		g := &geminiWriter{writer: w, levels: levels, bytes: maxWritten}
-		w.changes, w.left, w.writes = w.changes[:before:before], left, maxSteps
+		*r = before.mark()
+		whole := room.budget()
+		b := *whole
 		if levels > 0 {
-			w.left, w.writes = min(left, maxUnrolled), maxSteps/16
+			b.nodes, b.steps = min(b.nodes, maxUnrolled), maxSteps/16
 		}
-		out = g.typed("object", root, "", nil)
-		if out != nil && w.left >= 0 {
+		g := &gemini{forms{r, &b, target == GoogleAI}, d, levels}
+		out = g.schema(in, "", nil)
+		if out != nil && !b.over() || levels == 0 {
+			room.used += max(whole.bytes-b.bytes, 0)
 			break
 		}
 	}
-	w.lossy = w.lossy || slices.ContainsFunc(w.changes, func(c Change) bool { return c.Path == "" && c.Effect == Wider })
-	if len(object(out["properties"])) == 0 {
-		placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
-		if w.target != GoogleAI {
-			placeholder["nullable"] = true
-		}
-		out["properties"] = map[string]any{Placeholder: placeholder}
-		w.note("", "properties", Same, "a placeholder, because an object without properties is refused")
-		if _, ok := out["minProperties"]; ok {
-			delete(out, "minProperties")
-			w.note("", "minProperties", Wider, "left to validation, because no properties are described")
-		}
+	return geminiRoot(out, Wrapper(root), target, r)
+}
+
+// geminiRoot makes an object with properties of what was written of a root.
+func geminiRoot(out map[string]any, name string, target Target, r *report) map[string]any {
+	switch {
+	case out == nil:
+		r.note("", "", Wider, "left to validation, because no arguments fit")
+		out = map[string]any{"type": "object"}
+	case out["type"] != "object" && name != "":
+		r.note("", "", Same, wrapNote(name))
+		return wrapped(name, out)
+	case out["properties"] != nil:
+		return out
 	}
+	if _, ok := out["minProperties"]; ok {
+		delete(out, "minProperties")
+		r.note("", "minProperties", Wider, "left to validation, because no properties are described")
+	}
+	r.note("", "properties", Same, "a placeholder, because an object without properties is refused")
+	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
+	if target == Gemini {
+		placeholder["nullable"] = true
+	}
+	out["properties"] = map[string]any{Placeholder: placeholder}
 	return out
 }
 
-// geminiWriter writes subschemas. Where no value fits one, or none that can be
-// written, there is nil instead.
-type geminiWriter struct {
-	*writer
-	levels   int             // to which what refers to itself is written
-	bytes    steps           // that are still allowed
-	unlisted map[change]bool // that there were too many to list of
+// gemini writes subschemas. It returns nil if no value fits one, or none that can be
+// written. via are the references that led to a subschema.
+type gemini struct {
+	forms
+	*document
+	levels int // to which what refers to itself is written
 }
 
-// route is how a subschema was reached: the references that led to it.
-type route []string
+// hop is a reference that was followed: from the place of its target to its own.
+type hop struct{ ref, from, to string }
 
-// asText asks for a value as JSON text.
-func (g *geminiWriter) asText(at, what, about string, effect Effect) map[string]any {
-	g.note(at, "", effect, what+" is asked for as JSON text")
-	out := map[string]any{"type": "string"}
-	if about != "" && g.charge(len(about)) {
-		out["description"] = about
+// place is where a subschema stands in the original, through references.
+func (g *gemini) place(s map[string]any, otherwise string, via []hop) string {
+	place, ok := g.places[tree.Address(s)]
+	if !ok {
+		return otherwise
 	}
-	describe(out, "Write "+what+" as JSON.")
-	g.charge(sizeOf("Write " + what + " as JSON."))
-	return out
+	for _, h := range slices.Backward(via) {
+		if below, ok := strings.CutPrefix(place, h.from); ok && (below == "" || below[0] == '/') {
+			return h.to + below
+		}
+	}
+	return place
 }
 
 // schema writes one subschema.
-func (g *geminiWriter) schema(v any, at string, r route) map[string]any {
-	if never(v) {
+func (g *gemini) schema(v any, at string, via []hop) map[string]any {
+	s, ok := v.(map[string]any)
+	if ok {
+		at = g.place(s, at, via)
+	}
+	switch {
+	case never(v):
 		g.note(at, "", Same, "left out, because no value fits it")
 		return nil
+	case !ok:
+		return g.anything(at, nil)
+	case !g.node() && at != "", len(via) > maxGeminiDepth, strings.Count(at, "/") > 2*maxGeminiDepth:
+		return g.asText(at, "the value", s)
 	}
-	s, ok := v.(map[string]any)
-	if !ok {
-		return g.anything(at, "")
-	}
-	about := text(s["description"])
-	at = g.places.of(s, at)
-	g.charge(len(at))
-	if g.left--; g.left < 0 || strings.Count(at, "/") > 2*maxGeminiDepth || len(r) > maxGeminiDepth {
-		return g.asText(at, "the value", about, Wider)
-	}
-	s, r, ok = g.whole(s, at, r)
+	whole, via, ok := g.whole(s, at, via)
 	switch {
 	case !ok:
-		return g.asText(at, "the value", about, Wider)
-	case never(s):
+		return g.asText(at, "the value", s)
+	case never(whole):
 		return nil
+	case list(whole["anyOf"]) != nil:
+		return g.union(whole, "anyOf", at, via)
+	case list(whole["oneOf"]) != nil:
+		return g.union(whole, "oneOf", at, via)
+	case constants(whole) != nil:
+		return g.enum(whole, at)
 	}
-	for _, key := range []string{"anyOf", "oneOf"} {
-		if branches := list(s[key]); branches != nil {
-			return g.union(s, branches, key, at, r)
-		}
-	}
-	if _, ok := s["const"]; ok || list(s["enum"]) != nil {
-		return g.enum(s, at)
-	}
-	if rest, branches, ok := g.cases(s); ok {
-		g.note(at, "anyOf", Same, "a condition is written as alternatives")
-		return g.union(rest, branches, "", at, r)
-	}
-	return g.kind(s, at, r)
+	return g.kinds(whole, at, via)
 }
 
-// kind writes a subschema by its types.
-func (g *geminiWriter) kind(s map[string]any, at string, r route) map[string]any {
-	all := types(s)
-	nullable := slices.Contains(all, "null")
-	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
-	if nullable {
-		g.note(at, "type", Same, "null is written as nullable")
-	}
-	var out map[string]any
-	switch {
-	case len(all) == 1:
-		out = g.typed(all[0], s, at, r)
-	case len(all) > 1:
-		out = g.each(all, s, at, r)
-	case !nullable:
-		out = g.untyped(s, at, r)
-	}
-	if nullable {
-		return g.orNull(out)
-	}
-	return out
-}
-
-// orNull lets a value be null, which may be all that it can be.
-func (g *geminiWriter) orNull(out map[string]any) map[string]any {
-	switch {
-	case out != nil:
-	case g.target == GoogleAI: // to which null cannot be told
-		return nil
-	default:
-		out = map[string]any{"type": "string", "format": "enum", "enum": []any{"null"}, "description": "Leave it out."}
-	}
-	g.setNullable(out)
-	return out
-}
-
-// each writes a subschema once for every type.
-func (g *geminiWriter) each(all []string, s map[string]any, at string, r route) map[string]any {
-	effect, what := Same, "the types are written as alternatives"
-	if g.target == GoogleAI {
-		effect, what = Narrower, "only the first type is offered"
-	}
-	g.note(at, "type", effect, what)
-	var out []any
-	for _, name := range all {
-		written := g.typed(name, s, at, r)
-		if name == "object" && written["type"] == "array" && slices.Contains(all, "array") {
-			g.note(at, "type", Narrower, "objects are not offered beside lists")
-			continue // a list would stay one
-		}
-		if written == nil {
-			continue
-		}
-		out = append(out, written)
-		if g.target == GoogleAI {
-			break
-		}
-	}
-	return alternatives(out)
-}
-
-// alternatives is a subschema of what was written for each of several, nil for
-// none.
-func alternatives(written []any) map[string]any {
-	var out []any
-	for _, one := range written {
-		if inner := list(object(one)["anyOf"]); inner != nil {
-			out = append(out, inner...)
-			continue
-		}
-		out = append(out, one)
-	}
-	switch len(out) {
-	case 0:
-		return nil
-	case 1:
-		return object(out[0])
-	}
-	return map[string]any{"anyOf": out}
-}
-
-func (g *geminiWriter) setNullable(s map[string]any) {
-	if branches := list(s["anyOf"]); branches != nil {
-		for _, b := range branches {
-			g.setNullable(object(b))
-		}
-		return
-	}
-	if g.target != GoogleAI {
-		s["nullable"] = true
-	}
-}
-
-// count counts how often a reference led to where a route has come.
-func count(r route, ref string) int {
-	n := 0
-	for _, old := range r {
-		if old == ref {
-			n++
-		}
-	}
-	return n
-}
-
-// whole replaces references and merges allOf. What leads back to where it came
-// from once too often is nothing; with no levels to be written, and for a
-// reference that leads nowhere, it returns false.
-func (g *geminiWriter) whole(s map[string]any, at string, r route) (map[string]any, route, bool) {
-	at = g.places.of(s, at)
+// whole replaces references and merges allOf. What leads back to where it came from too
+// often is nothing. It returns false for a reference without a target, and for what
+// refers to itself if that is JSON text.
+func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
-		ref, ok := s["$ref"].(string)
-		if !ok {
-			break
-		}
-		target, found := g.doc.Resolve(ref)
-		if !found || g.levels == 0 && slices.Contains(r, ref) || !g.spend(breadth(s)+breadth(object(target))) {
-			return nil, r, false
-		}
-		if g.levels > 0 && count(r, ref) >= g.levels {
-			g.note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
-			return nothing, r, true
-		}
-		r = append(slices.Clone(r), ref)
-		g.note(at, "$ref", Same, "the reference is replaced by what it refers to")
-		rest := maps.Clone(s)
-		delete(rest, "$ref")
-		s = g.both(object(g.modern(target, at)), rest, at)
-		copyKeys(s, rest, "title", "description", "default")
-	}
-	for len(list(s["allOf"])) > 0 {
 		parts := list(s["allOf"])
-		rest := maps.Clone(s)
-		delete(rest, "allOf")
-		seen := unevaluated(rest)
-		for i, p := range parts {
-			path := g.places.of(object(p), join(at, "allOf", strconv.Itoa(i)))
-			part, inner, ok := g.whole(object(p), path, r)
-			if !ok || !g.spend(breadth(rest)+breadth(part)) {
-				return nil, r, false
+		ref, refers := s["$ref"].(string)
+		switch {
+		case refers:
+			target, found := g.doc.Resolve(ref)
+			times := len(slices.DeleteFunc(slices.Clone(via), func(h hop) bool { return h.ref != ref }))
+			switch {
+			case !found, g.levels == 0 && times > 0:
+				return nil, via, false
+			case g.levels > 0 && times >= g.levels:
+				g.note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
+				return nothing, via, true
 			}
-			r = inner
-			if never(part) {
-				return nothing, r, true
-			}
-			g.merge(part, path, rest, at)
-			rest = g.both(rest, part, path)
+			g.note(at, "$ref", Same, "the reference is replaced by what it refers to")
+			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(object(target))], at})
+			s, parts = without(s, "$ref"), []any{target}
+		case len(parts) > 0:
+			g.note(at, "allOf", Same, "the parts are merged")
+			s = without(s, "allOf")
+		default:
+			return s, via, true
 		}
-		maps.Copy(rest, seen)
-		g.note(at, "allOf", Same, "the parts are merged")
-		s = rest
+		seen := map[string]any{} // what sees the properties and items of all parts
+		copyKeys(seen, s, "unevaluatedProperties", "unevaluatedItems")
+		s = without(s, "unevaluatedProperties", "unevaluatedItems")
+		for _, p := range parts {
+			if never(p) {
+				return nothing, via, true
+			}
+			part, inner, ok := object(p), via, true
+			if !refers {
+				part, inner, ok = g.whole(part, g.place(part, at, via), via)
+			}
+			if !ok || !g.work(breadth(s)+breadth(part)) {
+				return nil, via, false
+			}
+			if via = inner; never(part) {
+				return nothing, via, true
+			}
+			s = g.both(s, part, at)
+		}
+		maps.Copy(s, seen)
 	}
-	return s, r, true
 }
 
-// untyped writes a subschema that does not say its type, by what it does say.
-func (g *geminiWriter) untyped(s map[string]any, at string, r route) map[string]any {
-	for _, kind := range []struct {
-		name     string
-		keywords []string
-	}{
-		{"object", []string{"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties"}},
-		{"array", []string{"items", "prefixItems", "unevaluatedItems", "minItems", "maxItems", "contains", "uniqueItems"}},
-		{"string", []string{"pattern", "minLength", "maxLength", "format", "not", "if"}},
-		{"number", []string{"minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"}},
-	} {
-		for _, key := range kind.keywords {
-			if _, ok := s[key]; ok {
-				g.note(at, "type", Narrower, "the type is taken from "+key)
-				return g.typed(kind.name, s, at, r)
+// both merges two subschemas that hold together.
+func (g *gemini) both(a, b map[string]any, at string) map[string]any {
+	out, lost := merge(a, b)
+	for _, key := range lost {
+		if contradicts(key) {
+			return nothing
+		}
+		g.note(at, key, Wider, "one of two demands is left to validation")
+	}
+	return out
+}
+
+// contradicts reports whether two values of a keyword leave no value.
+func contradicts(key string) bool { return key == "const" || key == "enum" || key == "type" }
+
+// alternative is one branch of a union, with what stands beside the union.
+type alternative struct {
+	s    map[string]any // nil if it is JSON text
+	at   string
+	from map[string]any
+	via  []hop
+}
+
+// union writes alternatives, beside which nothing else may stand.
+func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
+	all, nullable := g.alternatives(s, key, at, via)
+	if nullable {
+		g.note(at, key, Same, "null is written as nullable")
+	}
+	var written map[string]any
+	if slices.ContainsFunc(all, func(a alternative) bool { return constants(a.s) == nil }) {
+		if key == "oneOf" && len(all) > 1 {
+			all = g.exclusive(all, at)
+		}
+		written = g.branches(all, key, at)
+	} else if len(all) > 0 {
+		written = g.enumerations(all, s, key, at)
+	}
+	if nullable {
+		return orNull(written, g.googleAI)
+	}
+	return written
+}
+
+// alternatives lists the alternatives that some value fits, and reports whether null is
+// another one.
+func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
+	base := without(s, key, "unevaluatedProperties", "unevaluatedItems")
+	for i, b := range list(s[key]) {
+		from := object(b)
+		path := g.place(from, tree.Join(at, key, strconv.Itoa(i)), via)
+		if kinds := types(from); len(kinds) == 1 && kinds[0] == "null" {
+			kinds = types(s)
+			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
+			continue
+		}
+		part, inner, ok := g.whole(from, path, via)
+		if !ok || !g.work(breadth(part)+breadth(base)) {
+			all = append(all, alternative{nil, path, from, via})
+			continue
+		}
+		merged, lost := merge(part, base)
+		if never(b) || never(part) || slices.ContainsFunc(lost, contradicts) {
+			continue
+		}
+		for _, key := range lost {
+			g.note(at, key, Wider, "one of two demands is left to validation")
+		}
+		copyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
+		all = append(all, alternative{merged, path, from, inner})
+	}
+	return all, nullable
+}
+
+// exclusive makes alternatives of a oneOf such that a value fits one of them only, if
+// that can be said.
+func (g *gemini) exclusive(all []alternative, at string) []alternative {
+	branches := make([]map[string]any, len(all))
+	for i, a := range all {
+		branches[i] = a.s
+	}
+	lacks, effect, ok := exclusive(g.doc, branches)
+	if !ok {
+		g.note(at, "oneOf", Wider, "written as anyOf")
+		return all
+	}
+	what := "written as anyOf"
+	for i, names := range lacks {
+		if len(names) > 0 && g.work(len(names)+breadth(all[i].s)) {
+			what = "written as anyOf of what fits one alternative only"
+			all[i].s, _ = merge(all[i].s, lacking(names))
+		}
+	}
+	g.note(at, "oneOf", effect, what)
+	return all
+}
+
+// branches writes alternatives that do not all enumerate values.
+func (g *gemini) branches(all []alternative, key, at string) map[string]any {
+	texts := slices.ContainsFunc(all, func(a alternative) bool {
+		kinds := types(a.s)
+		return a.s != nil && constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
+	})
+	takers := 0 // of lists of names and values
+	for _, a := range all {
+		if g.takesEntries(a.s, maxApart) {
+			takers++
+		}
+	}
+	var out []any
+	for i, a := range all {
+		if g.googleAI && len(out) > 0 {
+			g.note(at, key, Narrower, "only the first alternative is offered")
+			break
+		}
+		if a.s == nil {
+			out = append(out, g.asText(a.at, "the value", a.from))
+			continue
+		}
+		if texts {
+			a.s = g.onlyTexts(a.s, a.at)
+		}
+		written := g.schema(a.s, a.at, a.via)
+		if takers > 1 || takers == 1 && !g.takesEntries(a.s, maxApart) {
+			written = g.withoutEntries(written, a.at)
+		}
+		if written != nil {
+			out = append(out, written)
+		}
+		if g.over() && i > 0 {
+			return g.asText(at, "the value", nil)
+		}
+	}
+	return joined(out)
+}
+
+// takesEntries reports whether a list of names and values may fit s as it is.
+func (g *gemini) takesEntries(v any, depth int) bool {
+	s := g.doc.Plain(v)
+	if depth == 0 || s == nil || !g.doc.Spend(8) {
+		return s != nil
+	}
+	if branches := slices.Concat(list(s["anyOf"]), list(s["oneOf"])); branches != nil {
+		return slices.ContainsFunc(branches, func(b any) bool { return g.takesEntries(b, depth-1) })
+	}
+	if kinds := types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || constants(s) != nil {
+		return false
+	}
+	items := g.doc.Plain(s["items"])
+	kinds := types(items)
+	return s["prefixItems"] != nil || len(kinds) == 0 && constants(items) == nil ||
+		slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
+}
+
+// enumerations writes alternatives that all enumerate values, as one enumeration.
+func (g *gemini) enumerations(all []alternative, s map[string]any, key, at string) map[string]any {
+	var values []any
+	times := map[any]int{}
+	for _, a := range all {
+		if !g.work(len(constants(a.s))) {
+			return g.asText(at, "the value", s)
+		}
+		for _, v := range union(fitting(a.s), nil) {
+			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
+				values = append(values, v)
 			}
 		}
 	}
-	return g.anything(at, text(s["description"]))
+	if key == "oneOf" {
+		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
+		g.note(at, key, Same, "written as an enumeration")
+	}
+	about := maps.Clone(s)
+	copyKeys(about, all[0].from, "title", "description")
+	copyKeys(about, s, "title", "description")
+	return g.enumeration(values, about, at)
+}
+
+// enum writes enumerated values, or a constant.
+func (g *gemini) enum(s map[string]any, at string) map[string]any {
+	if _, ok := s["const"]; ok {
+		g.note(at, "const", Same, "the constant is written as an enumeration")
+	}
+	if !g.work(len(constants(s))) {
+		return g.asText(at, "the value", s)
+	}
+	for _, key := range []string{"not", "if"} {
+		if says, ok := s[key]; ok && (key == "if" || constants(object(says)) == nil) {
+			g.note(at, key, Wider, "left to validation")
+		}
+	}
+	return g.enumeration(fitting(s), s, at)
 }

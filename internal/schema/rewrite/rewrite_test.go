@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 func decode(t *testing.T, raw string) map[string]any {
@@ -52,8 +53,8 @@ func TestFor(t *testing.T) {
 		{"types of a root that is referred to", OpenAI, `{"type":["object","null"],"properties":{"a":{"$ref":"#"}}}`,
 			`{"type":"object","properties":{"a":{"$ref":"#"}}}`, []string{" type narrower"}},
 		{"bounds of two parts", GoogleAI, `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"allOf":[{"maxItems":5},{"maxItems":3}]}}}`,
-			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"description":"(maxItems: 3)"}}}`,
-			[]string{"/properties/a allOf same", "/properties/a/allOf/0 maxItems wider", "/properties/a/allOf/1 maxItems wider"}},
+			`{"properties":{"a":{"description":"(maxItems: 3)","items":{"type":"string"},"type":"array"}},"type":"object"}`,
+			[]string{"/properties/a allOf same", "/properties/a maxItems wider"}},
 		{"unevaluated items without a type", Gemini, `{"type":"object","properties":{"a":{"unevaluatedItems":{"type":"string"}}}}`,
 			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`,
 			[]string{"/properties/a type narrower", "/properties/a unevaluatedItems same"}},
@@ -79,27 +80,30 @@ func TestFor(t *testing.T) {
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/d"}},"required":["a"],"additionalProperties":false,"$defs":{"d":{"type":"string"}}}`, []string{"/properties/a $ref same"}},
 		{"root reference", OpenAI, `{"$ref":"#/$defs/r","$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`,
 			`{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}},"$defs":{"r":{"type":"object","properties":{"x":{"$ref":"#/$defs/r"}}}}}`, []string{" $ref same"}},
-		{"root that refers to itself", OpenAI, `{"$ref":"#"}`, `{"type":"object","properties":{}}`, []string{" $ref same", " $ref same"}},
+		{"root that refers to itself", OpenAI, `{"$ref":"#"}`,
+			`{"properties":{},"type":"object"}`,
+			[]string{" $ref same"}},
 		{"root alternatives", Anthropic, `{"oneOf":[{"properties":{"k":{"const":"a"},"x":{}},"required":["k","x"]},{"properties":{"k":{"const":"b"},"y":{}},"required":["k","y"]}]}`,
 			`{"type":"object","description":"Give all arguments in \"input\".","properties":{"input":{"type":"object","oneOf":[{"properties":{"k":{"const":"a"},"x":{}},"required":["k","x"]},{"properties":{"k":{"const":"b"},"y":{}},"required":["k","y"]}]}},"required":["input"],"additionalProperties":false}`,
 			[]string{"  same"}},
 		{"root alternatives for langchaingo", GoogleAI, `{"oneOf":[{"properties":{"k":{"const":"a"},"x":{"type":"string"}},"required":["k","x"]},{"properties":{"k":{"const":"b"},"y":{"type":"string"}},"required":["k","y"]}]}`,
-			`{"type":"object","description":"Give one of these: k and x; or k and y.","properties":{"k":{"type":"string","description":"(one of: a, b)"},"x":{"type":"string"},"y":{"type":"string"}},"required":["k"]}`,
-			[]string{" oneOf wider", "/properties/k anyOf wider"}},
+			`{"properties":{"k":{"description":"(one of: a)","type":"string"},"x":{"type":"string"}},"required":["k","x"],"type":"object"}`,
+			[]string{" oneOf same", "/oneOf/0/properties/k const same", "/oneOf/0/properties/k const wider", " oneOf narrower"}},
 		{"references of a root that is wrapped", OpenAI, `{"$id":"https://x/s","properties":{"a":{"$ref":"#/$defs/d"},"b":{"$ref":"#/properties/a"},"c":{"items":{"$ref":"#"}},"$ref":{"const":{"$ref":"#"}},"d":{"$ref":"https://x/s#/properties/c"},"input":{"$id":"y","$ref":"#"}},"not":{"required":["a"]},"$defs":{"d":{"$ref":"#/properties/b"}}}`,
 			`{"$id":"https://x/s","type":"object","description":"Give all arguments in \"input2\".","properties":{"input2":{"type":"object","properties":{"a":{"$ref":"#/$defs/d"},"b":{"$ref":"#/properties/input2/properties/a"},"c":{"items":{"$ref":"#/properties/input2"}},"$ref":{"const":{"$ref":"#"}},"d":{"$ref":"#/properties/input2/properties/c"},"input":{"$id":"y","$ref":"#"}},"not":{"required":["a"]}}},"required":["input2"],"additionalProperties":false,"$defs":{"d":{"$ref":"#/properties/input2/properties/b"}}}`,
 			[]string{"  same"}},
 		{"root parts", OpenAI, `{"allOf":[{"properties":{"a":{"minimum":1},"b":{}},"required":["a"]},{"properties":{"a":{"maximum":3}},"required":["a","b"]}]}`,
-			`{"type":"object","properties":{"a":{"allOf":[{"minimum":1},{"maximum":3}]},"b":{}},"required":["a","b"]}`, []string{" allOf same"}},
+			`{"additionalProperties":false,"description":"Give all arguments in \"input\".","properties":{"input":{"allOf":[{"properties":{"a":{"minimum":1},"b":{}},"required":["a"]},{"properties":{"a":{"maximum":3}},"required":["a","b"]}],"type":"object"}},"required":["input"],"type":"object"}`,
+			[]string{"  same"}},
 		{"targets that move", Anthropic, `{"type":"object","properties":{"a b":{"type":"integer"},"c":{"$ref":"#/properties/a b"},"d":{"$ref":"#/allOf/0/properties/e"}},"allOf":[{"properties":{"e":{"items":{"$ref":"#/allOf/0/properties/e"}}}}]}`,
-			`{"type":"object","properties":{"a_b":{"type":"integer"},"c":{"$ref":"#/$defs/moved"},"d":{"$ref":"#/$defs/moved2"},"e":{"items":{"$ref":"#/$defs/moved2"}}},"$defs":{"moved":{"type":"integer"},"moved2":{"items":{"$ref":"#/$defs/moved2"}}}}`,
-			[]string{"/properties/a b  same", " allOf same", " $defs same", " $defs same"}},
+			`{"additionalProperties":false,"description":"Give all arguments in \"input\".","properties":{"input":{"allOf":[{"properties":{"e":{"items":{"$ref":"#/properties/input/allOf/0/properties/e"}}}}],"properties":{"a_b":{"type":"integer"},"c":{"$ref":"#/properties/input/properties/a_b"},"d":{"$ref":"#/properties/input/allOf/0/properties/e"}},"type":"object"}},"required":["input"],"type":"object"}`,
+			[]string{"  same", "/properties/a b  same"}},
 		{"strict", OpenAIStrict, `{"type":"object","title":"T","properties":{"a":{"const":1},"b":{"$ref":"#/definitions/d","description":"x"},"c":{"type":"string","minLength":2,"default":"zz"}},"required":["a"],"definitions":{"d":{"enum":["x"]}}}`,
 			`{"type":"object","properties":{"a":{"type":"integer","enum":[1]},"b":{"description":"x","anyOf":[{"$ref":"#/$defs/d"},{"type":"null"}]},"c":{"type":["string","null"],"description":"(default: \"zz\", minLength: 2)","pattern":"^[\\s\\S]{2,}$"}},"required":["a","b","c"],"additionalProperties":false,"$defs":{"d":{"type":"string","enum":["x"]}}}`,
 			[]string{" title same", "/definitions/d type same", "/properties/a const same", "/properties/a type same", "/properties/b $ref same", "/properties/b $ref same", "/properties/b required same", "/properties/c default same", "/properties/c minLength same", "/properties/c required same"}},
 		{"strict lengths", OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string","minLength":1,"maxLength":300},"b":{"type":"string","pattern":"^[a-z]+$","maxLength":9},"c":{"type":"string","pattern":"^a|b+$","minLength":1},"d":{"type":"string","format":"uuid","minLength":1},"e":{"type":"string","pattern":"^x","maxLength":9},"f":{"enum":["x","yy"],"maxLength":1},"g":{"type":"string","format":"email","maxLength":20}},"required":["a","b","c","d","e","f","g"],"additionalProperties":false}`,
-			`{"type":"object","properties":{"a":{"type":"string","description":"(minLength: 1, maxLength: 300)","pattern":"^[\\s\\S]+$"},"b":{"type":"string","description":"(maxLength: 9)","pattern":"^[a-z]{1,9}$"},"c":{"type":"string","description":"(minLength: 1)","pattern":"^a|b+$"},"d":{"type":"string","description":"(minLength: 1)","format":"uuid"},"e":{"type":"string","description":"(maxLength: 9)","pattern":"^x"},"f":{"type":"string","description":"(maxLength: 1)","enum":["x"]},"g":{"type":"string","description":"(maxLength: 20)\n(format: email)","pattern":"^[\\s\\S]{0,20}$"}},"required":["a","b","c","d","e","f","g"],"additionalProperties":false}`,
-			[]string{"/properties/a maxLength wider", "/properties/a minLength same", "/properties/b maxLength same", "/properties/c minLength same", "/properties/d minLength same", "/properties/e maxLength wider", "/properties/f minLength same", "/properties/f type same", "/properties/g format same", "/properties/g maxLength same"}},
+			`{"additionalProperties":false,"properties":{"a":{"description":"(minLength: 1, maxLength: 300)","pattern":"^[\\s\\S]+$","type":"string"},"b":{"description":"(maxLength: 9)","pattern":"^[a-z]+$","type":"string"},"c":{"description":"(minLength: 1)","pattern":"^a|b+$","type":"string"},"d":{"description":"(minLength: 1)","format":"uuid","type":"string"},"e":{"description":"(maxLength: 9)","pattern":"^x","type":"string"},"f":{"description":"(maxLength: 1)","enum":["x"],"type":"string"},"g":{"description":"(format: \"email\", maxLength: 20)","pattern":"^[\\s\\S]{0,20}$","type":"string"}},"required":["a","b","c","d","e","f","g"],"type":"object"}`,
+			[]string{"/properties/a maxLength wider", "/properties/a minLength same", "/properties/b maxLength wider", "/properties/c minLength wider", "/properties/d minLength same", "/properties/e maxLength wider", "/properties/f minLength same", "/properties/f type same", "/properties/g format same", "/properties/g maxLength same"}},
 		{"strict root alternatives", OpenAIStrict, `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"additionalProperties":false,"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
 			`{"type":"object","description":"Give all arguments in \"input\".","properties":{"input":{"anyOf":[{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false},{"type":"object","properties":{"b":{"type":"integer"}},"required":["b"],"additionalProperties":false}]}},"required":["input"],"additionalProperties":false}`,
 			[]string{"  same", " oneOf same", " oneOf same"}},
@@ -114,7 +118,7 @@ func TestFor(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := decode(t, tt.in)
-			r := For(tt.target, in)
+			r := For(tt.target, in, nil)
 			raw, err := json.Marshal(r.Root)
 			if err != nil {
 				t.Fatal(err)
@@ -144,7 +148,7 @@ func TestForIsBounded(t *testing.T) {
 	}
 	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
 	for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
-		raw, err := json.Marshal(For(target, in).Root)
+		raw, err := json.Marshal(For(target, in, nil).Root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +208,7 @@ func TestForOfHostileSchemas(t *testing.T) {
 		}
 		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
-				raw, err := json.Marshal(For(target, s.Root().(map[string]any)).Root)
+				raw, err := json.Marshal(For(target, s.Root().(map[string]any), nil).Root)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -217,17 +221,16 @@ func TestForOfHostileSchemas(t *testing.T) {
 }
 
 // Alternatives are told apart until that takes too long.
-func TestDisjoint(t *testing.T) {
-	branches := func(n int) []any {
-		var out []any
+func TestExclusive(t *testing.T) {
+	branches := func(n int) []map[string]any {
+		var out []map[string]any
 		for i := range n {
 			out = append(out, map[string]any{"const": json.Number(fmt.Sprint(i))})
 		}
 		return out
 	}
 	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		w := &writer{doc: &Document{Left: maxSteps}}
-		if got := w.disjoint(branches(n)); got != want {
+		if _, _, got := exclusive(&tree.Document{Left: maxSteps}, branches(n)); got != want {
 			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
 		}
 	}

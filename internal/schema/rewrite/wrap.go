@@ -1,17 +1,17 @@
 package rewrite
 
 import (
-	"maps"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/pattern"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// rootWords are the keywords that a provider's root has no room for, one of which
-// a root has that is wrapped.
+// rootWords are the keywords of a root that is wrapped for some provider.
 var rootWords = []string{
 	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
 }
@@ -20,91 +20,61 @@ var rootWords = []string{
 // providers take them.
 var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
 
-// Wrapper names the one property in which arguments are asked for where a
-// provider refuses the root of their schema and merging it would lose something.
-// No property has that name, and no pattern of names fits it where there is
-// another one, so that a root which is closed to other properties refuses it. It
-// is "" for a root that is wrapped for no provider.
+// Wrapper names the property in which a provider that refuses the root of a schema asks
+// for all arguments. No property has that name, and no pattern of names matches it if
+// there is another one, so that a root which is closed to other properties refuses it.
+// It is "" for a root that no provider refuses.
 func Wrapper(root map[string]any) string {
 	if !says(root, rootWords) {
 		return ""
 	}
-	n := naming{taken: map[string]bool{}, patterns: map[string]*pattern.Pattern{}}
-	n.collect(root)
+	raw := show(root)
+	patterns := map[string]bool{}
+	for s := range tree.All(root) {
+		for expr := range object(s["patternProperties"]) {
+			patterns[expr] = true
+		}
+	}
+	doc := &tree.Document{Root: root, Left: maxSteps}
+	taken := func(name string) bool { return strings.Contains(raw, strconv.Quote(name)) }
+	matched := func(name string) bool {
+		for expr := range patterns {
+			if matches, _ := doc.Matches(expr, name); matches {
+				return true
+			}
+		}
+		return false
+	}
 	for _, name := range wrappers {
-		if !n.taken[name] && !n.fits(name) {
+		if !taken(name) && !matched(name) {
 			return name
 		}
 	}
-	name := wrappers[0]
-	for i := 2; n.taken[name]; i++ {
-		name = wrappers[0] + strconv.Itoa(i)
-	}
-	return name
-}
-
-// naming is what the name of a wrapper must not be.
-type naming struct {
-	taken    map[string]bool
-	patterns map[string]*pattern.Pattern // nil for those of another language
-	budget   pattern.Budget              // for those in enumerated values, which nobody has looked at
-}
-
-// fits reports whether a name fits a pattern of names.
-func (n *naming) fits(name string) bool {
-	for _, p := range n.patterns {
-		if p != nil && p.MatchString(name) {
-			return true
+	for _, name := range wrappers {
+		if !taken(name) {
+			return name
 		}
 	}
-	return false
+	sum := sha256.Sum256([]byte(raw))
+	return "input_" + hex.EncodeToString(sum[:8])
 }
 
-// read takes a pattern of names. Beyond what the patterns of a schema may compile to
-// together there are none.
-func (n *naming) read(expr string) {
-	if _, there := n.patterns[expr]; there {
-		return
-	}
-	n.patterns[expr] = nil
-	if _, foreign, over := n.budget.Check(expr); foreign == nil && over == nil {
-		n.patterns[expr], _ = pattern.Compile(expr)
+// wrapped is a root of one property.
+func wrapped(name string, says map[string]any) map[string]any {
+	return map[string]any{
+		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
+		"properties": map[string]any{name: says}, "required": []any{name},
 	}
 }
 
-// collect looks through the keys and the strings in v for what could be the name
-// of a wrapper, and for patterns of names.
-func (n *naming) collect(v any) {
-	switch v := v.(type) {
-	case string:
-		if strings.Contains(v, "input") || strings.Contains(v, "INPUT") {
-			n.taken[v] = true
-		}
-	case []any:
-		for _, item := range v {
-			n.collect(item)
-		}
-	case map[string]any:
-		for _, expr := range keys(object(v["patternProperties"])) {
-			n.read(expr)
-		}
-		for _, key := range keys(v) {
-			n.collect(key)
-			n.collect(v[key])
-		}
-	}
-}
-
-// wrap makes a root of one property, name, whose subschema is the old root. What
-// belongs to the document stays at its root.
+// wrap makes a root of one property, whose subschema is the old root. What belongs to
+// the document stays at its root.
 func wrap(root map[string]any, name string) map[string]any {
-	m := mover{to: join("", "properties", name)}
+	m := mover{to: tree.Join("", "properties", name)}
 	m.id = m.resolve(text(root["$id"]))
 	inner := object(m.schema(root))
-	out := map[string]any{
-		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
-		"properties": map[string]any{name: inner}, "required": []any{name}, "additionalProperties": false,
-	}
+	out := wrapped(name, inner)
+	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
 		copyKeys(out, inner, key)
 		delete(inner, key)
@@ -113,64 +83,68 @@ func wrap(root map[string]any, name string) map[string]any {
 	return out
 }
 
-// unwrapped is a path in a wrapped schema as it is in the one that was wrapped.
-func unwrapped(path, name string) string {
-	prefix := join("", "properties", name)
-	if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
-		return rest
+// followRoot replaces a root that is only a reference by its target, if that can be
+// there twice.
+func followRoot(root map[string]any, r *report) map[string]any {
+	doc := &tree.Document{Root: root, Left: maxSteps}
+	out := root
+	for range 16 {
+		ref, ok := out["$ref"].(string)
+		if !ok {
+			return out
+		}
+		found, _ := doc.Resolve(ref)
+		target := object(found)
+		if tree.Same(target, root) {
+			r.note("", "$ref", Same, "a reference that says nothing new was removed from the root")
+			return without(out, "$ref")
+		}
+		alone := only(out, "$ref", "$defs", "definitions", "type") && len(types(out)) < 2 || early(root)
+		if !alone || target == nil || identified(target) || says(target, []string{"$defs", "definitions"}) {
+			return root
+		}
+		r.note("", "$ref", Same, "the reference is replaced by what it refers to")
+		out = without(target, "$anchor", "$id", "id")
+		copyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
 	}
-	return path
+	return root
+}
+
+// maxTwice bounds the subschemas of a target that is there twice.
+const maxTwice = 5_000
+
+// identified reports whether a subschema cannot be there twice: it has identifiers
+// below, or is too large.
+func identified(s map[string]any) bool {
+	n := 0
+	for sub := range tree.All(s) {
+		if n++; n > maxTwice || n > 1 && says(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || says(sub, []string{"$recursiveAnchor"}) {
+			return true
+		}
+	}
+	return says(s, []string{"$dynamicAnchor"}) || strings.Trim(text(s["$id"]), "#") != ""
 }
 
 // mover copies a document whose root moves, with the references into it.
 type mover struct {
 	id   string // of the document
-	base string // of references where the copy has got to
+	base string // of the references in a subschema
 	to   string // where the root moves, as a JSON pointer
 }
-
-// holdsData are keywords whose value is no subschema, whatever it looks like.
-var holdsData = []string{"const", "enum", "default", "examples", "example"}
 
 // schema copies a subschema. One with an $id of its own is another document,
 // whose references may lead back to this one.
 func (m mover) schema(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = m.schema(item)
-		}
-		return out
-	case map[string]any:
-		m.base = m.resolve(text(v["$id"]))
-		out := make(map[string]any, len(v))
-		for key, member := range v {
-			switch {
-			case slices.Contains(holdsData, key):
-				out[key] = member
-			case (key == "$ref" || key == "$dynamicRef") && text(member) != "":
-				out[key] = m.reference(text(member))
-			case slices.Contains(holdsMap, key) || key == "dependencies":
-				out[key] = m.members(member)
-			default:
-				out[key] = m.schema(member)
-			}
-		}
-		return out
-	}
-	return v
-}
-
-// members copies subschemas by name.
-func (m mover) members(v any) any {
-	named, ok := v.(map[string]any)
+	s, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
-	out := maps.Clone(named)
-	for name, sub := range out {
-		out[name] = m.schema(sub)
+	m.base = m.resolve(text(s["$id"]))
+	out := tree.Map(s, func(_ tree.Place, sub any) any { return m.schema(sub) })
+	for _, key := range []string{"$ref", "$dynamicRef"} {
+		if ref := text(out[key]); ref != "" {
+			out[key] = m.reference(ref)
+		}
 	}
 	return out
 }
@@ -189,13 +163,13 @@ func (m mover) resolve(ref string) string {
 	return resolved.String()
 }
 
-// reference is what a reference is after the move.
+// reference is a reference after the move.
 func (m mover) reference(ref string) string {
 	if m.resolve(ref) != m.id {
 		return ref
 	}
 	_, place, _ := strings.Cut(ref, "#")
-	decoded, _ := fragment("#" + place)
+	decoded, _ := tree.Fragment("#" + place)
 	if place == "" || strings.HasPrefix(decoded, "/") &&
 		!strings.HasPrefix(decoded, "/$defs/") && !strings.HasPrefix(decoded, "/definitions/") {
 		place = m.to + place
@@ -204,4 +178,26 @@ func (m mover) reference(ref string) string {
 		return m.id + "#" + place
 	}
 	return "#" + place
+}
+
+// refersToRoot reports whether a reference leads to the root.
+func refersToRoot(doc *tree.Document, s map[string]any) bool {
+	return slices.ContainsFunc([]string{"$ref", "$dynamicRef", "$recursiveRef"}, func(key string) bool {
+		ref, ok := s[key].(string)
+		ref = "#" + strings.TrimPrefix(strings.TrimPrefix(ref, text(doc.Root["$id"])), "#")
+		target, _ := doc.Resolve(ref)
+		return ok && tree.Same(target, doc.Root)
+	})
+}
+
+// RefersToRoot reports whether a reference of a schema leads to its root, so that an
+// addition to the root holds elsewhere, too.
+func RefersToRoot(root map[string]any) bool {
+	doc := &tree.Document{Root: root, Left: maxSteps}
+	for s := range tree.All(root) {
+		if refersToRoot(doc, s) {
+			return true
+		}
+	}
+	return false
 }

@@ -204,3 +204,6 @@ func Join(at string, segments ...string) string {
 	}
 	return at
 }
+
+// Unescape reads a segment of a JSON pointer.
+func Unescape(segment string) string { return unescapes.Replace(segment) }

@@ -1,0 +1,400 @@
+package rewrite
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
+
+// geminiKind is how Gemini's subset says a type.
+type geminiKind struct {
+	name  string
+	keeps []string // as they are, beside title, description and default
+	loose []string // that there are no keywords for
+	tells []string // keywords by which a subschema without a type is of this one
+}
+
+var geminiKinds = []geminiKind{
+	{"object", strings.Fields("minProperties maxProperties"), strings.Fields("dependentRequired dependentSchemas"),
+		strings.Fields("properties required additionalProperties patternProperties propertyNames minProperties maxProperties")},
+	{"array", strings.Fields("minItems maxItems"), strings.Fields("contains"),
+		strings.Fields("items prefixItems unevaluatedItems minItems maxItems contains uniqueItems")},
+	{"string", strings.Fields("pattern minLength maxLength"), nil, strings.Fields("pattern minLength maxLength format not if")},
+	{"number", strings.Fields("minimum maximum"), nil, strings.Fields("minimum maximum multipleOf exclusiveMinimum exclusiveMaximum")},
+	{"integer", strings.Fields("minimum maximum"), nil, nil},
+	{"boolean", nil, nil, nil},
+}
+
+func geminiKindOf(name string) geminiKind {
+	i := slices.IndexFunc(geminiKinds, func(k geminiKind) bool { return k.name == name })
+	return geminiKinds[max(i, 0)]
+}
+
+// kinds writes a subschema by its types, as alternatives if there are several.
+func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
+	all := types(s)
+	nullable := slices.Contains(all, "null")
+	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
+	switch {
+	case nullable:
+		g.note(at, "type", Same, "null is written as nullable")
+	case len(all) == 0:
+		for _, k := range geminiKinds {
+			if i := slices.IndexFunc(k.tells, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
+				g.note(at, "type", Narrower, "the type is taken from "+k.tells[i])
+				all = []string{k.name}
+			}
+		}
+		if all == nil {
+			return g.anything(at, s)
+		}
+	}
+	switch {
+	case len(all) < 2:
+	case g.googleAI:
+		g.note(at, "type", Narrower, "only the first type is offered")
+	default:
+		g.note(at, "type", Same, "the types are written as alternatives")
+	}
+	var written []any
+	for _, name := range all {
+		out := g.typed(geminiKindOf(name), s, at, via)
+		if name == "object" && slices.Contains(all, "array") {
+			out = g.withoutEntries(out, at)
+		}
+		if out != nil {
+			if written = append(written, out); g.googleAI {
+				break
+			}
+		}
+	}
+	out := joined(written)
+	if nullable {
+		return orNull(out, g.googleAI)
+	}
+	return out
+}
+
+// typed writes a subschema of one type.
+func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map[string]any {
+	out := map[string]any{"type": k.name}
+	copyKeys(out, s, "title", "description", "default")
+	copyKeys(out, s, k.keeps...)
+	ok := true
+	switch k.name {
+	case "object":
+		if ok = g.object(out, s, at, via); ok && out["properties"] == nil && at != "" {
+			if out = g.bare(s, at, via); out == nil {
+				return nil
+			}
+		}
+	case "array":
+		s = g.contained(out, s, at)
+		ok = g.array(out, s, at, via)
+		g.loosely(out, s, at, "uniqueItems")
+	case "string":
+		if format := text(s["format"]); format == "date-time" {
+			out["format"] = format
+		} else if format != "" {
+			g.note(at, "format", Same, "the format is told in the description")
+			describe(out, "(format: "+format+")")
+		}
+	case "number", "integer":
+		g.numbers(out, s, at)
+	}
+	if !ok {
+		return nil
+	}
+	for _, key := range append([]string{"not", "if"}, k.loose...) {
+		if _, ok := s[key]; ok {
+			g.note(at, key, Wider, "left to validation")
+		}
+	}
+	for _, key := range keys(s) {
+		if _, kept := out[key]; !kept && (key == "discriminator" || slices.Contains(strings.Fields(annotationWords), key)) {
+			g.note(at, key, Same, "left out")
+		}
+	}
+	return g.finish(out, s, at)
+}
+
+// object writes the properties of an object. It returns false if no object can be
+// written that fits.
+func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
+	required := names(s["required"])
+	demanded := setOf(anys(required)...)
+	properties := map[string]any{}
+	cut := false
+	described := append(keys(object(s["properties"])), required...)
+	slices.Sort(described)
+	if !g.work(4*len(described)) && at != "" {
+		return false
+	}
+	for _, name := range slices.Compact(described) {
+		if g.over() && (at != "" || g.levels > 0) {
+			return false // the whole is JSON text, or fewer levels are tried
+		}
+		says, path := g.saidOf(s, name, at)
+		var written map[string]any
+		if g.allows(s, name, demanded.has(name), at) {
+			written = g.schema(says, path, via)
+		}
+		switch {
+		case written != nil:
+			properties[name] = written
+		case !demanded.has(name):
+			cut = cut || !never(says)
+		case at == "" && g.levels == 0: // there must be a root
+			properties[name] = g.asText(path, "the value", nil)
+		default:
+			return false
+		}
+	}
+	if len(properties) == 0 {
+		return !cut || at == ""
+	}
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
+		if rest, ok := s[key]; ok && rest != false {
+			g.note(at, key, Narrower, "only the properties that are described are offered")
+		}
+	}
+	out["properties"] = properties
+	if len(required) > 0 {
+		out["required"] = anys(required)
+	}
+	return true
+}
+
+// allows reports whether propertyNames allows a property to be written. Of an
+// optional one that must be known.
+func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
+	fits, known := g.doc.Named(s["propertyNames"], name)
+	switch {
+	case known && fits:
+		return true
+	case known:
+		g.note(at, "propertyNames", Same, "the property "+quote(name)+" is left out, because its name does not fit")
+	case !required:
+		g.note(at, "propertyNames", Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
+	default:
+		g.note(at, "propertyNames", Wider, "whether the name "+quote(name)+" fits is left to validation")
+		return true
+	}
+	return false
+}
+
+// saidOf is what s says of the property of a name, and where.
+func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path string) {
+	says, described := object(s["properties"])[name]
+	path = tree.Join(at, "properties", name)
+	patterns := object(s["patternProperties"])
+	for _, pattern := range keys(patterns) {
+		// A pattern of another language is left to the server, by validation too.
+		matches, _ := g.doc.Matches(pattern, name)
+		switch {
+		case !matches:
+		case described:
+			g.note(at, "patternProperties", Same, "merged into the property "+quote(name))
+			says = allOf(says, patterns[pattern])
+		default:
+			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
+		}
+	}
+	if g.doc.Left == 0 {
+		g.work(maxSteps + 1) // too large to be written
+	}
+	if described {
+		return says, path
+	}
+	says, key := rest(s)
+	if key == "" || says != false && len(object(says)) == 0 {
+		g.write(len(name))
+		return true, path
+	}
+	return says, tree.Join(at, key)
+}
+
+// bare writes an object whose properties are not described as a list of names and values,
+// which package toolschema makes an object of again.
+func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
+	value, key := rest(s)
+	patterns := object(s["patternProperties"])
+	switch {
+	case len(object(s["properties"])) > 0, value == false && len(patterns) == 0: // none of which may be given
+		return g.empty(s, at)
+	case len(patterns) > 1, len(patterns) > 0 && object(s["propertyNames"]) != nil:
+		return g.asText(at, "the object", s)
+	}
+	path := tree.Join(at, key)
+	name := any(map[string]any{"type": "string"})
+	for pattern, says := range patterns { // the only one
+		if value != false {
+			g.note(at, "additionalProperties", Narrower, "only names that fit the pattern are offered")
+		}
+		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
+	}
+	if says, ok := s["propertyNames"]; ok {
+		name = allOf(name, says)
+	}
+	properties := map[string]any{EntryName: nil}
+	required := []any{EntryName}
+	if value == nil || value == true || len(object(value)) == 0 {
+		maps.Copy(properties, g.anyValue())
+	} else if written := g.schema(value, path, via); written != nil {
+		properties[EntryValue], required = written, append(required, EntryValue)
+	} else {
+		return nil
+	}
+	written := g.schema(name, tree.Join(at, "propertyNames"), via)
+	if written == nil {
+		return nil
+	}
+	properties[EntryName] = written
+	out := map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": properties, "required": required}}
+	copyKeys(out, s, "title", "description")
+	describe(out, "A list of names and values.")
+	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
+		copyKeys(out, map[string]any{to: s[from]}, to)
+		if s[from] == nil {
+			delete(out, to)
+		}
+	}
+	if least, _ := limitOf(s["minProperties"]); least > 1 {
+		g.note(at, "minProperties", Wider, "left to validation for names that are there twice")
+	}
+	g.note(at, "", Same, "the object is asked for as a list of names and values")
+	return out
+}
+
+// anyValue are the properties of an item whose value may be any.
+func (g *gemini) anyValue() map[string]any {
+	value := map[string]any{"type": "string"}
+	about := "Instead of the value, where it is a list or an object: it as JSON."
+	if g.googleAI {
+		about = "Instead of the value, where it is no text: it as JSON."
+	} else {
+		value = orNull(map[string]any{"anyOf": scalarForms()}, false)
+	}
+	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": about}}
+}
+
+// empty asks for an object that has no properties.
+func (g *gemini) empty(s map[string]any, at string) map[string]any {
+	if least, _ := limitOf(s["minProperties"]); least > 0 {
+		g.note(at, "minProperties", Same, "left out, because no value fits it")
+		return nil
+	}
+	if g.googleAI {
+		return g.asText(at, "the object", s)
+	}
+	effect := Same
+	if others, _ := rest(s); others != false {
+		effect = Narrower
+	}
+	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
+	copyKeys(out, s, "title", "description")
+	g.note(at, "", effect, "the empty object is asked for as JSON text")
+	return out
+}
+
+// array writes the items of a list. It returns false if no list can be written that
+// fits.
+func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
+	items, path := g.others(s, at)
+	tuple := list(s["prefixItems"])
+	var all []any
+	seen := set{}
+	add := func(v any, path string) bool {
+		written := g.schema(v, path, via)
+		if written != nil && seen.add(written) {
+			all = append(all, written)
+		}
+		return written != nil
+	}
+	closed := never(items)
+	for i, item := range tuple {
+		if g.over() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
+			tuple, closed = tuple[:i], true
+			break
+		}
+	}
+	kinds := len(all)
+	if !closed && (len(tuple) == 0 || len(object(items)) > 0) {
+		closed = !add(items, path)
+	}
+	switch {
+	case closed && !g.most(out, s, len(tuple), at):
+		return false
+	case len(all) == 0:
+		out["items"] = map[string]any{"type": "string"}
+		return true
+	case len(tuple) > 0 && len(all) == 1:
+		g.note(at, "prefixItems", Same, "all items are of one kind")
+	case len(tuple) > 0:
+		for _, key := range []string{"prefixItems", "items"}[:1+min(len(all)-kinds, 1)] {
+			g.note(at, key, Wider, "the order of the items is left to validation")
+		}
+		if g.write(sizeOf(tuple)) {
+			describe(out, "The items in order: "+show(tuple))
+		}
+	}
+	out["items"] = all[0]
+	if !g.googleAI {
+		out["items"] = joined(all)
+	}
+	return true
+}
+
+// contained writes a list that contains something, and nothing else, as one of such items.
+func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
+	contains, ok := s["contains"]
+	if !ok || !never(s["unevaluatedItems"]) || says(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
+		return s
+	}
+	s = without(s, "contains", "unevaluatedItems")
+	s["items"] = contains
+	if least, _ := limitOf(s["minItems"]); least == 0 {
+		out["minItems"] = number(1)
+	}
+	g.note(at, "contains", Same, "written as items, because there are no others")
+	return s
+}
+
+// most bounds a list. It returns false if the list must be longer, and for an empty one
+// that cannot be told.
+func (g *gemini) most(out, s map[string]any, n int, at string) bool {
+	if least, _ := limitOf(s["minItems"]); least > n || n == 0 && g.googleAI {
+		return false
+	}
+	if most, ok := limitOf(s["maxItems"]); !ok || most > n {
+		out["maxItems"] = number(n)
+	}
+	if g.googleAI {
+		g.note(at, "items", Wider, "told in the description")
+	}
+	return true
+}
+
+// others is what holds for the items that have no place of their own, and where that is
+// said.
+func (g *gemini) others(s map[string]any, at string) (items any, path string) {
+	items, ok := s["items"]
+	says, also := s["unevaluatedItems"]
+	switch {
+	case ok && also:
+		g.note(at, "unevaluatedItems", Same, "left out, because items speaks of all")
+	case also:
+		effect := Same
+		if s["contains"] != nil { // it evaluates items, too
+			effect = Narrower
+		}
+		g.note(at, "unevaluatedItems", effect, "written as items")
+		return says, tree.Join(at, "unevaluatedItems")
+	case !ok:
+		items = true
+	}
+	return items, tree.Join(at, "items")
+}

@@ -1,0 +1,91 @@
+package rewrite
+
+import "encoding/json"
+
+// The bounds of one rewritten schema.
+const (
+	maxNodes   = 10_000  // subschemas: references can multiply them
+	maxWritten = 4 << 20 // bytes of names, texts and values
+)
+
+// Room bounds what is written of several schemas together, beside the bounds of each.
+// References can multiply what a server lists. The zero value is no bound.
+type Room struct {
+	Limit int // bytes of all schemas; 0 for none
+	used  int
+}
+
+// budget is what may still be written of one schema.
+type budget struct {
+	nodes, bytes, steps int
+}
+
+// budget is the room for another schema.
+func (r *Room) budget() *budget {
+	b := &budget{maxNodes, maxWritten, maxSteps}
+	if r.Limit > 0 {
+		b.bytes = max(min(b.bytes, r.Limit-r.used), 0)
+		b.nodes = min(b.nodes, b.bytes/nodeBytes)
+	}
+	return b
+}
+
+// nodeBytes are the fewest bytes of a subschema.
+const nodeBytes = 16
+
+// node takes a subschema. If there is no room, it takes all and returns false.
+func (b *budget) node() bool {
+	if b.nodes--; b.nodes < 0 {
+		b.bytes = 0
+		return false
+	}
+	return b.write(nodeBytes)
+}
+
+// write takes bytes.
+func (b *budget) write(n int) bool { return take(&b.bytes, n) }
+
+// work takes steps: what is merged and compared.
+func (b *budget) work(n int) bool {
+	if !take(&b.steps, n) {
+		b.bytes = 0
+		return false
+	}
+	return true
+}
+
+func (b *budget) over() bool { return b.bytes == 0 || b.nodes < 0 }
+
+func take(left *int, n int) bool {
+	if n > *left {
+		*left = 0
+		return false
+	}
+	*left -= n
+	return true
+}
+
+// sizeOf is about how many bytes a value has as JSON.
+func sizeOf(v any) int {
+	n := 4
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case json.Number:
+		n += len(v)
+	case []any:
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+	case map[string]any:
+		for name, member := range v {
+			n += len(name) + sizeOf(member)
+		}
+	}
+	return n
+}
+
+// breadth is what merging a subschema costs, in steps.
+func breadth(s map[string]any) int {
+	return 1 + len(s) + len(object(s["properties"])) + len(list(s["required"])) + len(list(s["enum"])) + len(list(s["allOf"]))
+}
