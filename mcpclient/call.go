@@ -35,7 +35,7 @@ type response struct {
 // senders that use the next one.
 type sender func(ctx context.Context, r *request, o *callOptions) (response, error)
 
-// pipelines are the ways of a request.
+// pipelines are the paths of a request.
 type pipelines struct {
 	calls  sender
 	reads  sender // for what may come from the cache
