@@ -93,25 +93,10 @@ type source struct {
 	quoted  bool          // it stands among other text, as in a log
 }
 
-// dialing is what the context of a dial carries: who dials. The transport may be one
-// of the host's which goes on to one of ours.
-type dialing struct {
-	client *Client
-	link   *link // that is being made
-}
-
-type dialingKey struct{}
-
-// dialingOf is nil for a dial without a client.
-func dialingOf(ctx context.Context) *dialing {
-	d, _ := ctx.Value(dialingKey{}).(*dialing)
-	return d
-}
-
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context) error {
 	l := &link{transport: c.transport}
-	conn, err := c.transport.Dial(context.WithValue(ctx, dialingKey{}, &dialing{c, l}))
+	conn, err := c.transport.Dial(ctx)
 	switch {
 	case err != nil:
 		return err
