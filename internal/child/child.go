@@ -58,7 +58,7 @@ type Process struct {
 	group       *group
 	stopTimeout time.Duration
 
-	stdin   Input
+	stdin   *os.File
 	stdout  output
 	stderr  output
 	excerpt excerpt // of the standard error
@@ -88,16 +88,16 @@ func Start(s Spec) (p *Process, err error) {
 			closeAll(files)
 		}
 	}()
-	open := func(stays end) (r, w *os.File) {
+	open := func() (r, w *os.File) {
 		if err == nil {
-			r, w, err = pipe(stays)
+			r, w, err = os.Pipe()
 			files = append(files, r, w)
 		}
 		return r, w
 	}
-	inR, inW := open(writeEnd)
-	outR, outW := open(readEnd)
-	errR, errW := open(readEnd)
+	inR, inW := open()
+	outR, outW := open()
+	errR, errW := open()
 	if err != nil {
 		return nil, fmt.Errorf("start %q: %w", s.Path, err)
 	}
@@ -115,7 +115,7 @@ func Start(s Spec) (p *Process, err error) {
 		cmd:         cmd,
 		group:       group,
 		stopTimeout: cmp.Or(max(s.StopTimeout, 0), defaultStopTimeout),
-		stdin:       Input{file: inW},
+		stdin:       inW,
 		stdout:      output{file: outR},
 		stderr:      output{file: errR},
 		exited:      make(chan struct{}),
@@ -130,8 +130,9 @@ func Start(s Spec) (p *Process, err error) {
 // Pid returns the number of the process and of its group.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Stdin returns the standard input of the process.
-func (p *Process) Stdin() *Input { return &p.stdin }
+// Stdin returns the standard input of the process. Write blocks while the process
+// does not read; Close ends that. What was written can still be read.
+func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 
 // Stdout returns the standard output of the process. It ends with io.EOF when
 // every holder has closed it, at the latest 200 ms after the exit of the
@@ -200,14 +201,6 @@ func (p *Process) Kill() {
 	p.killOnce.Do(func() { close(p.noWait) })
 	p.End()
 }
-
-// end is an end of a pipe, as an index of the system call's result.
-type end int
-
-const (
-	readEnd end = iota
-	writeEnd
-)
 
 // startError explains why a program did not start.
 func startError(s Spec, err error) error {

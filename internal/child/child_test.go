@@ -260,39 +260,6 @@ func TestKillWithoutStop(t *testing.T) {
 	within(t, patience, "the end of the process", func() { <-p.Done() })
 }
 
-// Offer returns at once, with the number of bytes that the pipe took.
-func TestOffer(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("pipes of Windows have no way to be written without waiting")
-	}
-	p := start(t, "echo")
-	in := p.Stdin()
-	if got, want := in.Offer([]byte("hello\n")), 6; got != want {
-		t.Fatalf("took %d bytes, want %d", got, want)
-	}
-	if got, want := readLine(t, p.Stdout()), "hello"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	within(t, patience, "Offer", func() {
-		block := make([]byte, 1<<20)
-		for range 1000 {
-			if n := in.Offer(block); n == 0 {
-				return
-			}
-		}
-		t.Error("a process took 1000 MiB without reading")
-	})
-	p = start(t, "echo")
-	in = p.Stdin()
-	if got, want := in.Offer([]byte("hello\n")), 6; got != want {
-		t.Fatalf("took %d bytes, want %d", got, want)
-	}
-	in.Close()
-	if n := in.Offer([]byte("x")); n != 0 {
-		t.Errorf("a closed pipe took %d bytes, want none", n)
-	}
-}
-
 func TestStopConcurrently(t *testing.T) {
 	p := start(t, "echo")
 	var wg sync.WaitGroup

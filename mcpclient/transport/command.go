@@ -97,8 +97,8 @@ func (t *Command) Identity() string {
 	return fmt.Sprintf("command %q", append([]string{t.Dir, t.Path}, t.Args...))
 }
 
-// nameless reports an entry that is no KEY=value. A name may begin with "=", as those
-// do by which Windows has the directory of each drive in os.Environ.
+// nameless reports an entry that is no KEY=value. A name may begin with "=": Windows
+// keeps the directory of each drive in such variables.
 func nameless(entry string) bool {
 	return entry == "" || !strings.Contains(entry[1:], "=")
 }
@@ -119,12 +119,9 @@ func (s started) cause(op string, _ error) error {
 	return &ProcessError{Command: s.path, Status: cmp.Or(s.process.Status(), closed), Stderr: s.stderr()}
 }
 
-// offer implements [offerer].
-func (s started) offer(b []byte) (n int) { return s.process.Stdin().Offer(b) }
+func (s started) closeRead() { s.process.End() }
 
-func (s started) halt() { s.process.End() }
-
-func (s started) hangUp() error { return s.process.Stop() }
+func (s started) close() error { return s.process.Stop() }
 
 func (s started) Kill() { s.process.Kill() }
 

@@ -161,7 +161,7 @@ func expectNoGoroutines(t *testing.T) {
 	buf := make([]byte, 1<<20)
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*outbox)") {
+		if !strings.Contains(stacks, "/internal/child.") && !strings.Contains(stacks, "transport.(*writer)") {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -13,7 +13,7 @@ import (
 )
 
 // IO speaks over a reader and a writer that the caller supplies, one message a
-// line. It can be dialed once. Close closes both where they are io.Closers.
+// line. It can be dialed once. Close closes both if they are io.Closers.
 //
 // A message must be on one line; one that is indented, as JSON for people is,
 // is read nevertheless. A line that does not begin like a JSON object or array
@@ -72,9 +72,9 @@ func (s supplied) cause(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-func (s supplied) halt() { _ = closeIfCloser(s.reader) }
+func (s supplied) closeRead() { _ = closeIfCloser(s.reader) }
 
-func (s supplied) hangUp() error {
+func (s supplied) close() error {
 	return errors.Join(closeIfCloser(s.writer), closeIfCloser(s.reader))
 }
 

@@ -45,7 +45,7 @@ func TestIOEnd(t *testing.T) {
 		{"regular", strings.NewReader("{}\n"), io.EOF, "EOF"},
 		{"cut off", strings.NewReader("{}\n{"), io.ErrUnexpectedEOF, "read: unexpected EOF"},
 		{"error", io.MultiReader(strings.NewReader("{}\n"), readerFunc(func([]byte) (int, error) { return 0, reset })), reset, "read: reset"},
-		{"noise", strings.NewReader("{}\nusage: server\x1b [flags]\n"), io.EOF,
+		{"skipped", strings.NewReader("{}\nusage: server\x1b [flags]\n"), io.EOF,
 			"EOF; lines skipped because they are no JSON-RPC messages: 1, the last: \"usage: server\\x1b [flags]\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestIOEnd(t *testing.T) {
 	}
 }
 
-func TestIONoise(t *testing.T) {
+func TestIOSkippedLines(t *testing.T) {
 	conn, err := (&IO{Reader: strings.NewReader("one\n" + strings.Repeat("two", 1<<10) + "\n{}\n"), Writer: io.Discard}).Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,8 @@ func TestIONoise(t *testing.T) {
 	if _, err := conn.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	n, last := conn.(interface{ noise() (int, string) }).noise()
+	skipped := &conn.(*stream).lines.skipped
+	n, last := skipped.count, skipped.latest
 	if n != 2 || !strings.HasPrefix(last, "twotwo") || len(last) > excerpt.Max+len("…") {
 		t.Errorf("got %d lines and the last %d bytes long, want 2 and at most 1 KiB", n, len(last))
 	}

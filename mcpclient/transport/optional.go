@@ -72,14 +72,14 @@ type Redactor interface {
 
 // Skipper is a [Conn] that skips text of the server that is no message.
 type Skipper interface {
-	// OnSkip sets who is told of each skipped line, in the order of arrival, on
-	// the goroutine that calls Recv. If lines were skipped before, it is told of
-	// the last of those at once. It is called before the first Recv of the client.
+	// OnSkip has skipped called with each skipped line, in the order of arrival,
+	// on the goroutine that calls Recv. If lines were skipped before, it is called
+	// with the last of them at once. The client calls OnSkip before its first Recv.
 	OnSkip(skipped func(line string))
 }
 
-// As finds an optional interface on a Conn or on those that it wraps. The zero
-// value of T and false are returned if none has it.
+// As finds an optional interface on a Conn, or on a Conn that it wraps. It returns
+// false if none has it.
 func As[T any](c Conn) (T, bool) {
 	for range maxWrapped {
 		if found, ok := c.(T); ok {

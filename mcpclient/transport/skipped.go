@@ -2,58 +2,64 @@ package transport
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// skip takes a line for noise.
-func (l *lineReader) skip(line []byte) {
+// skippedLines remembers the lines of a server that are no messages.
+type skippedLines struct {
+	mu     sync.Mutex
+	count  int
+	latest string
+	onSkip func(line string) // nil for none
+}
+
+func (s *skippedLines) add(line []byte) {
 	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
-	l.mu.Lock()
-	l.noisy++
-	l.lastNoise = text
-	skipped := l.skipped
-	l.mu.Unlock()
-	if skipped != nil {
-		skipped(text)
+	s.mu.Lock()
+	s.count++
+	s.latest = text
+	onSkip := s.onSkip
+	s.mu.Unlock()
+	if onSkip != nil {
+		onSkip(text)
 	}
 }
 
-// noise tells how many lines were no messages, and the last of them.
-func (l *lineReader) noise() (n int, last string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.noisy, l.lastNoise
+func (s *skippedLines) observe(onSkip func(line string)) {
+	s.mu.Lock()
+	s.onSkip = onSkip
+	count, latest := s.count, s.latest
+	s.mu.Unlock()
+	if count > 0 {
+		onSkip(latest)
+	}
 }
 
-// noise tells how many lines were no messages, and the last of them.
-func (s *stream) noise() (n int, last string) { return s.lines.noise() }
+// explain adds the skipped lines to err, if there are any.
+func (s *skippedLines) explain(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count == 0 {
+		return err
+	}
+	return &skippedError{err, s.count, s.latest}
+}
 
-// noiseError is what went wrong on a connection on which there was noise.
-type noiseError struct {
+// skippedError is the error of a connection on which lines were skipped.
+type skippedError struct {
 	error
-	lines int
-	last  string
+	count  int
+	latest string
 }
 
-func (e *noiseError) Error() string {
-	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.lines, e.last)
-	if ended, ok := e.error.(*ProcessError); ok { // which ends with text of the server
+func (e *skippedError) Error() string {
+	skipped := fmt.Sprintf("; lines skipped because they are no JSON-RPC messages: %d, the last: %q", e.count, e.latest)
+	if ended, ok := e.error.(*ProcessError); ok { // its text ends with what the server wrote
 		return ended.with(skipped)
 	}
 	return e.error.Error() + skipped
 }
 
-func (e *noiseError) Unwrap() error { return e.error }
-
-// OnSkip implements [Skipper].
-func (s *stream) OnSkip(skipped func(line string)) {
-	l := &s.lines
-	l.mu.Lock()
-	l.skipped = skipped
-	n, last := l.noisy, l.lastNoise
-	l.mu.Unlock()
-	if n > 0 {
-		skipped(last)
-	}
-}
+func (e *skippedError) Unwrap() error { return e.error }

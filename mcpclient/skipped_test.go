@@ -16,7 +16,7 @@ import (
 
 // What a server prints between its messages is in the log, before the handshake and
 // after it, up to a bound, and so is what it prints when it is silent else.
-func TestNoiseIsLogged(t *testing.T) {
+func TestSkippedLinesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fromServer, out := io.Pipe()
 		in, toServer := io.Pipe()
@@ -56,19 +56,19 @@ func TestNoiseIsLogged(t *testing.T) {
 }
 
 // On the next connection the lines are counted anew.
-func TestNoiseOfNextConnection(t *testing.T) {
+func TestSkippedLinesOfNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
 		o := legacy()
 		o.Restart = &mcpclient.Restart{}
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		noisy := &noisyServers{ends: make(chan func() error, 2)}
-		c, err := mcpclient.Connect(t.Context(), noisy, &o)
+		greeting := &noisyServers{ends: make(chan func() error, 2)}
+		c, err := mcpclient.Connect(t.Context(), greeting, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		_ = (<-noisy.ends)()
+		_ = (<-greeting.ends)()
 		synctest.Wait()
 		if err := c.Ping(t.Context()); err != nil {
 			t.Error(err)
@@ -104,7 +104,7 @@ func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
 
 // A transport of the host's may read while it dials, before the client can be told of
 // what is skipped.
-func TestNoiseWhileDialing(t *testing.T) {
+func TestSkippedLinesWhileDialing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
 		o := legacy()
