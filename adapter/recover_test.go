@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A connection of the caller's that could not list its tools at first is a server
@@ -44,6 +45,38 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
+			t.Errorf("got (-) want (+):\n%s", diff)
+		}
+		_ = ts.Close()
+	})
+}
+
+// A callback of the host that does not return does not hide that a connection has ended.
+func TestRefreshDespiteACallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newListener(t, "a"), newListener(t, "b")
+		ways := []mcpclient.Transport{first.way, second.way}
+		release := make(chan bool)
+		defer close(release)
+		ts := open(t, nil, Server{
+			Name: "p",
+			Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+				way := ways[0]
+				ways = ways[1:]
+				return way.Dial(ctx)
+			}),
+			Options: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
+		})
+		if err := first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		_ = first.conn.Close()
+		synctest.Wait()
+		if err := ts.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}
 		_ = ts.Close()

@@ -196,8 +196,9 @@ func (t *Toolset) Elicits() bool {
 }
 
 // Close ends the connections that the toolset made, all at the same time, and
-// returns when they have ended and nothing of it runs any more. Calls under way
-// end with an error. It may be called more than once, but not from OnChange.
+// returns when they have ended. Calls under way end with an error. Like
+// [mcpclient.Client.Close] it does not wait for the host's handlers. It may be called
+// more than once, but not from OnChange.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
 	t.closed = true

@@ -66,7 +66,7 @@ func withCache(next sender, c *Client) sender {
 		kept := c.cache.get()
 		owner := c.cacheOwner(ctx)
 		raw, generation := kept.get(r)
-		if raw != nil && !o.noCache && ctx.Err() == nil && !c.ending() {
+		if raw != nil && !o.noCache && ctx.Err() == nil && !c.life.isClosed() {
 			return response{result: raw}, nil
 		}
 		got, err := next(ctx, r, o)

@@ -47,22 +47,8 @@ type Client struct {
 	subs    lazily[subscriptions]
 	cache   lazily[cache]
 
-	mu      sync.Mutex
-	ctx     context.Context    // see life
-	cancel  context.CancelFunc // nil before somebody asked for life
-	err     error
-	leaving bool        // Close has been called
-	closed  bool        // life has ended
-	gone    bool        // the connection has ended
-	ready   atomic.Bool // Connect has succeeded
-
-	parts    chan struct{} // see parting; nil while nobody waits for it
-	done     chan struct{} // closed when the connection has ended; nil before somebody waits for it
-	left     chan struct{} // closed when all has ended that Close ends; nil before Close
-	closeErr error         // of the transport, once left is closed
-
-	own      crew // goroutines that run our code, and hooks of the transport
-	handlers crew // goroutines that run handlers and callbacks
+	life  *lifecycle
+	ready atomic.Bool // Connect has succeeded
 }
 
 type eraBox struct{ era }
@@ -95,13 +81,9 @@ func (l *lazily[T]) get() *T {
 // a second of its end: a process that was started in vain and does not end by
 // itself is killed.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
-	c, err := newClient(t, opts.withDefaults())
+	c, err := newClient(ctx, t, opts.withDefaults())
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
-	}
-	c.ctx = ctx
-	if ctx.Done() != nil {
-		c.ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := c.connecting(ctx)
 	defer cancel()
@@ -114,13 +96,13 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.start(&c.own, c.keepAlive)
+		c.life.start(c.keepAlive)
 	}
 	return c, nil
 }
 
-// newClient makes a client of checked options.
-func newClient(t Transport, opts Options) (*Client, error) {
+// newClient makes a client of checked options, whose goroutines get the values of ctx.
+func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
 	c := &Client{opts: opts, log: opts.Logger, transport: t}
 	var errs [4]error
 	c.introduction, errs[0] = encodeImplementation(&opts.Client)
@@ -142,6 +124,7 @@ func newClient(t Transport, opts Options) (*Client, error) {
 	if opts.Restart != nil {
 		c.restarts = &restarts{}
 	}
+	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
 	c.pipelines = c.newPipelines()
 	return c, nil
 }
@@ -235,8 +218,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 	if err == nil {
 		err = c.notify(ctx, method, encoded)
-		if err != nil && !c.stays() {
-			err = c.ended()
+		if err != nil && !c.life.isOpen() {
+			err = c.life.cause()
 		}
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +30,8 @@ func TestCloseKeepsTheReason(t *testing.T) {
 	})
 }
 
-// Done is closed, and AfterEnd runs, when the transport has ended too.
+// AfterEnd runs at once, also if the transport takes its time to close. Close and Done
+// wait for that.
 func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newFrail(t)
@@ -41,16 +41,79 @@ func TestDoneAfterTheConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		var after atomic.Int64
-		c.AfterEnd(func(error) { after.Store(int64(time.Since(start))) })
-		go func() { _ = c.Close() }()
+		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
+		c.AfterEnd(func(error) { after <- time.Since(start) })
+		go func() {
+			_ = c.Close()
+			closed <- time.Since(start)
+		}()
 		<-c.Done()
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("Done after %v, want 1 m", took)
 		}
-		synctest.Wait()
-		if took := time.Duration(after.Load()); took != time.Minute {
-			t.Errorf("AfterEnd after %v, want 1 m", took)
+		if took := <-closed; took != time.Minute {
+			t.Errorf("Close took %v, want 1 m", took)
+		}
+		if took := <-after; took != 0 {
+			t.Errorf("AfterEnd after %v, want at once", took)
+		}
+	})
+}
+
+// A handler that does not return hides from Done that the connection has ended, and
+// from nothing else.
+func TestEndIsToldDespiteHandlers(t *testing.T) {
+	for name, end := range map[string]func(c *mcpclient.Client, p *peer){
+		"by itself": func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },
+		"by Close":  func(c *mcpclient.Client, _ *peer) { _ = c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan bool)
+				c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() { <-release }))
+				if err != nil {
+					t.Fatal(err)
+				}
+				told := make(chan error, 1)
+				c.AfterEnd(func(err error) { told <- err })
+				p.ask("1")
+				synctest.Wait()
+				start := time.Now()
+				end(c, p)
+				if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
+					t.Errorf("told %v, want %v", err, c.Err())
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				within(t, "the end", start, 0)
+				time.Sleep(time.Hour)
+				select {
+				case <-c.Done():
+					t.Error("Done, and the handler goes on")
+				default:
+				}
+				close(release)
+				<-c.Done()
+			})
+		})
+	}
+}
+
+// A client that has ended by itself has closed its connection, also if it is not closed.
+func TestEndedClientClosesItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newFrail(t)
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		_ = (<-transport.peers).conn.Close()
+		<-c.Done()
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("Done after %v, want the minute that it takes", took)
 		}
 	})
 }
@@ -145,8 +208,9 @@ func TestCloseDropsNotifications(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		within(t, "Close", start, time.Second)
-		time.Sleep(time.Hour)
+		within(t, "Close", start, 0)
+		<-c.Done()
+		within(t, "Done", start, time.Second)
 		if told != 1 {
 			t.Errorf("the observer was told %d times, want once", told)
 		}

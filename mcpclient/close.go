@@ -10,98 +10,87 @@ import (
 // the end of what it began.
 const connectGrace = 500 * time.Millisecond
 
-// Close ends the connection and returns when nothing of it runs any more. Calls
-// under way end with [ErrClosed] at once, and so does the wait for a restart.
-// Handlers have their contexts ended; those that go on nevertheless are waited
-// for up to [Timeouts.Close]. What was told the server before, such as that
-// nobody waits for a call any more, still goes out, for half of that at most, and
-// for 500 ms to one that does not read its pipe.
+// Close ends the connection. Calls under way fail with [ErrClosed] at once. What is
+// queued for the server, such as notices of cancellation, still goes out, for half of
+// [Timeouts.Close] at most, and for 500 ms to a server that does not read its
+// pipe. Then the session ends, and the contexts of handlers.
 //
-// A handler, callback or hook of this client may call Close. As it cannot be waited
-// for by itself, Close then begins the end and returns nil at once; a Close
-// elsewhere, which may be in a handler of another client, tells when it is
-// complete. Where such a handler has another goroutine call Close, and waits for
-// that, it is one that goes on. What runs on the goroutine of a call, as its progress
-// callback and Options.Middleware around it do, is waited for by nobody and waits.
+// Close returns when the goroutines of the client have returned. It does not wait for
+// the host's code, that is for handlers and callbacks, so that it may be called from
+// anywhere: [Client.Done] is closed when they have returned too. If a hook of the
+// transport, such as an [http.RoundTripper], keeps a goroutine of the client, Close
+// waits for it up to Timeouts.Close, also if that hook is what calls Close.
 //
-// Close may be called more than once. Its error is that of the transport, such
-// as a process that could not be stopped.
+// Close may be called more than once. Its error is the transport's, for example that
+// a process could not be stopped.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	first := !c.leaving
-	c.leaving = true
-	c.partLocked()
-	if first {
-		c.left = make(chan struct{})
-	}
-	left := c.left
-	c.mu.Unlock()
-	within := c.handlers.hosting() || c.own.hosting()
-	if first {
-		c.link.Load().endCalls()
-		if within {
-			go c.leave()
-		} else {
-			c.leave()
-		}
-	}
-	if within {
-		return nil
-	}
-	<-left
-	c.await(&c.handlers, "a handler")
-	if c.closeErr != nil {
-		return fmt.Errorf("close: %w", c.closeErr)
+	c.life.close(c.goodbye, c.disconnect)
+	if err := c.life.wait(); err != nil {
+		return fmt.Errorf("close: %w", err)
 	}
 	return nil
 }
 
-// leave says goodbye, which hooks see, and then ends everything.
-func (c *Client) leave() {
-	defer close(c.left)
-	if c.link.Load().hooked() {
-		c.own.host(goroutine(), c.part)
-	} else {
-		c.part()
-	}
+// Done is closed last: the connection has ended, by Close or by itself, and no
+// goroutine of the client runs any more, also none that runs a handler or a callback.
+// A handler must not wait for Done: its context ends. [Client.AfterEnd] and
+// [Client.Err] tell of the end at once.
+func (c *Client) Done() <-chan struct{} { return c.life.done }
+
+// Err says why the connection has ended: nil before that, [ErrClosed] after
+// Close, and an error that wraps ErrClosed and the cause otherwise.
+func (c *Client) Err() error { return c.life.reason() }
+
+// AfterEnd runs fn, on a goroutine of its own, as soon as the connection has ended, by
+// Close or by itself, with what [Client.Err] says. It does not wait for handlers, as
+// [Client.Done] does, which waits for fn too. It reports false, and fn is not run, if
+// the connection has ended already.
+func (c *Client) AfterEnd(fn func(err error)) bool {
+	return c.life.startHost(func() {
+		<-c.life.ctx.Done()
+		err := c.Err()
+		defer c.caught("AfterEnd", errPanicked, &err)
+		fn(err)
+	})
 }
 
-func (c *Client) part() {
+// goodbye fails the calls, sends what is queued, and ends the sessions on the server.
+func (c *Client) goodbye() {
+	if l := c.link.Load(); l != nil { // none before the first dial
+		l.endCalls()
+	}
 	start, within := time.Now(), c.opts.Timeouts.Close
 	c.finishTelling(within / 2) // which leaves time for the session
-	c.farewell(within - time.Since(start))
-	c.closeErr = c.shut()
+	c.endSession(within - time.Since(start))
 }
 
-// farewell ends the sessions on the server where there are any.
-func (c *Client) farewell(within time.Duration) {
-	if l := c.link.Load(); l != nil && l.exchange != nil && l.exchange.inSession() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life()), within)
+// endSession ends the sessions on the server, if there are any. It runs hooks of the
+// transport, which may not return.
+func (c *Client) endSession(within time.Duration) {
+	l := c.link.Load()
+	if l == nil || l.exchange == nil || !l.exchange.inSession() {
+		return
+	}
+	told := make(chan struct{})
+	if !c.life.startHost(func() {
+		defer close(told)
+		ctx, cancel := context.WithTimeout(c.life.ctx, within)
 		defer cancel()
 		l.exchange.endSession(ctx)
+	}) {
+		return
 	}
+	waitFor(told, within)
 }
 
-// shut ends everything, and waits for all but handlers.
-func (c *Client) shut() (err error) {
-	c.mu.Lock()
-	ended := c.closed // by itself
-	if c.err == nil || !ended {
-		c.err = ErrClosed
-	}
-	c.endLocked()
-	c.mu.Unlock()
+// disconnect closes the connection, and forgets what was cached.
+func (c *Client) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
+		l.calls.Close(c.life.cause())
 		err = l.end()
 	}
-	c.await(&c.own, "a hook of the transport")
 	if kept := c.cache.made.Load(); kept != nil {
 		kept.clear()
-	}
-	if !ended {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.goneLocked()
 	}
 	return err
 }
@@ -109,45 +98,16 @@ func (c *Client) shut() (err error) {
 // discard ends what a Connect that fails has begun. It returns soon after ctx
 // has ended: a process that has not ended by then is killed.
 func (c *Client) discard(ctx context.Context) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.farewell(min(c.opts.Timeouts.Close, connectGrace))
-		_ = c.shut()
-		c.await(&c.handlers, "a handler")
-	}()
+	c.life.close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
 	select {
-	case <-ended:
+	case <-c.life.stopped:
 	case <-ctx.Done():
-		if waitFor(ended, connectGrace/2) {
+		if waitFor(c.life.stopped, connectGrace/2) {
 			return
 		}
 		if l := c.link.Load(); l != nil {
 			l.kill()
 		}
-		waitFor(ended, connectGrace/2)
+		waitFor(c.life.stopped, connectGrace/2)
 	}
-}
-
-// await waits for goroutines that end when the client does, but not longer than
-// Options.Timeouts.Close.
-func (c *Client) await(all *crew, who string) {
-	if !all.wait(c.opts.Timeouts.Close) {
-		c.log.Warn("close: " + who + " goes on after its context ended")
-	}
-}
-
-// start runs a goroutine that Close waits for, unless the client is closed.
-func (c *Client) start(in *crew, fn func()) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	if in == &c.handlers || c.sending != nil || c.link.Load().hooked() {
-		in.GoHost(fn)
-	} else {
-		in.Go(fn)
-	}
-	return true
 }

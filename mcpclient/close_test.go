@@ -41,23 +41,26 @@ func (k *closer) close() {
 	k.over.Store(true)
 }
 
-// ended checks that a Close in a callback ends all, and that one elsewhere waits
-// for the callback.
-func (k *closer) ended(c *mcpclient.Client, outside bool) {
+// ended checks that a Close in a callback ends all within a time. If the callback runs
+// on a goroutine of the client, Done waits for it, and a Close elsewhere does not.
+func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 	k.t.Helper()
-	if took := <-k.took; took != 0 {
-		k.t.Errorf("Close in the callback took %v, want no time", took)
+	if took := <-k.took; took != want {
+		k.t.Errorf("Close in the callback took %v, want %v", took, want)
 	}
 	start := time.Now()
-	<-c.Done()
-	if err := c.Err(); err != mcpclient.ErrClosed {
-		k.t.Errorf("got Err %v, want ErrClosed", err)
-	}
 	if err := c.Close(); err != nil {
 		k.t.Error(err)
 	}
-	if outside && !k.over.Load() {
-		k.t.Error("Close elsewhere did not wait for the callback")
+	if onClient && k.over.Load() {
+		k.t.Error("Close elsewhere waited for the callback")
+	}
+	if err := c.Err(); err != mcpclient.ErrClosed {
+		k.t.Errorf("got Err %v, want ErrClosed", err)
+	}
+	<-c.Done()
+	if onClient && !k.over.Load() {
+		k.t.Error("Done did not wait for the callback")
 	}
 	within(k.t, "all that", start, time.Second)
 }
@@ -132,7 +135,7 @@ func TestHandlerCloses(t *testing.T) {
 					t.Errorf("the call under way: got %v", err)
 				}
 				within(t, "the call under way", start, 0)
-				k.ended(c, true)
+				k.ended(c, true, 0)
 			})
 		})
 	}
@@ -166,7 +169,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			if !errors.Is(err, mcpclient.ErrClosed) {
 				t.Errorf("got %v, want ErrClosed", err)
 			}
-			k.ended(c, false)
+			k.ended(c, false, 0)
 		})
 	})
 	t.Run("subscription", func(t *testing.T) {
@@ -193,7 +196,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			if !errors.Is(last, mcpclient.ErrClosed) {
 				t.Errorf("got %v, want ErrClosed", last)
 			}
-			k.ended(c, false)
+			k.ended(c, false, 0)
 		})
 	})
 	t.Run("OnInvalidTool", func(t *testing.T) {
@@ -207,7 +210,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 			c := connectTo(t, s, o)
 			k.client.Store(c)
 			_, _ = collect(c.Tools(t.Context()), toolName)
-			k.ended(c, false)
+			k.ended(c, false, 0)
 		})
 	})
 }
@@ -247,7 +250,8 @@ func (s *forgetful) reopen() {
 }
 
 // A hook may close the client in the request of a call, in one that the client
-// makes by itself, and in the last one.
+// makes by itself, and in the last one. The client's own goroutines wait for the hook, and
+// Close for them, for its time.
 func TestHookCloses(t *testing.T) {
 	for _, in := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		t.Run(in, func(t *testing.T) {
@@ -256,10 +260,13 @@ func TestHookCloses(t *testing.T) {
 					k.callback()
 				}
 			}
-			hooked(t, heeding(legacy()), before, func(t *testing.T, k *closer, s *forgetful) {
-				c := k.client.Load()
+			o := heeding(legacy())
+			o.Timeouts.Close = 3 * time.Second
+			hooked(t, o, before, func(t *testing.T, k *closer, s *forgetful) {
+				c, want := k.client.Load(), o.Timeouts.Close
 				switch in {
 				case http.MethodPost:
+					want = 0
 					if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrClosed) {
 						t.Errorf("got %v, want ErrClosed", err)
 					}
@@ -270,7 +277,7 @@ func TestHookCloses(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				k.ended(c, in != http.MethodPost)
+				k.ended(c, in != http.MethodPost, want)
 			})
 		})
 	}
@@ -299,85 +306,35 @@ func TestHookThatWaitsForClose(t *testing.T) {
 	})
 }
 
-// The handler of one client that closes another one waits for its end.
-func TestHandlerClosesAnotherClient(t *testing.T) {
+// Two handlers may close the client of each other: neither waits.
+func TestHandlersCloseEachOthersClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		other, _, err := connect(t, t.Context(), modern())
-		if err != nil {
-			t.Fatal(err)
-		}
-		other.AfterEnd(func(error) {}) // which is not a visit
-		ended := make(chan bool, 1)
-		c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
-			_ = other.Close()
-			select {
-			case <-other.Done():
-				ended <- true
-			default:
-				ended <- false
-			}
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.ask("1")
-		if !<-ended {
-			t.Error("Close did not wait")
-		}
-		_ = c.Close()
-	})
-}
-
-// It waits for the handlers of that as anybody does, and so does a hook.
-func TestHandlerWaitsForHandlersOfAnotherClient(t *testing.T) {
-	test := func(t *testing.T, closeIn func(t *testing.T, closeOther func())) {
-		synctest.Test(t, func(t *testing.T) {
-			var over atomic.Bool
-			other, q, err := connect(t, t.Context(), samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				<-ctx.Done()
-				time.Sleep(time.Second)
-				over.Store(true)
-				return tea(), nil
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			q.ask("1")
-			synctest.Wait()
-			waited := make(chan bool, 1)
-			closeIn(t, sync.OnceFunc(func() {
-				if err := other.Close(); err != nil {
+		var clients [2]atomic.Pointer[mcpclient.Client]
+		var both sync.WaitGroup
+		both.Add(2)
+		var peers [2]*peer
+		for i := range clients {
+			c, p, err := connect(t, t.Context(), closingSampler(legacy(), func() {
+				both.Done()
+				both.Wait()
+				if err := clients[1-i].Load().Close(); err != nil {
 					t.Error(err)
 				}
-				waited <- over.Load()
 			}))
-			if !<-waited {
-				t.Error("Close did not wait for the handler")
-			}
-		})
-	}
-	t.Run("handler", func(t *testing.T) {
-		test(t, func(t *testing.T, closeOther func()) {
-			c, p, err := connect(t, t.Context(), closingSampler(legacy(), closeOther))
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = c.Close() })
+			clients[i].Store(c)
+			peers[i] = p
+		}
+		start := time.Now()
+		for _, p := range peers {
 			p.ask("1")
-		})
-	})
-	t.Run("hook", func(t *testing.T) {
-		test(t, func(t *testing.T, closeOther func()) {
-			before := func(_ *closer, method string) {
-				if method == http.MethodGet {
-					closeOther()
-				}
-			}
-			hookedIn(t, heeding(legacy()), before, func(_ *testing.T, _ *closer, s *forgetful) {
-				s.reopen()
-				time.Sleep(time.Minute)
-			})
-		})
+		}
+		for i := range clients {
+			<-clients[i].Load().Done()
+		}
+		within(t, "both", start, 0)
 	})
 }
 

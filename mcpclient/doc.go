@@ -55,7 +55,8 @@
 // standalone stream of its own. The call that met the loss is sent again where
 // that is safe; a tool call ends with [ErrSessionLost].
 //
-// A connection that ends by itself ends its client: [Client.Done], [Client.Err].
+// A connection that ends by itself ends its client: [Client.AfterEnd] and [Client.Err]
+// tell at once.
 // With [Options.Restart] the client goes on instead, on the next connection, and
 // only what was under way and may have acted fails: [ErrConnectionLost].
 //
@@ -121,8 +122,8 @@
 //   - Handlers run concurrently, each on a goroutine of its own. Their contexts
 //     end when the client closes, when the server cancels, and when the call ends
 //     that they work for. A handler that is slow delays nothing else.
-//   - A handler, a callback and a hook may call [Client.Close], which then does not
-//     wait for them.
+//   - A handler, a callback and a hook may call [Client.Close], which does not wait
+//     for handlers and callbacks. [Client.Done] does.
 //   - A panic in a handler or in OnNotification is logged and, where an answer is
 //     due, answered with an error. It ends nothing else.
 //
@@ -131,7 +132,8 @@
 // one for notifications while there are any, and up to 16 that send what nobody
 // waits for. Over HTTP there is no reader; there is one goroutine for the server's
 // standalone stream, and one for a response while its rest is being drained.
-// [Client.Close] ends and awaits all of them.
+// [Client.Close] ends all of them, and waits for those that do not run the host's
+// code. After [Client.Done] none is left.
 //
 // # Bounds
 //

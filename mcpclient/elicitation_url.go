@@ -216,8 +216,8 @@ func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error
 			return nil
 		case <-ctx.Done():
 			return ended(ctx)
-		case <-c.life().Done():
-			return c.ended()
+		case <-c.life.ctx.Done():
+			return c.life.cause()
 		}
 	}
 	return nil

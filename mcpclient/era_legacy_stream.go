@@ -40,7 +40,7 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 	}
 	settled := make(chan struct{})
 	heard, end := c.hear()
-	started := c.start(&c.own, func() {
+	started := c.life.start(func() {
 		defer end()
 		settle := sync.OnceFunc(func() { close(settled) })
 		wasOpen := false
@@ -72,7 +72,7 @@ func (e *legacyEra) listen(ctx context.Context, c *Client) {
 // hear returns a context for reading the standalone stream of the session, and
 // ends the reading of an earlier one.
 func (c *Client) hear() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(c.life())
+	ctx, cancel := context.WithCancel(c.life.ctx)
 	s := &c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *Client) streamEnded(err error) {
 		c.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := c.renew(c.life(), id, c.beginAnew); err != nil && !c.ending() {
+	if err := c.renew(c.life.ctx, id, c.beginAnew); err != nil && !c.life.isClosed() {
 		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }

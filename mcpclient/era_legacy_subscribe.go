@@ -22,7 +22,7 @@ func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 		return err
 	}
 	s.agree(s.asked)
-	if !c.start(&c.own, func() { s.lasts(c) }) {
+	if !c.life.start(func() { s.lasts(c) }) {
 		return ErrClosed
 	}
 	return nil
@@ -32,8 +32,8 @@ func (e *legacyEra) subscribe(ctx context.Context, c *Client, s *Subscription, o
 func (s *Subscription) lasts(c *Client) {
 	select {
 	case <-s.ctx.Done():
-	case <-c.life().Done():
-		s.end(c.ended())
+	case <-c.life.ctx.Done():
+		s.end(c.life.cause())
 	}
 }
 
@@ -41,10 +41,10 @@ func (e *legacyEra) unsubscribe(c *Client, s *Subscription) {
 	if len(s.asked.Resources) == 0 {
 		return
 	}
-	c.start(&c.own, func() {
-		ctx, cancel := context.WithTimeout(c.life(), tellTimeout)
+	c.life.start(func() {
+		ctx, cancel := context.WithTimeout(c.life.ctx, tellTimeout)
 		defer cancel()
-		if err := c.watch(ctx, nil, &callOptions{}); err != nil && c.stays() {
+		if err := c.watch(ctx, nil, &callOptions{}); err != nil && c.life.isOpen() {
 			c.log.Warn("the server goes on watching resources", "error", err)
 		}
 	})

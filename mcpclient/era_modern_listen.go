@@ -35,7 +35,7 @@ type listening struct {
 
 // subscribe opens the stream and waits for the acknowledgement.
 func (e modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
-	if !c.start(&c.own, func() { s.keep(c, o) }) {
+	if !c.life.start(func() { s.keep(c, o) }) {
 		return ErrClosed
 	}
 	select {
@@ -65,7 +65,7 @@ func (e modernEra) resubscribe(context.Context, *Client) error { return nil }
 // A stream that was never acknowledged is not opened again. One that was lost
 // with its connection is opened as soon as there is another.
 func (s *Subscription) keep(c *Client, o *callOptions) {
-	stop := context.AfterFunc(c.life(), s.cancel)
+	stop := context.AfterFunc(c.life.ctx, s.cancel)
 	defer stop()
 	var began time.Time
 	err := backoff.Loop(s.ctx, relisten, func() error {
@@ -74,7 +74,7 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 		return s.listen(c, o)
 	}, func(f *backoff.Failure) error {
 		switch {
-		case s.ctx.Err() != nil || !c.stays() || !s.agreed() || !broken(f.Err):
+		case s.ctx.Err() != nil || !c.life.isOpen() || !s.agreed() || !broken(f.Err):
 			return f.Err
 		case errors.Is(f.Err, ErrConnectionLost):
 			f.Count, f.Wait = -1, -1
@@ -89,8 +89,8 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
 		err = interrupted.Last
 	}
-	if !c.stays() {
-		err = c.ended()
+	if !c.life.isOpen() {
+		err = c.life.cause()
 	}
 	s.end(err)
 }

@@ -18,7 +18,7 @@ var errMute = errors.New("the server gave no sign of life")
 
 // keepAlive asks the server for signs of life until the client ends.
 func (c *Client) keepAlive() {
-	for backoff.Sleep(c.life(), c.opts.Timeouts.KeepAlive) == nil {
+	for backoff.Sleep(c.life.ctx, c.opts.Timeouts.KeepAlive) == nil {
 		l := c.link.Load()
 		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
 			l.sound(c)
@@ -43,17 +43,14 @@ func (l *link) busy() bool {
 // when there is none. Middleware, which could hold it up, does not see it.
 func (l *link) sound(c *Client) {
 	within := c.opts.Timeouts.KeepAlive
-	ctx, cancel := context.WithTimeout(c.life(), within)
+	ctx, cancel := context.WithTimeout(c.life.ctx, within)
 	defer cancel()
 	r := &request{method: c.current().pingMethod()}
 	_, err := c.roundTrip(ctx, r, &callOptions{quiet: true})
-	if err == nil || ctx.Err() == nil || c.ending() || l.busy() {
+	if err == nil || ctx.Err() == nil || c.life.isClosed() || l.busy() {
 		return
 	}
 	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
 	l.kill() // a process that does not answer is not asked to end
 	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, r.method, within))
-	if c.opts.Restart == nil {
-		_ = l.conn.Close() // which a restart does otherwise
-	}
 }

@@ -77,9 +77,9 @@ type Timeouts struct {
 	// server counts as legacy. Default 5 s.
 	Probe time.Duration
 
-	// Close bounds what [Client.Close] does politely: telling the rest and ending the
-	// session, waiting for hooks of the transport, waiting for handlers. Transports
-	// add their own bound. Default 5 s.
+	// Close bounds what [Client.Close] does politely: it sends what is queued and ends the
+	// session. It bounds once more the wait for hooks of the transport. Transports add
+	// their own bound. Default 5 s.
 	Close time.Duration
 
 	// KeepAlive is how often an idle server is asked for a sign of life, as by

@@ -113,21 +113,12 @@ func (c *Client) dial(ctx context.Context) error {
 	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
-		c.own.Go(func() { l.read(c) })
+		if !c.life.start(func() { l.read(c) }) {
+			_ = conn.Close()
+			return c.life.cause()
+		}
 	}
 	return nil
-}
-
-// hooked reports whether the goroutines of the connection may run code that is
-// not ours.
-func (l *link) hooked() bool {
-	switch conn := l.conn.(type) {
-	case *httpConn:
-		return conn.runsHostCode()
-	case transport.Acknowledger:
-		return conn.Acknowledged()
-	}
-	return true
 }
 
 // doubted adds to the error of a handshake over HTTP that there may be no server.

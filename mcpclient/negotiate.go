@@ -131,10 +131,12 @@ func (c *Client) identify(ctx context.Context) error {
 func (c *Client) redial(ctx context.Context) error {
 	old := c.link.Load()
 	gone := make(chan struct{})
-	c.own.Go(func() {
+	if !c.life.start(func() {
 		defer close(gone)
 		_ = old.end()
-	})
+	}) {
+		return c.life.cause()
+	}
 	select {
 	case <-gone:
 		return c.dial(ctx)

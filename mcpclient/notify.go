@@ -65,7 +65,7 @@ func (n *notifier) queued(c *Client, next notice) {
 		n.dropped.count++
 	}
 	if !n.running {
-		n.running = c.start(&c.handlers, func() { n.run(c) })
+		n.running = c.life.startHost(func() { n.run(c) })
 	}
 }
 
@@ -94,7 +94,7 @@ func (n *notifier) run(c *Client) {
 func (n *notifier) next(c *Client) (tell func(), dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	idle := len(n.queue) == 0 || c.ending()
+	idle := len(n.queue) == 0 || c.life.isClosed()
 	dropped = n.dropped.take(idle)
 	if idle {
 		n.running = false

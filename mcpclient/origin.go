@@ -52,7 +52,7 @@ func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
 		parent = &sharedValues{Context: context.Background(), calls: calls}
 	}
 	ctx, cancel := context.WithCancel(parent)
-	stop := context.AfterFunc(c.life(), cancel)
+	stop := context.AfterFunc(c.life.ctx, cancel)
 	resume := l.hold(a.call)
 	a.cancel = func() { stop(); cancel(); resume() }
 	return ctx, a

@@ -83,7 +83,7 @@ const maxWarnings = 100
 
 // tolerated warns of a breach of the protocol that does no harm.
 func (l *link) tolerated(c *Client, breach string, args ...any) {
-	l.warn(c.life(), c, &l.breaches, breach, args)
+	l.warn(c.life.ctx, c, &l.breaches, breach, args)
 }
 
 // failed warns of what could not be done for the server.

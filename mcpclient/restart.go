@@ -102,7 +102,7 @@ func (c *Client) lost(l *link, err error) error {
 		if lost := c.restarting(l, err); lost != nil {
 			return lost
 		}
-		c.over(closedBy(err))
+		c.life.fail(closedBy(err), c.disconnect)
 	}
 	return closedBy(err)
 }
@@ -124,18 +124,6 @@ func (c *Client) refused(l *link) error {
 		}
 	}
 	return closedBy(reason)
-}
-
-// over records that the client has ended by itself.
-func (c *Client) over(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	c.err = err
-	c.endLocked()
-	c.goneLocked()
 }
 
 // restarting begins a restart, unless one is under way, and returns the error that
@@ -206,7 +194,7 @@ func (c *Client) giveUp(reason, last error) error {
 	case n > 0:
 		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), the last of which: %w", reason, n, last)
 	}
-	c.over(c.scrubbed(err))
+	c.life.fail(c.scrubbed(err), c.disconnect)
 	return err
 }
 
@@ -260,8 +248,8 @@ func (c *Client) reconnected(ctx context.Context, r *request, err error) (again 
 	if err := c.session.settle(ctx); err != nil {
 		return false, err
 	}
-	if !c.stays() {
-		return false, c.ended()
+	if !c.life.isOpen() {
+		return false, c.life.cause()
 	}
 	r.resent = r.resent || !unsent
 	return true, nil

@@ -45,7 +45,7 @@ type retries struct {
 
 // retries are those that Options.Limits.Retries allows for requests that are safe.
 func (c *Client) retries(safe func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.sleep, log: c.log}
+	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.sleep, log: c.log}
 }
 
 // withRetry sends a request again if that is safe: when the server had forgotten the

@@ -142,7 +142,7 @@ func (s *inputRounds) delay(ctx context.Context) error {
 	if s.delays++; s.delays > maxDelays || time.Since(s.since)+wait > maxPutOff {
 		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.delays, time.Since(s.since).Round(time.Millisecond))
 	}
-	return s.client.sleep(ctx, wait)
+	return s.client.life.sleep(ctx, wait)
 }
 
 // questions reads inputRequests, nil for none, when so many were answered before.

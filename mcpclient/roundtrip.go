@@ -133,7 +133,7 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 			answer, err, _ := flight.Response()
 			return true, answer, err
 		}
-		if !c.start(&c.own, post) {
+		if !c.life.start(post) {
 			return false, jsonrpc.Response{}, ErrClosed
 		}
 	}
@@ -162,7 +162,7 @@ func (c *Client) posted(l *link, flight *inFlight, err error) {
 	switch {
 	case flight.answered:
 		return
-	case c.ending():
+	case c.life.isClosed():
 		err = ErrClosed
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)

@@ -66,7 +66,7 @@ func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
 		l.refuse(c, m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
-	if !c.start(&c.handlers, func() { l.answer(ctx, c, m, a) }) {
+	if !c.life.startHost(func() { l.answer(ctx, c, m, a) }) {
 		a.cancel()
 		c.serving.leave()
 	}
@@ -103,7 +103,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	silent := a.silent
 	l.mu.Unlock()
 	a.cancel()
-	if silent || c.ending() {
+	if silent || c.life.isClosed() {
 		return
 	}
 	switch {
@@ -113,10 +113,10 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	default:
 		c.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
 	}
-	ctx, cancel := context.WithTimeout(c.life(), answerTimeout)
+	ctx, cancel := context.WithTimeout(c.life.ctx, answerTimeout)
 	defer cancel()
 	switch err := l.reply(ctx, c, responseTo(m.ID, result, err), a.id.session); {
-	case err == nil || c.ending() || errors.Is(err, ErrClosed):
+	case err == nil || c.life.isClosed() || errors.Is(err, ErrClosed):
 	case errors.Is(err, errSessionOver):
 		c.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:
@@ -291,7 +291,7 @@ type reply struct {
 func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.life(), func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(c.life.ctx, func() { cancel(ErrClosed) })()
 	defer idle.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
@@ -336,7 +336,7 @@ func (c *Client) question(ctx context.Context, key string, q mcp.InputRequest, c
 			c.serving.leave()
 		}
 	}
-	started := c.start(&c.handlers, func() {
+	started := c.life.startHost(func() {
 		defer leave()
 		answer, err := c.handle(ctx, q.Method, q.Params, nil, call)
 		replies <- reply{key, answer, err}

@@ -65,11 +65,11 @@ func (s *session) settle(ctx context.Context) error {
 // there is, until it made one that lasts as long as that takes. It returns nil
 // when the client is closed.
 func (c *Client) beginLocked(begin func(context.Context) error) *renewal {
-	r := &renewal{done: make(chan struct{}), left: c.parting()}
+	r := &renewal{done: make(chan struct{}), left: c.life.closing}
 	c.session.renewal.Store(r)
-	started := c.start(&c.own, func() {
+	started := c.life.start(func() {
 		defer close(r.done)
-		ctx := context.WithValue(c.life(), renewing{&c.session}, r)
+		ctx := context.WithValue(c.life.ctx, renewing{&c.session}, r)
 		for {
 			r.err = begin(ctx)
 			if c.begun(r) {
@@ -131,7 +131,7 @@ func (c *Client) renew(ctx context.Context, id string, begin func(context.Contex
 	case <-r.done:
 		return r.err
 	case <-r.left:
-		return c.ended()
+		return c.life.cause()
 	case <-ctx.Done():
 		return ended(ctx)
 	}

@@ -82,7 +82,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	return w.client.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	return w.client.life.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
@@ -90,7 +90,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
 	var result *mcp.CallToolResult
-	started := w.client.start(&w.client.own, func() {
+	started := w.client.life.start(func() {
 		got, err := w.result(ctx)
 		if err != nil {
 			f.calls.Fail(f.ID, err)
@@ -100,7 +100,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 		f.calls.Resolve(f.ID, jsonrpc.Response{})
 	})
 	if !started {
-		return nil, w.client.ended()
+		return nil, w.client.life.cause()
 	}
 	_, err := f.Wait(ctx, func(params json.RawMessage) { tellProgress(tell, params) })
 	switch {

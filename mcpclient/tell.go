@@ -52,7 +52,7 @@ func (c *Client) tell(m told) {
 		return
 	}
 	t.queue = append(t.queue, m)
-	if t.workers < maxTellers && c.start(&c.own, c.sendTold) {
+	if t.workers < maxTellers && c.life.start(c.sendTold) {
 		t.workers++
 	}
 }
@@ -73,14 +73,14 @@ func (c *Client) sendTold() {
 		case errors.Is(err, errSessionOver):
 			c.log.Debug("message to the server dropped", "message", m.what, "because", err)
 		default:
-			m.link.failed(c.life(), c, "message to the server lost", "message", m.what, "error", err)
+			m.link.failed(c.life.ctx, c, "message to the server lost", "message", m.what, "error", err)
 		}
 	}
 }
 
 // sendOne sends a message within its time, unless the client ends before that.
 func (c *Client) sendOne(m *told) error {
-	life := c.life()
+	life := c.life.ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.caller, life)), tellTimeout)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
@@ -95,7 +95,7 @@ func (c *Client) sendOne(m *told) error {
 func (t *teller) next(c *Client) (m told, dropped int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	idle := len(t.queue) == 0 || c.ending()
+	idle := len(t.queue) == 0 || c.life.isClosed()
 	dropped = t.dropped.take(idle)
 	if idle {
 		t.workers--

@@ -105,12 +105,6 @@ func (c *httpConn) Explain(err error) error {
 	return fmt.Errorf("%w (%s gave no answer)", err, c.shown())
 }
 
-// runsHostCode reports whether requests come to code of the host.
-func (c *httpConn) runsHostCode() bool {
-	_, ours := c.client.Transport.(*http.Transport)
-	return c.source != nil || c.client.Transport != nil && !ours
-}
-
 // shown is the URL without secrets.
 func (c *httpConn) shown() string {
 	return shownURL(c.url)

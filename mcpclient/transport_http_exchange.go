@@ -28,7 +28,7 @@ type exchanges struct {
 
 	mu       sync.Mutex
 	open     map[*exchange]bool
-	drains   crew
+	drains   group
 	callsOff bool // no request may await an answer
 	closed   bool
 }

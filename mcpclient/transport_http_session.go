@@ -17,7 +17,7 @@ import (
 // server asks in that, and the answers.
 type httpSession struct {
 	id      []string // the value of its header; nil before the server has named it
-	users   crew     // requests under way
+	users   group    // requests under way
 	over    atomic.Bool
 	token   atomic.Pointer[Token]    // that was sent last; nil without a source
 	version atomic.Pointer[[]string] // the revision in headers; nil for none
@@ -122,7 +122,7 @@ func (c *httpConn) lose() *httpSession {
 // retiring ends sessions that another one has replaced, each on a goroutine.
 type retiring struct {
 	mu     sync.Mutex
-	crew   crew
+	group  group
 	ctx    context.Context // nil before the first
 	cancel context.CancelFunc
 	closed bool
@@ -137,7 +137,7 @@ func (r *retiring) begin(end func(context.Context)) {
 	if r.ctx == nil {
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 	}
-	r.crew.Go(func() { end(r.ctx) })
+	r.group.Go(func() { end(r.ctx) })
 }
 
 // stop gives up what is under way, and waits for that at most d.
@@ -148,7 +148,7 @@ func (r *retiring) stop(d time.Duration) {
 		r.cancel()
 	}
 	r.mu.Unlock()
-	r.crew.wait(d)
+	r.group.wait(d)
 }
 
 // retire ends a session in whose place there is another, once nothing belongs to it
@@ -168,7 +168,7 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession) {
 }
 
 // inSession implements [exchanger].
-func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.crew.count() > 0 }
+func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.group.count() > 0 }
 
 // endCalls implements [exchanger].
 func (c *httpConn) endCalls() { c.exchanges.endCalls() }
@@ -180,7 +180,7 @@ func (c *httpConn) endSession(ctx context.Context) {
 		c.forget(ctx, s)
 	}
 	select {
-	case <-c.retiring.crew.whenIdle():
+	case <-c.retiring.group.whenIdle():
 	case <-ctx.Done():
 	}
 }

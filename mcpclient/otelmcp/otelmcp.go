@@ -17,6 +17,9 @@
 // baggage travel in _meta, both ways: the server's spans become children of
 // ours, and ours of the server's.
 //
+// The duration of a session is recorded when its connection has ended: wait for
+// [mcpclient.Client.Done] before you shut the provider down.
+//
 // Arguments, results, messages and error texts are never recorded: the status
 // of a span has no description. error.type is one of:
 //

@@ -374,6 +374,7 @@ func TestSessions(t *testing.T) {
 						<-c.Done()
 					}
 					_ = c.Close()
+					<-c.Done()
 					if diff := cmp.Diff(r.points("mcp.client.session.duration"), map[string]uint64{want: 1}); diff != "" {
 						t.Errorf("lost: %v: got -, want +:\n%s", lost, diff)
 					}
@@ -432,6 +433,7 @@ func TestHTTP(t *testing.T) {
 				t.Error("status 500: got no error")
 			}
 			_ = c.Close()
+			<-c.Done()
 
 			where := "network.protocol.name=http network.transport=tcp"
 			at := "server.address=" + c.Transport().(*mcpclient.HTTP).URL
