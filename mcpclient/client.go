@@ -77,9 +77,14 @@ func (l *lazily[T]) get() *T {
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only, and so does
-// [Timeouts.Connect] where it has no deadline. Connect returns within half
+// [Timeouts.Connect] if it has no deadline. Connect returns within half
 // a second of its end: a process that was started in vain and does not end by
 // itself is killed.
+//
+// A server that answers server/discover is modern. Every other answer is a legacy
+// server's, and so is silence for [Timeouts.Probe]; those get initialize. Failures that
+// say nothing about the server (HTTP statuses 401, 403, 408, 429 and 5xx, a network
+// that fails) are returned, 408, 429 and 503 after a few tries.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	c, err := newClient(ctx, t, opts.withDefaults())
 	if err != nil {

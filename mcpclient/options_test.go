@@ -1,7 +1,10 @@
 package mcpclient
 
 import (
+	"os"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +36,27 @@ func TestDefaults(t *testing.T) {
 	off := Options{Limits: Limits{Retries: -1, Cache: -1}, Timeouts: Timeouts{SubscriptionIdle: -1, ElicitationDone: -1}}
 	if got := off.withDefaults(); got.Limits.Retries >= 0 || got.Limits.Cache >= 0 || got.Timeouts.SubscriptionIdle >= 0 || got.Timeouts.ElicitationDone >= 0 {
 		t.Errorf("got %+v and %+v for what is negative, want it negative", got.Limits, got.Timeouts)
+	}
+}
+
+// Each limit and timeout stands in docs/bounds.md, with its default.
+func TestBoundsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/bounds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := map[string]string{
+		"Retries": "3", "ServerRequests": "16", "Notifications": "1,024", "Rounds": "10", "Pages": "1,000", "Cache": "4 MiB",
+		"Idle": "5 min", "Call": "24 h", "Connect": "1 min", "Probe": "5 s", "Close": "5 s", "KeepAlive": "off", "SubscriptionIdle": "5 min", "ElicitationDone": "5 min",
+	}
+	for _, group := range []any{Limits{}, Timeouts{}} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(group)) {
+			name := reflect.TypeOf(group).Name() + "." + field.Name
+			row := regexp.MustCompile(`(?m)^\|[^|]*\| ([^|]*) \| .*\x60Options\.` + regexp.QuoteMeta(name) + `\x60`).FindSubmatch(page)
+			if want := defaults[field.Name]; row == nil || want == "" || !strings.HasPrefix(string(row[1]), want) {
+				t.Errorf("%s: got %q, want a row that begins with its default %q", name, row, want)
+			}
+		}
 	}
 }
 
