@@ -1,7 +1,11 @@
 package adapter
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +47,44 @@ func TestCatalogNeverChanges(t *testing.T) {
 		r := catalog.Call(t.Context(), call("1", name, ""))
 		if want := `Error: there is no tool named "` + name + `". The tools are: read`; !errors.As(r.Err, &unknown) || r.Text != want {
 			t.Errorf("got %q, want %q: it was not offered", r.Text, want)
+		}
+	}
+}
+
+// References multiply the schemas of one server within a bound for all its tools, which
+// is reported, and which leaves other servers alone.
+func TestCatalogsAreBounded(t *testing.T) {
+	const bound = 8 << 20
+	var fields []string
+	for i := range 400 {
+		fields = append(fields, fmt.Sprintf(`"f%d":{"$ref":"#/$defs/long"}`, i))
+	}
+	large := `{"type":"object","properties":{` + strings.Join(fields, ",") + `},"$defs":{"long":{"type":"string","description":"` + strings.Repeat("x", 4000) + `"}}}`
+	p := newPeer()
+	for i := range 40 {
+		p.tool(fmt.Sprintf("large%d", i), large, echo)
+	}
+	ts := open(t, nil,
+		Server{Name: "large", Transport: p.transport(t)},
+		Server{Name: "small", Transport: newPeer().tool("small", `{"type":"object","properties":{"a":{"type":"integer"}}}`, echo).transport(t)})
+	for _, profile := range []Profile{Gemini, GoogleAI} {
+		catalog, size := ts.Catalog(profile), 0
+		for _, d := range catalog.Definitions() {
+			raw, err := json.Marshal(d.Function.Parameters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if size += len(raw); d.Function.Name == "small" && string(raw) != `{"properties":{"a":{"type":"integer"}},"type":"object"}` {
+				t.Errorf("%s: got %s of another server", profile, raw)
+			}
+		}
+		if size < bound/2 || size > bound+bound/4 {
+			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", profile, size, bound)
+		}
+		if !slices.ContainsFunc(catalog.Changes(), func(c SchemaChange) bool {
+			return c.Tool == "large9" && c.Path == "" && c.Effect == Wider && strings.Contains(c.Note, "too large together")
+		}) {
+			t.Errorf("%s: got no change that tells of it", profile)
 		}
 	}
 }

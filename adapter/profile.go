@@ -83,8 +83,12 @@ type definitions struct {
 // define writes the definitions of tools.
 func define(all []*Tool, p Profile) *definitions {
 	d := &definitions{tools: make([]llms.Tool, len(all)), wrapped: make([]bool, len(all))}
+	rooms := map[*policy]*rewrite.Room{} // by server
 	for i, tool := range all {
-		written := tool.input.For(rewrite.Target(p))
+		if rooms[tool.policy] == nil {
+			rooms[tool.policy] = &rewrite.Room{}
+		}
+		written := tool.input.For(rewrite.Target(p), rooms[tool.policy])
 		function := &llms.FunctionDefinition{
 			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
 		}

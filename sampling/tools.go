@@ -37,7 +37,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		if err != nil {
 			return nil, invalid(fmt.Errorf("tools: %q: %w", cut(t.Name), err))
 		}
-		written := schema.For(target)
+		written := schema.For(target, nil)
 		out[t.Name] = &offered{schema, written}
 		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
 		if r.grown > left {

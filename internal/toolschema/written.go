@@ -25,14 +25,14 @@ type Written struct {
 }
 
 // For writes the schema in the dialect of a provider. A schema without a need
-// for changes stays the same, byte for byte.
-func (s *Schema) For(target rewrite.Target) *Written {
+// for changes stays the same, byte for byte. Room is what the schemas of one peer share.
+func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.complete(s.Root(), target)
 	if target == Plain {
 		return w
 	}
-	r := rewrite.For(target, s.Root(), nil)
+	r := rewrite.For(target, s.Root(), room)
 	w.Root, w.Strict = r.Root, r.Strict
 	w.Changes = append(w.Changes, r.Changes...)
 	if r.Changed {

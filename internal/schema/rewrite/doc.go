@@ -46,8 +46,8 @@ type Result struct {
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so
-// that its keywords have the right shapes. Room bounds the result; nil is the default
-// for one schema.
+// that its keywords have the right shapes. Room is what it shares with other schemas;
+// nil for none.
 //
 // If a provider refuses alternatives and the like at the root, the schema becomes that
 // of one property, which [Wrapper] names.
@@ -55,45 +55,49 @@ func For(target Target, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
 	}
+	r := newReport(room)
+	result := Result{Changed: true}
 	switch target {
 	case Gemini, GoogleAI:
-		r := &report{}
-		return r.result(writeGemini(target, root, r, room), true)
+		result.Root = writeGemini(target, root, r, room)
 	case OpenAIStrict:
-		r := &report{}
-		out, ok := writeStrict(root, r, room)
-		if ok {
-			result := r.result(out, r.silent || len(r.changes) > 0)
-			result.Strict = true
-			return result
+		if result.Root, result.Strict = writeStrict(root, r, room); result.Strict {
+			result.Changed = r.silent || len(r.changes) > 0
+			break
 		}
-		result := For(OpenAI, root, room)
-		result.Changes = append([]Change{r.last()}, result.Changes...)
+		why := r.changes[len(r.changes)-1]
+		result = For(OpenAI, root, room)
+		result.Changes = append([]Change{why}, result.Changes...)
 		return result
+	default:
+		result.Root = writeStandard(target, root, r)
+		result.Changed = len(r.changes) > 0
 	}
-	return writeStandard(target, root)
+	result.Changes = r.changes
+	room.changes += len(r.changes)
+	return result
 }
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic take.
-func writeStandard(target Target, root map[string]any) Result {
-	r := &report{}
+func writeStandard(target Target, root map[string]any, r *report) map[string]any {
 	name := Wrapper(root)
-	source, wrapped := followRoot(root, r), false
-	if wrapped = name != "" && says(source, refusedRoots[target]); wrapped {
+	source := followRoot(root, r)
+	wraps := name != "" && says(source, refusedRoots[target])
+	if wraps {
 		r.forget()
-		source = wrap(root, name)
 		r.note("", "", Same, wrapNote(name))
+		source = wrap(root, name)
 	}
-	out := object(modern(target, source, r).doc.Root)
-	if !wrapped {
-		objectRoot(out, RefersToRoot(root), r)
-	} else {
+	out := modern(target, source, r).doc.Root
+	if wraps {
 		r.unwrap(name)
+	} else {
+		objectRoot(out, RefersToRoot(root), r)
 	}
 	if len(r.changes) > 0 {
 		delete(out, "$schema")
 	}
-	return r.result(out, len(r.changes) > 0)
+	return out
 }
 
 // refusedRoots are the keywords that a provider refuses at the root.

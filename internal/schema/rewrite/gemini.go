@@ -39,7 +39,7 @@ func writeGemini(target Target, root map[string]any, r *report, room *Room) map[
 		g := &gemini{forms{r, &b, target == GoogleAI}, d, levels}
 		out = g.schema(in, "", nil)
 		if out != nil && !b.over() || levels == 0 {
-			room.used += max(whole.bytes-b.bytes, 0)
+			room.take(*whole, b, r)
 			break
 		}
 	}

@@ -52,13 +52,19 @@ type report struct {
 	changes []Change
 	seen    map[Change]bool
 	silent  bool // something was changed that is not listed
+	full    int  // the number of changes that are listed one by one
+}
+
+// newReport is the report of another schema.
+func newReport(room *Room) *report {
+	return &report{full: min(maxChanges, max(maxListed-room.changes, 0))}
 }
 
 // note records a change.
 func (r *report) note(at, keyword string, effect Effect, text string) {
 	c := Change{Path: at, Keyword: keyword, Effect: effect, Note: text}
 	key := c
-	if len(r.changes) >= maxChanges {
+	if len(r.changes) >= r.full {
 		key = Change{Keyword: keyword, Effect: effect}
 		c.Note += "; and more of this kind"
 	}
@@ -78,10 +84,8 @@ func (r *report) fail(at, keyword, why string) bool {
 	return false
 }
 
-func (r *report) last() Change { return r.changes[len(r.changes)-1] }
-
 // forget drops all that was recorded.
-func (r *report) forget() { *r = report{} }
+func (r *report) forget() { *r = report{full: r.full} }
 
 // mark is a state of the report to return to.
 func (r *report) mark() report {
@@ -89,7 +93,7 @@ func (r *report) mark() report {
 	for c := range r.seen {
 		seen[c] = true
 	}
-	return report{slices.Clone(r.changes), seen, r.silent}
+	return report{slices.Clone(r.changes), seen, r.silent, r.full}
 }
 
 // unwrap makes paths into a wrapped schema paths into the original.
@@ -100,8 +104,4 @@ func (r *report) unwrap(name string) {
 			r.changes[i].Path = rest
 		}
 	}
-}
-
-func (r *report) result(out map[string]any, changed bool) Result {
-	return Result{Root: out, Changes: r.changes, Changed: changed}
 }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // The bounds of one rewritten schema.
 const (
@@ -8,26 +11,39 @@ const (
 	maxWritten = 4 << 20 // bytes of names, texts and values
 )
 
-// Room bounds what is written of several schemas together, beside the bounds of each.
-// References can multiply what a server lists. The zero value is no bound.
+// Room bounds the rewritten schemas of one peer together, beside the bounds of each:
+// references can multiply what it lists. The zero value is the default bound.
 type Room struct {
-	Limit int // bytes of all schemas; 0 for none
-	used  int
+	Limit int // bytes; default 8 MiB
+
+	written, changes int
 }
+
+// The default bounds of the schemas of one peer together.
+const (
+	defaultRoom = 8 << 20
+	maxListed   = 20_000 // changes
+)
 
 // budget is what may still be written of one schema.
 type budget struct {
 	nodes, bytes, steps int
 }
 
-// budget is the room for another schema.
+// budget is the room for another schema. Another one is for a second try.
 func (r *Room) budget() *budget {
-	b := &budget{maxNodes, maxWritten, maxSteps}
-	if r.Limit > 0 {
-		b.bytes = max(min(b.bytes, r.Limit-r.used), 0)
-		b.nodes = min(b.nodes, b.bytes/nodeBytes)
-	}
+	limit := cmp.Or(r.Limit, defaultRoom)
+	b := &budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
+	b.nodes = min(b.nodes, b.bytes/nodeBytes)
 	return b
+}
+
+// take counts what was written, and reports it if there was no room for all.
+func (r *Room) take(before, left budget, to *report) {
+	r.written += before.bytes - left.bytes
+	if left.over() && before.bytes < maxWritten {
+		to.note("", "", Wider, "the schemas of one server are too large together")
+	}
 }
 
 // nodeBytes are the fewest bytes of a subschema.

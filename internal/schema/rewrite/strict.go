@@ -72,6 +72,7 @@ type strict struct {
 func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bool) {
 	d := modern(OpenAIStrict, followRoot(root, r), r)
 	s := &strict{report: r, doc: d.doc, budget: room.budget()}
+	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
 	in := d.doc.Root
 	objectRoot(in, RefersToRoot(root), r)
 	out := s.schema(in, "", 0)
