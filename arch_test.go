@@ -43,7 +43,7 @@ var layers = []struct {
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
-	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
 	{"mcpclient/skills", []string{"internal/excerpt", "internal/frontmatter", "internal/jsonrpc", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},

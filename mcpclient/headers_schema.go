@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // paramHeader is one parameter of a tool that its calls repeat in a header.
@@ -65,11 +66,14 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 			name = value
 		case "properties":
 			inner = w.schemas(value, where+"."+k, path, depth)
-		case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
-			inner = w.schemas(value, where+"."+k, nil, depth)
-		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties",
-			"unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema":
-			inner = w.schemaOrList(value, where+"."+k, depth)
+		default:
+			applicator, ok := tree.Lookup(k)
+			switch {
+			case applicator.Named():
+				inner = w.schemas(value, where+"."+k, nil, depth)
+			case ok, k == "contentSchema":
+				inner = w.schemaOrList(value, where+"."+k, depth)
+			}
 		}
 	})
 	switch {
