@@ -1,11 +1,11 @@
 // Agent shows the parts of an agent together: servers of an mcp.json, one
-// toolset, a model that is lent to the servers, a person who fills in their forms
-// and allows their tools, and a conversation.
+// toolset, a model that servers may use, a person who fills in forms and allows
+// tools, and a conversation.
 //
 //	go run ./examples/agent mcp.json "Book a table for 4"
 //
-// The model is the one of OPENAI_API_KEY and OPENAI_MODEL; OPENAI_BASE_URL
-// names another host than OpenAI.
+// OPENAI_API_KEY and OPENAI_MODEL choose the model; OPENAI_BASE_URL names
+// another host than OpenAI.
 package main
 
 import (
@@ -61,8 +61,8 @@ func checkUsage() {
 	}
 }
 
-// ask puts one question to a model that has the servers of the file. The answer
-// comes with [errNobody] when the person was not there for a question.
+// ask puts one question to a model with the servers of the file. The answer
+// comes with [errNoInput] if a question found no person.
 func ask(ctx context.Context, file string, host openai.ClientConfig, model string, you *person, question string) (string, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
@@ -75,8 +75,8 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 		}
 	}
 
-	// Servers may use the model, and ask the person: through these handlers the
-	// questions get into the agent's run, and to OnElicit below.
+	// Servers may use the model and ask the person. These handlers bring their
+	// requests into the agent's run, and to OnElicit below.
 	lent, err := sampling.New(host, model, &sampling.Options{Review: sampling.ReviewFuncs{Request: you.lend}})
 	if err != nil {
 		return "", err
@@ -90,7 +90,7 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	}
 	defer toolset.Close()
 	for _, s := range toolset.Servers() {
-		if s.Err != nil { // not reached, or written wrong in the file
+		if s.Err != nil { // unreachable, or a mistake in the file
 			fmt.Fprintln(you.out, "left out:", safetext.Line(s.Err.Error(), maxShown))
 		}
 	}
@@ -105,24 +105,24 @@ func ask(ctx context.Context, file string, host openai.ClientConfig, model strin
 	}
 	result, err := assistant.Run(ctx, []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, question)})
 	if err == nil && you.missed() {
-		err = errNobody
+		err = errNoInput
 	}
 	return result.Answer, err
 }
 
-// errNobody is why something was denied or declined unasked.
-var errNobody = errors.New("nobody could be asked: standard input has ended")
+// errNoInput is the reason for a refusal without a question.
+var errNoInput = errors.New("no person could be asked: standard input has ended")
 
-// maxShown bounds an error and what is asked about, in characters.
+// maxShown bounds an error and the text of a question, in characters.
 const maxShown = 4000
 
-// person is asked one thing at a time. Where the input has ended, nobody is
-// there, and nothing is allowed or filled in.
+// person answers one question at a time. After the end of the input there is no
+// person, and nothing is allowed or filled in.
 type person struct {
 	mu     sync.Mutex // guards the fields below
 	in     *bufio.Reader
 	out    io.Writer
-	absent bool // when a question was asked
+	absent bool // a question found no input
 }
 
 func (p *person) missed() bool {
@@ -131,15 +131,16 @@ func (p *person) missed() bool {
 	return p.absent
 }
 
-// askLocked asks, and returns the line that is typed. What servers and models
-// wrote is shown quoted, indented, or as JSON, so that it cannot disguise itself.
+// askLocked asks, and returns the typed line. Texts of servers and models are
+// quoted, indented, or shown as JSON, so that they cannot look like the
+// program's.
 func (p *person) askLocked(format string, args ...any) (string, error) {
 	fmt.Fprintf(p.out, format+" ", args...)
 	line, err := p.in.ReadString('\n')
 	if err != nil && line == "" {
 		p.absent = true
 		fmt.Fprintln(p.out)
-		return "", errNobody
+		return "", errNoInput
 	}
 	return strings.TrimSpace(line), nil
 }
@@ -169,8 +170,8 @@ func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	return nil
 }
 
-// fillIn asks for each field of a form. Empty takes the default, or declines
-// the form when there is none and the field must be answered.
+// fillIn asks for each field of a form. An empty line takes the default.
+// Without a default it declines the form if the field is required.
 func (p *person) fillIn(_ context.Context, q *agent.Question) (*mcp.ElicitResult, error) {
 	fields, err := q.Params.Fields()
 	if err != nil {
@@ -201,7 +202,8 @@ func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 	return f.Parse(line)
 }
 
-// label words a field: its title, its options, and what an empty line takes.
+// label describes a field: its title, its options, and the value of an empty
+// line.
 func label(f *mcp.Field) string {
 	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {

@@ -28,8 +28,8 @@ const (
 	programVariable = "MCPCHAIN_AGENT_PROGRAM"
 )
 
-// TestMain makes this program the agent, and the server that the configuration
-// names, too.
+// TestMain makes this program the agent, and also the server in the
+// configuration.
 func TestMain(m *testing.M) {
 	switch {
 	case slices.Contains(os.Args, serverArg):
@@ -77,20 +77,20 @@ func TestAgent(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		question string
-		typed    string // what the person says
+		typed    string // the person's input
 		want     string
 		shown    string
 		err      error
 	}{
 		"approval":    {"What is 17 plus 25?", "y\n", "17 + 25 = 42", `Run "add" on demo with {"a":17,"b":25}? y/n: `, nil},
 		"denial":      {"What is 17 plus 25?", "n", "the user said no", `Run "add"`, nil},
-		"nobody":      {"What is 17 plus 25?", "", "nobody could be asked", `Run "add"`, errNobody},
+		"nobody":      {"What is 17 plus 25?", "", "no person could be asked", `Run "add"`, errNoInput},
 		"sampling":    {"Summarize: Go is small. It is fun.", "y\ny\n", "Summary: Go is small.", "demo asks the model:\n  system prompt:\n    Summarize the text of the user in one short sentence.\n  user:\n    Go is small. It is fun.\nLet it, for at most 200 tokens? y/n: ", nil},
 		"refusal":     {"Summarize: Go is small. It is fun.", "y\nn\n", "the user refused", "Let it, for at most 200 tokens? y/n: ", nil},
-		"not lent":    {"Summarize: Go is small. It is fun.", "y\n", "the user refused", "Let it, for at most 200 tokens? y/n: ", errNobody},
+		"not lent":    {"Summarize: Go is small. It is fun.", "y\n", "the user refused", "Let it, for at most 200 tokens? y/n: ", errNoInput},
 		"elicitation": {"Book a table for 4", "y\n2030-05-01\n19:30\n\n\n\n\n", "Booked: a table for 4 inside", `  "Number of people" ["4"]:   "Where to sit" 1="Inside" 2="On the terrace" 3="At the bar" ["inside"]: `, nil},
 		"bad form":    {"Book a table", "y\ntomorrow\n", "No table was booked", "declined: field \"date\"", nil},
-		"half a form": {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", "declined: nobody could be asked", errNobody},
+		"half a form": {"Book a table for 4", "y\n2030-05-01\n19:30\n", "No table was booked", "declined: no person could be asked", errNoInput},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
@@ -110,7 +110,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// A program that nobody is there for answers, and fails.
+// Without a person the program answers, and fails.
 func TestNobodyThere(t *testing.T) {
 	program, file, baseURL := setUp(t)
 	cmd := exec.CommandContext(t.Context(), program, file, "What is 17 plus 25?")
@@ -121,12 +121,12 @@ func TestNobodyThere(t *testing.T) {
 	if failure, ok := errors.AsType[*exec.ExitError](err); !ok || failure.ExitCode() != 1 {
 		t.Errorf("got %v, want the exit status 1", err)
 	}
-	if !strings.Contains(string(out), "was not approved: nobody could be asked") || !strings.HasSuffix(shown.String(), "\n"+errNobody.Error()+"\n") {
+	if !strings.Contains(string(out), "was not approved: no person could be asked") || !strings.HasSuffix(shown.String(), "\n"+errNoInput.Error()+"\n") {
 		t.Errorf("got %q and %q, want the answer, and why it is no better", out, &shown)
 	}
 }
 
-// Without what it needs, the program says what that is.
+// Without a required setting the program names it.
 func TestUsage(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -149,7 +149,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What goes to the model is shown whole, and nothing of it is hidden.
+// The whole request to the model is shown, with hidden characters.
 func TestWhatIsAsked(t *testing.T) {
 	var shown strings.Builder
 	you := &person{in: bufio.NewReader(strings.NewReader("n\nn\n")), out: &shown}
@@ -181,7 +181,7 @@ Let it, for at most 9 tokens? y/n: Run "run\u3164" on demo with {"a":"\udb40\udc
 	}
 }
 
-// The reason of a server that cannot be reached is one line, whatever it says.
+// An unreachable server's reason is one line, whatever its text.
 func TestReasonsAreOneLine(t *testing.T) {
 	program, _, baseURL := setUp(t)
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"bad": map[string]any{"command": program, "args": []string{refuseArg}}}})
@@ -204,7 +204,7 @@ func TestReasonsAreOneLine(t *testing.T) {
 	}
 }
 
-// refusal is what a server says that answers nothing.
+// refusal is the error of a server that answers nothing.
 const refusal = "\x1b[2Jno\nRun \"add\" on demo with {}? y/n: y, it said"
 
 // refuse answers every request with an error.

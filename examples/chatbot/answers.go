@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answers are given beforehand to the fields of forms, by field or, as long as
-// it is not known whose form is meant, by server and field as in "files/date".
+// answers are prepared values for fields of forms, by field, or before they are
+// sorted by server, by server and field as in "files/date".
 type answers map[string]string
 
 func (a answers) String() string { return "" }
@@ -30,8 +30,8 @@ func (a answers) Set(s string) error {
 	return nil
 }
 
-// of sorts the answers by the servers that they are for: one server gets nothing
-// that is meant for another. Where there is one server, it need not be named.
+// of sorts the answers by server: no server gets an answer for another. A
+// single server need not be named.
 func (a answers) of(servers []string) (map[string]answers, error) {
 	sorted := map[string]answers{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -59,9 +59,9 @@ func (a answers) of(servers []string) (map[string]answers, error) {
 	return sorted, nil
 }
 
-// mistakes are keys of no field, by the field that each probably means, or ""
-// for those that may be for another form. A field that has an answer is not
-// meant by another key.
+// mistakes lists keys without a field, each under the field that it probably
+// means, or under "" if it may be for another form. A field with an answer is
+// not meant by another key.
 func (a answers) mistakes(fields []*mcp.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -86,7 +86,7 @@ func (a answers) mistakes(fields []*mcp.Field) (near map[string]string, others [
 	return near, others
 }
 
-// distance counts the letters to add, drop or change to make b of a.
+// distance counts the letters to add, drop or change to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -15,28 +15,28 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// maxShown bounds the text that a person is asked about, in characters. What
-// is longer is cut, and that is said.
+// maxShown bounds the text of a question, in characters. A longer text is cut,
+// with a note.
 const maxShown = 4000
 
-// person answers what needs a person: may a tool run, may a server use the
-// model, what goes into a form.
+// person answers questions: may a tool run, may a server use the model, which
+// values go into a form.
 type person struct {
 	con     *console
-	yes     bool               // to tool calls and sampling
+	yes     bool               // allow tool calls and sampling
 	answers map[string]answers // by server
 	lacks   *lacks
 
 	mu    sync.Mutex        // guards the fields below
-	tools map[toolOf]string // that always run, by the fingerprint of what was allowed
-	lends map[string]bool   // to servers, always
+	tools map[toolOf]string // tools that always run, with the allowed fingerprint
+	lends map[string]bool   // servers that may always use the model
 }
 
 // toolOf is a tool of a server.
 type toolOf struct{ server, tool string }
 
-// approve decides on a tool call. What is allowed for good is the tool as it was
-// then: a definition that has changed is asked about again.
+// approve decides on a tool call. "Always" allows the tool with its current
+// definition: if the definition changes, approve asks again.
 func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision, error) {
 	key, fingerprint := toolOf{a.Server, a.Tool}, adapter.Fingerprint(a.Definition)
 	before, known := p.remembered(key)
@@ -78,11 +78,11 @@ func (p *person) remembered(key toolOf) (fingerprint string, known bool) {
 	return fingerprint, known
 }
 
-// noTerminal is why a tool call or a use of the model is denied unasked.
+// noTerminal is the reason for a refusal without a question.
 const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
 
-// lender brings requests of servers to the sampler. A person who lets one pass
-// lets its reply pass as well, unless the choice was to see it first.
+// lender passes servers' requests to the sampler. A person who allows a request
+// also allows its reply, unless the choice was to see the reply first.
 type lender struct{ *sampling.Sampler }
 
 type replyKey struct{}
@@ -92,8 +92,7 @@ func (l lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
 }
 
-// lend decides whether a server may put a request to the model. An error
-// refuses.
+// lend decides on a server's request to the model. An error refuses.
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	if p.lendsTo(source.Server) {
@@ -130,7 +129,7 @@ func (p *person) lendsTo(server string) bool {
 	return p.yes || p.lends[server]
 }
 
-// release decides whether a server may see what the model replied.
+// release decides whether a server may see the model's reply.
 func (p *person) release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
 	if see, ok := ctx.Value(replyKey{}).(*bool); ok && !*see {
 		return nil
@@ -160,8 +159,8 @@ func (p *person) review(ctx context.Context, what, text, question, letters strin
 	return choice, err
 }
 
-// turnKey marks the context of a turn of the conversation. What servers ask at
-// other times must not take the line that the person is typing.
+// turnKey marks the context of a turn of the conversation. Servers' questions
+// at other times must not take the line that the person is typing.
 type turnKey struct{}
 
 func duringTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }

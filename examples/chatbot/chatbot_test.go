@@ -73,7 +73,7 @@ Before that you asked: Show me a picture
 	}
 }
 
-// inOrder sorts the two sums, which run side by side.
+// inOrder sorts the two sums, since they run side by side.
 func inOrder(events []string) []string {
 	if len(events) > 1 && events[0] == "tool_start demo multiply" {
 		events[0], events[1] = events[1], events[0]
@@ -111,7 +111,7 @@ func TestDenied(t *testing.T) {
 	o := converse(t, "What is 17 plus 25?\n")
 	o.check(t, o.stdout, 1,
 		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
-		"\nchatbot: no tool ran: 1 call denied, because nobody could be asked; start with -yes to allow them\n")
+		"\nchatbot: no tool ran: 1 call denied, because no person could be asked; start with -yes to allow them\n")
 	if !strings.HasPrefix(o.stdout, "The call was not run: ") {
 		t.Errorf("got the answer %q, want one that says that nothing was run", o.stdout)
 	}
@@ -119,7 +119,7 @@ func TestDenied(t *testing.T) {
 
 func TestDeclinedForm(t *testing.T) {
 	const declined = "No table was booked: the guest did not fill in the form (decline).\n"
-	const failed = "\nchatbot: 1 form declined, because nobody could be asked and -answer did not complete it; see above\n"
+	const failed = "\nchatbot: 1 form declined, because no person could be asked and -answer did not complete it; see above\n"
 	converse(t, "Book a table\n", "-yes").check(t, declined, 1, failed,
 		"declined demo: When should the table at Chez Démo be booked?\n  there is no terminal to ask on; give -answer demo/key=value for the fields date, time, people, seating, children, note")
 	o := converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "tme=19:30")
@@ -130,7 +130,7 @@ func TestDeclinedForm(t *testing.T) {
 	}
 }
 
-// What the question says need not be asked for.
+// A value in the question is not asked for.
 func TestBookingForSoMany(t *testing.T) {
 	converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30").check(t,
 		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0, `→ demo book_table {"people":4}`)
@@ -182,7 +182,8 @@ func TestBadConfig(t *testing.T) {
 	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "chatbot: open the trace: open ")
 }
 
-// A server that is written wrong is named, with the place, and the others work.
+// A server with a mistake in the file is named, with the place, and the others
+// work.
 func TestServersThatAreWrittenWrong(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -302,7 +303,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// A pipe goes on after a failed turn, and fails at the end.
+// A pipe continues after a failed turn, and fails at the end.
 func TestEndpointThatRefuses(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL + "/v1"

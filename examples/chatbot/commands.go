@@ -9,19 +9,19 @@ import (
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
-// commandList is what the program itself can be told.
+// commandList lists the commands of the program.
 const commandList = `/tools            list the tools
 /resources        list the resources, and templates of their URIs
 /read URI         show a resource
 /prompts          list the prompts, with optional arguments in [brackets]
 /prompt NAME k=v  ask with a prompt of a server
 /clear            forget the conversation
-/quit             leave
+/quit             end the program
 
-What several servers have needs the name of one: /read @SERVER URI and
+If several servers have the name, choose one: /read @SERVER URI and
 /prompt @SERVER NAME k=v.`
 
-// errQuit says that the person wants to leave.
+// errQuit means that the person wants to quit.
 var errQuit = errors.New("quit")
 
 // isCommand tells a command from a question that begins with a path.
@@ -30,8 +30,8 @@ func isCommand(text string) bool {
 	return strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/")
 }
 
-// command does what the person asks of the program instead of the model.
-// Ctrl-C ends it like a turn. What went wrong was reported when it returns.
+// command runs a command of the person. Ctrl-C ends it like a turn. It reports
+// its own failures.
 func (s *session) command(ctx context.Context, text string) error {
 	ctx, done := s.signals.turn(ctx)
 	defer done()
@@ -74,7 +74,7 @@ func (s *session) obey(ctx context.Context, text string) error {
 	return nil
 }
 
-// item shows one thing that a server offers.
+// item shows one prompt, resource or tool of a server.
 func (s *session) item(name, server, about string) {
 	line := fmt.Sprintf("%s (%s) %s", safetext.Line(name, 200), server, safetext.Line(about, 200))
 	s.con.list(s.con.style.tool, "%s", strings.TrimRight(line, " "))

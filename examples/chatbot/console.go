@@ -13,30 +13,30 @@ import (
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
-// console is what the person sees: answers on out, everything else on err.
+// console is the person's screen: answers on out, everything else on err.
 //
 // Events of a turn and questions of servers come from different goroutines, so
-// everything that is shown goes through here, one thing at a time.
+// all output goes through the console, one text at a time.
 type console struct {
 	out, err    io.Writer
 	in          *input
 	interactive bool
-	width       func() int // of the terminal; 0 when there is none
-	wraps       bool       // answers, because out is that terminal
+	width       func() int // width of the terminal; 0 without one
+	wraps       bool       // wrap answers, because out is that terminal
 	style       styles
 
-	mu      sync.Mutex // guards the fields below and the screen; a dialog holds it until it is over
-	midway  bool       // an answer is being shown and its line is not ended
+	mu      sync.Mutex // guards the fields below and the screen; a dialog holds it to its end
+	midway  bool       // an answer is being shown and its line is not finished
 	status  bool       // the last line is a progress notice, to be replaced
-	waiting bool       // the last line is the prompt, at which somebody may be typing
-	answer  wrapper    // of the answer that is being shown
+	waiting bool       // the last line is the prompt; the person may be typing
+	answer  wrapper    // of the current answer
 }
 
 type styles struct {
 	person, model, tool, warn, fail, faint lipgloss.Style
 }
 
-// newConsole leaves in to be set, since reading begins later.
+// newConsole does not set in, since reading begins later.
 func newConsole(out, err io.Writer, interactive bool) *console {
 	r := lipgloss.NewRenderer(err)
 	color := func(c string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(c)) }
@@ -65,16 +65,16 @@ func (c *console) noteLocked(style lipgloss.Style, format string, args ...any) {
 	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
 }
 
-// verbatimLocked shows a line that is safe already, without breaks: the person
-// may have to copy it.
+// verbatimLocked shows a safe line without wrapping it: the person may have to
+// copy it.
 func (c *console) verbatimLocked(style lipgloss.Style, line string) {
 	c.endLineLocked()
 	fmt.Fprintln(c.err, style.Render(line))
 }
 
-// render indents all lines but the first: what servers wrote is among them, and
-// must not look like a line of the program. It styles each line alone, since
-// lipgloss pads several to the same width.
+// render indents all lines except the first: they may contain a server's text,
+// which must not look like a line of the program. It styles each line alone,
+// since lipgloss pads several lines to the same width.
 func (c *console) render(style lipgloss.Style, text string) string {
 	lines := strings.Split(safetext.Exact(text), "\n")
 	for i, line := range lines {
@@ -107,7 +107,7 @@ func (c *console) progress(format string, args ...any) {
 	c.status = true
 }
 
-// say shows a piece of an answer as it comes.
+// say shows a piece of an answer.
 func (c *console) say(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *console) promptLocked() {
 	c.waiting = true
 }
 
-// prompted says that the person has ended the line, by a line break or else.
+// prompted notes that the person's line has ended.
 func (c *console) prompted(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func (c *console) prompted(err error) {
 	c.endLineLocked()
 }
 
-// endLine ends a line that is being shown.
+// endLine ends an unfinished line.
 func (c *console) endLine() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,8 +165,7 @@ func (c *console) endLineLocked() {
 	c.midway, c.status, c.waiting = false, false, false
 }
 
-// list shows a line that the person asked the program itself for. For a program
-// it is an answer.
+// list shows a line of a command's result. In a pipe it is an answer.
 func (c *console) list(style lipgloss.Style, format string, args ...any) {
 	if c.interactive {
 		c.note(style, format, args...)
@@ -182,8 +181,7 @@ func (c *console) deliver(text string) {
 	fmt.Fprintln(c.out, safetext.Prose(text))
 }
 
-// dialog has the screen and the keyboard for f alone. What was typed before is
-// dropped.
+// dialog gives f the screen and the keyboard. Lines typed before are dropped.
 func (c *console) dialog(ctx context.Context, f func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +193,7 @@ func (c *console) dialog(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// askLocked shows a question and waits for the line that answers it. Only a
-// dialog may call it.
+// askLocked shows a question and waits for a line. Only a dialog may call it.
 func (c *console) askLocked(ctx context.Context, style lipgloss.Style, question string) (string, error) {
 	for {
 		fmt.Fprint(c.err, c.render(style, question)+" ")
@@ -212,9 +209,8 @@ func (c *console) askLocked(ctx context.Context, style lipgloss.Style, question 
 	}
 }
 
-// chooseLocked asks until the answer is one of the letters, or the word that
-// begins with it in the question, as in "[y]es": what is typed for another question
-// decides nothing.
+// chooseLocked asks until the answer is one of the letters, or its word in the
+// question, as in "[y]es": a line for another question decides nothing.
 func (c *console) chooseLocked(ctx context.Context, question, letters string) (byte, error) {
 	for {
 		text, err := c.askLocked(ctx, c.style.warn, question)

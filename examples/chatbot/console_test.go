@@ -9,15 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// screen is a console in memory, with somebody who types a line whenever a
-// question is shown.
+// screen is a console in memory; a typist answers each question with a line.
 type screen struct {
 	*console
 	buffer *typist
 }
 
-// typist takes what is shown. A text that ends with a space, as questions do,
-// makes it type the next line; after the last one it closes the input.
+// typist takes the output. After a text with a space at its end, as in
+// questions, it types the next line; after the last line it closes the input.
 type typist struct {
 	bytes.Buffer
 	script []string

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// messagesText shows what a server wants to put to the model.
+// messagesText shows a server's messages for the model.
 func messagesText(messages []mcp.SamplingMessage) string {
 	var parts []string
 	for _, m := range messages {
@@ -16,7 +16,7 @@ func messagesText(messages []mcp.SamplingMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// contentText shows content blocks: text as it is, others by what they are.
+// contentText shows content blocks: text unchanged, other blocks by their kind.
 func contentText(blocks []mcp.Content) string {
 	var parts []string
 	for _, c := range blocks {

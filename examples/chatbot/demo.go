@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
-// serveDemo is one of the demos alone, for other programs to use.
+// serveDemo runs one of the demos for other programs.
 func serveDemo(o *options) error {
 	if o.demoModel {
 		return serveDemoModel()
@@ -24,8 +24,8 @@ func serveDemo(o *options) error {
 	return nil
 }
 
-// serveDemoModel serves until a signal ends it. What it prints first is a
-// command for another shell.
+// serveDemoModel serves until a signal ends it. First it prints a command for
+// another shell.
 func serveDemoModel() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -30,31 +30,33 @@ the text of -prompt:
 
 %s
 
-Nothing waits for ever: a call of a server ends when neither an answer nor
-progress came for -idle-timeout, and after -call-timeout in any case; the model
-has 10 minutes for each try. The time in which a person is asked is no silence.
+A call of a server ends after -idle-timeout without an answer or progress, and
+always after -call-timeout; the model has 10 minutes for each try. The time of a
+question to the person does not count.
 
-Environment: OPENAI_BASE_URL and OPENAI_MODEL stand for the flags, and
+Environment: OPENAI_BASE_URL and OPENAI_MODEL replace the flags, and
 OPENAI_API_KEY is the key of the endpoint. NO_COLOR turns colours off.
 
-Exit status: 2 on wrong usage; 1 when the program could not start; 130 after
-Ctrl-C twice, or once while it starts or with -prompt: otherwise the first
-Ctrl-C ends the turn. On a pipe and with -prompt also 1 when
+Ctrl-C ends the turn; a second Ctrl-C ends the program. While the program starts,
+and with -prompt, the first Ctrl-C ends the program.
+
+Exit status: 2 on wrong usage; 1 if the program could not start; 130 after
+Ctrl-C ended the program. On a pipe and with -prompt also 1 if
   - a turn or a command failed,
   - there are servers, and none of them could be reached,
-  - tool calls were denied because nobody could be asked, and none ran,
-  - a form was declined because nobody could be asked and -answer did not
+  - tool calls were denied because no person could be asked, and none ran,
+  - a form was declined because no person could be asked and -answer did not
     complete it.
 Otherwise 0.
 `
 
-// openAI is the endpoint for a model that is named without one.
+// openAI is the endpoint for a model without another endpoint.
 const openAI = "https://api.openai.com/v1"
 
-// options is what the flags and the environment say.
+// options are the settings of the flags and the environment.
 type options struct {
 	baseURL, model, apiKey string // model is empty for the demo model
-	modelHint              string // why it is the demo model although something was set
+	modelHint              string // why the demo model is used in spite of some settings
 	config                 string
 	prompt                 string
 	oneShot                bool
@@ -66,7 +68,7 @@ type options struct {
 	callTimeout            time.Duration
 	revisions              revisions.Flag
 	noInstructions         bool
-	demoModel, demoServer  bool // be that, and nothing else
+	demoModel, demoServer  bool // run only the demo
 }
 
 // usageError is a mistake on the command line.
@@ -74,7 +76,7 @@ type usageError struct{ reason string }
 
 func (e *usageError) Error() string { return e.reason + "; -help lists the flags" }
 
-// declare returns the flags, which write to o.
+// declare returns the flags; they write to o.
 func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags := flag.NewFlagSet("chatbot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -83,13 +85,13 @@ func (o *options) declare(getenv func(string) string) *flag.FlagSet {
 	flags.StringVar(&o.config, "config", "", "`file` with the servers, in the mcpServers shape of mcp.json")
 	flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
 	flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
-	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value where there are several; may be repeated")
-	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object a line")
-	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` that each server has to get ready, default 30s")
+	flags.Var(o.answers, "answer", "`key=value` for a field of a server's form, or server/key=value if there are several; may be repeated")
+	flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object on each line")
+	flags.DurationVar(&o.connectTimeout, "connect-timeout", 30*time.Second, "`duration` for each server to get ready, default 30s")
 	flags.DurationVar(&o.idleTimeout, "idle-timeout", 5*time.Minute, "`duration` without an answer or progress that ends a call of a server, default 5m")
 	flags.DurationVar(&o.callTimeout, "call-timeout", time.Hour, "`duration` that ends a call of a server in any case, default 1h")
 	flags.Var(o.revisions, "revision", revisions.Usage)
-	flags.BoolVar(&o.noInstructions, "no-instructions", false, "keep from the model what servers say of the use of their tools")
+	flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not give the servers' instructions to the model")
 	flags.BoolVar(&o.demoModel, "demo-model", false, "only serve the demo model over HTTP, for other programs")
 	flags.BoolVar(&o.demoServer, demoServerFlag, false, "only be the demo server, on standard input and output")
 	return flags
@@ -132,7 +134,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (*opt
 	return o, nil
 }
 
-// checkModel completes what is said about the model. An incomplete environment
+// checkModel completes the settings of the model. An incomplete environment
 // means the demo model, an incomplete command line is a mistake.
 func (o *options) checkModel(baseURLGiven bool) error {
 	switch {
@@ -166,8 +168,7 @@ func missingScheme(base string) string {
 	return "; is http:// or https:// missing before it?"
 }
 
-// publicURL is a URL, or what was meant to be one, without what may be secret
-// in it.
+// publicURL is a URL, valid or not, without its secret parts.
 func publicURL(text string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, _, _ = strings.Cut(text, "?")

@@ -111,7 +111,7 @@ func TestHelp(t *testing.T) {
 	if _, err := parseFlags([]string{"-h"}, env("OPENAI_API_KEY", "k3y"), &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "Nothing waits for ever", "Exit status", "/tools "} {
+	for _, want := range []string{"-base-url URL", "-yes ", "-answer key=value", "-idle-timeout duration", "-idle-timeout without an answer", "Exit status", "/tools "} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
 		}
@@ -130,8 +130,7 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-// What the README tells people to type is understood, and what it pipes in is
-// answered.
+// The commands of the README work, and the piped questions are answered.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ElicitationCapability says that URLs can be shown on a terminal only.
+// ElicitationCapability declares URLs only with a terminal.
 func (p *person) ElicitationCapability() mcp.ElicitationCapability {
 	return mcp.ElicitationCapability{Form: true, URL: p.con.interactive}
 }
 
-// Elicit asks the person what a server wants to know.
+// Elicit asks the person a server's question.
 func (p *person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	source, _ := adapter.SourceFrom(ctx)
 	if params.Mode == mcp.ElicitURL {
@@ -38,7 +38,7 @@ func (p *person) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.Eli
 }
 
 // visit asks for consent to open a URL. The person opens it: this program must
-// not see what it leads to.
+// not see the page.
 func (p *person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	link, err := safetext.ReadLink(params.URL)
 	if err != nil || !p.con.interactive || !duringTurn(ctx) {
@@ -60,7 +60,7 @@ func (p *person) visit(ctx context.Context, server string, params *mcp.ElicitPar
 	return action(choice, err, nil)
 }
 
-// form is a server's question to the person, and the answers so far.
+// form is a server's form, and the answers so far.
 type form struct {
 	*person
 	server  string
@@ -68,14 +68,14 @@ type form struct {
 	fields  []*mcp.Field
 	content map[string]any
 
-	answered int             // fields that -answer filled in
-	errs     []error         // of what -answer gave
-	faulty   map[string]bool // fields that errs are about
+	answered int             // number of fields that -answer filled in
+	errs     []error         // mistakes in -answer
+	faulty   map[string]bool // the fields of errs
 	others   []string        // keys of -answer that may be for another form
 }
 
-// fillIn takes the answers that were given beforehand. A key that is almost one
-// of a field is a mistake: leaving it aside would send what nobody meant.
+// fillIn takes the prepared answers. A key that is almost a field's name is a
+// mistake: to ignore it would send a wrong form.
 func (f *form) fillIn(given answers) {
 	f.faulty = map[string]bool{}
 	near, others := given.mistakes(f.fields)
@@ -102,8 +102,8 @@ func (f *form) fillIn(given answers) {
 	}
 }
 
-// unattended answers when nobody can be asked. Nothing is made up: a form is
-// accepted when what was given beforehand and the server's defaults complete it.
+// unattended answers without a person. It invents nothing: a form is accepted
+// if the prepared answers and the server's defaults complete it.
 func (f *form) unattended() *mcp.ElicitResult {
 	errs := f.errs
 	for _, field := range f.fields {
@@ -126,7 +126,7 @@ func (f *form) unattended() *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.content}
 }
 
-// refuse says why a form is declined. That is a failure of the run: a server
+// refuse tells why a form is declined. That is a failure of the run: a server
 // waited for an answer and got none.
 func (f *form) refuse(errs []error) {
 	f.con.note(f.con.style.warn, "declined %s: %s", f.server, safetext.Line(f.message, 200))
@@ -152,7 +152,7 @@ var (
 	errCancel  = errors.New("cancelled")
 )
 
-// ask goes through the form on the terminal, as often as the person wants.
+// ask fills in the form on the terminal, as often as the person wants.
 func (f *form) ask(ctx context.Context) (*mcp.ElicitResult, error) {
 	var choice byte
 	err := f.con.dialog(ctx, func() error {
@@ -179,8 +179,8 @@ func (f *form) ask(ctx context.Context) (*mcp.ElicitResult, error) {
 	return action(choice, err, f.content)
 }
 
-// action turns the end of a dialog into an answer. The end of the input is
-// nobody's no: it cancels.
+// action turns the end of a dialog into an answer. The end of the input is not
+// a refusal: it cancels.
 func action(choice byte, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case err == errDecline || err == nil && choice == 'n':
@@ -193,7 +193,7 @@ func action(choice byte, err error, content map[string]any) (*mcp.ElicitResult, 
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
-// askField asks until the answer fits the field. Empty keeps what is there.
+// askField asks until the answer fits the field. An empty line keeps the value.
 func (f *form) askField(ctx context.Context, field *mcp.Field) error {
 	for {
 		text, err := f.con.askLocked(ctx, f.con.style.person, "  "+f.question(field))
@@ -219,11 +219,11 @@ func (f *form) askField(ctx context.Context, field *mcp.Field) error {
 	}
 }
 
-// maxOptions bounds the options of a field that are shown.
+// maxOptions bounds the shown options of a field.
 const maxOptions = 20
 
-// question words a field: its title, what it is for, its options, and what an
-// empty line takes.
+// question describes a field: its title, description, options, and the value of
+// an empty line.
 func (f *form) question(field *mcp.Field) string {
 	var b strings.Builder
 	b.WriteString(safetext.Line(field.Title, 80))
@@ -255,7 +255,7 @@ func (f *form) question(field *mcp.Field) string {
 	return b.String() + ":"
 }
 
-// summary lists the answers, a line each.
+// summary lists the answers, one on each line.
 func (f *form) summary() string {
 	var lines []string
 	for _, field := range f.fields {

@@ -156,7 +156,7 @@ func TestUnattendedForm(t *testing.T) {
 	}
 }
 
-// A form of optional fields only is not accepted when nothing in it was given.
+// A form with only optional fields is not accepted without any answer.
 func TestUnattendedFormOfDefaults(t *testing.T) {
 	s := newScreen(t)
 	s.interactive = false
@@ -198,8 +198,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// What is odd about an address is said before the question. The address itself
-// stays in one piece, to be copied.
+// Warnings about an address come before the question. The address stays in one
+// piece, to be copied.
 func TestDoubtfulURL(t *testing.T) {
 	s := newScreen(t, "n")
 	s.width = func() int { return 60 }

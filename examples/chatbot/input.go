@@ -11,26 +11,26 @@ import (
 
 const (
 	maxLine      = 1 << 20 // bytes of one line of input, with its line break
-	maxTypeAhead = 256     // lines typed while nobody reads
+	maxTypeAhead = 256     // lines typed before the next question
 )
 
-// errLongLine says that a line was skipped.
+// errLongLine means that a line was skipped.
 var errLongLine = fmt.Errorf("a line of input has more than %d bytes and was skipped", maxLine)
 
-// input reads lines from a goroutine of its own, so that waiting for one can
-// be given up. On a terminal it always reads: what was typed before a question
-// was asked must not answer it.
+// input reads lines in a goroutine of its own, so that waiting for a line can
+// be cancelled. On a terminal it always reads: a line typed before a question
+// must not answer it.
 type input struct {
 	lines chan line
 }
 
 type line struct {
 	text string
-	err  error // errLongLine, or why no line follows
+	err  error // errLongLine, or the reason for the end
 }
 
 // newInput starts to read. The goroutine ends with the reader or with the
-// context; a Read that is under way then is left behind.
+// context; a blocked Read is left behind.
 func newInput(ctx context.Context, r io.Reader, interactive bool) *input {
 	in := &input{lines: make(chan line)}
 	if interactive {
@@ -48,7 +48,7 @@ func (in *input) read(ctx context.Context, r *bufio.Reader, interactive bool) {
 		if interactive && !last {
 			select {
 			case in.lines <- l:
-			default: // dropped: nobody reads, and too much is typed ahead
+			default: // dropped: too many lines are typed ahead
 			}
 			continue
 		}
@@ -63,7 +63,7 @@ func (in *input) read(ctx context.Context, r *bufio.Reader, interactive bool) {
 	}
 }
 
-// readLine reads up to a line break, which it removes.
+// readLine reads up to a line break, and removes it.
 func readLine(r *bufio.Reader) line {
 	var text []byte
 	tooLong := false
@@ -85,7 +85,7 @@ func readLine(r *bufio.Reader) line {
 }
 
 // next waits for a line. The error is io.EOF at the end, errLongLine for a
-// line that was skipped, or the context's.
+// skipped line, or the context's.
 func (in *input) next(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -101,7 +101,7 @@ func (in *input) next(ctx context.Context) (string, error) {
 	}
 }
 
-// forget drops what was typed ahead.
+// forget drops lines typed ahead.
 func (in *input) forget() {
 	for {
 		select {

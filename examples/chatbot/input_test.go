@@ -49,7 +49,7 @@ func TestNextGivesUp(t *testing.T) {
 	}
 }
 
-// What was typed before a question must not answer it, however much it is.
+// Lines typed before a question must not answer it, however many there are.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

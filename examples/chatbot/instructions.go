@@ -8,16 +8,16 @@ import (
 	"github.com/mcpchain/mcpchain/examples/safetext"
 )
 
-// Bounds of what servers tell the model beside their tools, in characters.
+// Bounds of servers' instructions for the model, in characters.
 const (
 	maxInstructions    = 2000 // of one server
 	maxAllInstructions = 10_000
-	maxToldOf          = 300 // to the person
+	maxToldOf          = 300 // of one server, shown to the person
 )
 
-// systemPrompt tells the model its task and, unless the person does not want that,
-// how the servers want to be used. Their words are quoted, and the person is told
-// of them: no approval stands between them and the model.
+// systemPrompt tells the model its task and the servers' instructions, unless
+// the person forbids that. The instructions are quoted and shown to the person,
+// because they reach the model without an approval.
 func (s *session) systemPrompt(withInstructions bool) string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
@@ -31,7 +31,7 @@ func (s *session) systemPrompt(withInstructions bool) string {
 		switch {
 		case length == 0:
 		case length > left:
-			s.con.note(s.con.style.warn, "left out: the instructions of the server %s, as those of others are long", server.Name)
+			s.con.note(s.con.style.warn, "left out: the instructions of the server %s, as other instructions are long", server.Name)
 		default:
 			left -= length
 			s.con.note(s.con.style.faint, "server %s tells the model: %s", server.Name, safetext.Line(text, maxToldOf))

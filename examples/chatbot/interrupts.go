@@ -19,13 +19,13 @@ type quitError struct{ signal syscall.Signal }
 
 func (e *quitError) Error() string { return fmt.Sprintf("ended by signal: %v", e.signal) }
 
-// twice is how long the second Ctrl-C counts as one with the first even when
-// another turn has begun.
+// twice is the time for a second Ctrl-C to end the program, even after another
+// turn has begun.
 const twice = 2 * time.Second
 
-// interrupts turns signals into the ends of turns and of the program: the
-// first Ctrl-C ends the turn, the second the program. Any other signal ends the
-// program at once, and so does Ctrl-C until there is a conversation to go on with.
+// interrupts turns signals into the ends of turns and of the program: the first
+// Ctrl-C ends the turn, the second the program. Any other signal ends the
+// program at once, and before a conversation so does Ctrl-C.
 type interrupts struct {
 	con     *console
 	quit    context.CancelCauseFunc
@@ -33,10 +33,10 @@ type interrupts struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex // guards the fields below
-	talking bool       // the end of a turn is not the end of the program
+	talking bool       // a conversation: Ctrl-C ends only the turn
 	endTurn context.CancelCauseFunc
-	first   time.Time // of a Ctrl-C that may be followed by another
-	armed   bool      // no turn has begun since
+	first   time.Time // of the first Ctrl-C
+	armed   bool      // no turn has begun since the first Ctrl-C
 }
 
 // watchSignals starts to watch. The context that it returns ends with the
@@ -60,7 +60,7 @@ func (i *interrupts) stop() {
 	i.quit(nil)
 }
 
-// converse says that a conversation begins.
+// converse notes the beginning of a conversation.
 func (i *interrupts) converse() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -83,7 +83,7 @@ func (i *interrupts) take(s os.Signal, now time.Time) {
 	i.con.note(i.con.style.faint, "press Ctrl-C again, or Ctrl-D, to leave")
 }
 
-// turn returns the context of a turn, and what to call at its end.
+// turn returns the context of a turn, and a function to call at its end.
 func (i *interrupts) turn(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	i.mu.Lock()

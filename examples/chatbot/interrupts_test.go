@@ -63,8 +63,8 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 	}
 }
 
-// While the program starts, and with one question alone, there is nothing that
-// could go on.
+// While the program starts, and with a single question, there is no
+// conversation to continue.
 func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
 	program, i := newInterrupts(t)
 	i.talking = false

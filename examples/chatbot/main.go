@@ -6,13 +6,13 @@
 //
 //	printf 'What is 17 plus 25?\n' | go run ./examples/chatbot -yes
 //
-// The parts, in the order in which a conversation meets them: flags.go,
-// servers.go and model.go find out what to talk to, and instructions.go what the
-// model is told first; session.go takes turns, and input.go and interrupts.go tell
-// it when; show.go puts on console.go what happens; approve.go and form.go ask the
-// person; commands.go is for what is said to the program itself, and offers.go for
-// the resources and prompts of servers; trace.go keeps a record, and lacks.go what
-// a script must know at the end. demo.go serves the demos to other programs.
+// The parts, in the order of a conversation: flags.go, servers.go and model.go
+// choose the servers and the model, and instructions.go writes the system
+// prompt; session.go takes turns, driven by input.go and interrupts.go; show.go
+// puts events on console.go; approve.go and form.go ask the person; commands.go
+// runs commands, and offers.go reads the resources and prompts of servers;
+// trace.go keeps a record, and lacks.go the failures for the exit status.
+// demo.go serves the demos to other programs.
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 	os.Exit(status(err, o))
 }
 
-// status reports an error that was not reported yet, and gives the exit status.
+// status reports an unreported error, and returns the exit status.
 func status(err error, o *options) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -119,8 +119,8 @@ func run(o *options) (err error) {
 	return s.talk(ctx, o)
 }
 
-// serve has the person, and the model on loan, answer what the servers ask.
-// Calls of the servers have the limits of o.
+// serve sets the handlers of servers' requests: the person, and the model.
+// Calls of tools have the limits of o.
 func (p *person) serve(servers []adapter.Server, model *endpoint, o *options) error {
 	lent, err := sampling.New(model.config, model.model, &sampling.Options{
 		Review: sampling.ReviewFuncs{Request: p.lend, Reply: p.release},
@@ -143,7 +143,7 @@ func (p *person) serve(servers []adapter.Server, model *endpoint, o *options) er
 	return nil
 }
 
-// terminalWidth is 0 when the terminal does not tell.
+// terminalWidth is 0 if unknown.
 func terminalWidth() int {
 	width, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The environment turns the test binary into the program, or into a server for
-// it.
+// TestMain turns the test binary into the program, or into a server for it, by
+// the environment.
 const (
 	asProgram = "CHATBOT_TEST_PROGRAM"
 	asServer  = "CHATBOT_TEST_SERVER"
@@ -40,7 +40,7 @@ type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout chan string // line by line
+	stdout chan string // lines
 	stderr chan string
 }
 
@@ -55,7 +55,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs the program with pipes, to talk to it while it runs.
+// start runs the program with pipes, for a dialog with it.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
@@ -113,7 +113,7 @@ func (p *program) await(lines <-chan string, text string) string {
 	}
 }
 
-// wait returns the exit status, when all output was taken.
+// wait takes all output and returns the exit status.
 func (p *program) wait() int {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
@@ -122,11 +122,11 @@ func (p *program) wait() int {
 	}
 	for range p.stderr {
 	}
-	_ = p.cmd.Wait() // the state tells
+	_ = p.cmd.Wait() // see ProcessState
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// outcome is what a whole conversation left.
+// outcome is the output and status of a whole conversation.
 type outcome struct {
 	stdout, stderr string
 	status         int
@@ -144,7 +144,7 @@ func finish(t *testing.T, cmd *exec.Cmd, input string) outcome {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
 	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = cmd.Run() // the state tells
+	_ = cmd.Run() // see ProcessState
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
@@ -171,8 +171,8 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// configure writes a configuration with servers of this binary, by name the
-// way in which each is bad.
+// configure writes a configuration with servers of this binary. A server's name
+// is its fault.
 func configure(t *testing.T, servers map[string]string, env ...string) string {
 	t.Helper()
 	self, err := os.Executable()

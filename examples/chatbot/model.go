@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 )
 
-// endpoint is where the model is.
+// endpoint is the address of the model.
 type endpoint struct {
 	config openai.ClientConfig
 	model  string
@@ -19,8 +19,7 @@ type endpoint struct {
 	close  func() error
 }
 
-// openModel uses the endpoint of the options or, without one, starts the demo
-// model.
+// openModel uses the endpoint of the options, or starts the demo model.
 func openModel(o *options, con *console) (*endpoint, error) {
 	if o.model != "" {
 		con.note(con.style.faint, "model: %s at %s", o.model, publicURL(o.baseURL))
@@ -41,8 +40,7 @@ func openModel(o *options, con *console) (*endpoint, error) {
 	return &endpoint{config: cfg, model: demomodel.Name, close: demo.Close}, nil
 }
 
-// hint says what may be wrong with the base URL when the endpoint knows no such
-// address.
+// hint explains a likely mistake in the base URL after a 404.
 func (e *endpoint) hint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
 	if !ok || failure.Status != http.StatusNotFound || e.url == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// offering are the servers that offer something.
+// offering are the servers with resources or prompts.
 func (s *session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
 	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
 		return status.Err != nil || !offers(status.Client.Server().Capabilities)
@@ -43,7 +43,7 @@ func (s *session) listResources(ctx context.Context) error {
 	return nil
 }
 
-// readResource shows a resource, and whose it is.
+// readResource shows a resource, and its server.
 func (s *session) readResource(ctx context.Context, argument string) error {
 	servers := s.offering(withResources)
 	server, uri, err := addressee(servers, argument)
@@ -87,7 +87,7 @@ func (s *session) listPrompts(ctx context.Context) error {
 	return nil
 }
 
-// promptUsage is what to type after /prompt.
+// promptUsage is the usage of /prompt.
 func promptUsage(p *mcp.Prompt) string {
 	usage := p.Name
 	for _, a := range p.Arguments {
@@ -100,7 +100,7 @@ func promptUsage(p *mcp.Prompt) string {
 	return usage
 }
 
-// askPrompt asks the model with what a server's prompt says.
+// askPrompt asks the model with a server's prompt.
 func (s *session) askPrompt(ctx context.Context, argument string) error {
 	servers := s.offering(withPrompts)
 	server, text, err := addressee(servers, argument)
@@ -133,7 +133,7 @@ func (s *session) askPrompt(ctx context.Context, argument string) error {
 	return s.turn(ctx, question)
 }
 
-// promptArguments reads key=value pairs; a word without = goes on the value
+// promptArguments reads key=value pairs; a word without = belongs to the value
 // before it.
 func promptArguments(words []string) (map[string]string, error) {
 	given := map[string]string{}
@@ -153,7 +153,7 @@ func promptArguments(words []string) (map[string]string, error) {
 }
 
 // addressee takes the name of a server from the beginning of an argument, as in
-// "@files file:///a". It is nil when none is named.
+// "@files file:///a". It is nil if none is named.
 func addressee(servers []adapter.ServerStatus, argument string) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {
@@ -171,15 +171,15 @@ func addressee(servers []adapter.ServerStatus, argument string) (server *adapter
 	return server, rest, nil
 }
 
-// ownerOf finds the server that something belongs to by its name. A server can
-// list what is another's, so the person decides where several have it; and as a
-// name may be private, no server is told of it to find out.
+// ownerOf finds the server of a name. A server can list another's name, so the
+// person decides between several servers. A name may be private, so ownerOf
+// does not send it to servers.
 func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
 		return nil, errors.New("no server offers such things")
 	case 1:
-		return &servers[0], nil // it may have what it does not list
+		return &servers[0], nil // a server may have unlisted names
 	}
 	var owners, names []string
 	var owner *adapter.ServerStatus
@@ -217,8 +217,8 @@ func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, err
 	return false, nil
 }
 
-// hasResource reports whether a server lists a URI, or a template that begins as
-// the URI does.
+// hasResource reports whether a server lists a URI, or a template with the same
+// beginning.
 func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {
 	for r, err := range c.Resources(ctx) {
 		if err != nil {

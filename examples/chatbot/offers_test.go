@@ -62,7 +62,7 @@ func TestAnswersOfServers(t *testing.T) {
 	}
 }
 
-// A server cannot take the place of another by listing what that one has.
+// A server cannot take another's place by listing its names.
 func TestWhoseResource(t *testing.T) {
 	path := configure(t, map[string]string{"my files": "good", "evil": "shadow"})
 	o := converse(t, "/read demo://menu\n/read demo://dish/soup\n/read other://x\n/read @my files demo://menu\n/read @nobody demo://menu\n/read demo://evil\n", "-config", path)
@@ -87,7 +87,7 @@ func TestWhosePrompt(t *testing.T) {
 		"\nthe prompt mine of the server evil:\n  evil word\n  bot › done\n")
 }
 
-// Answers are for the server that they are meant for.
+// A server gets only its own answers.
 func TestWhoseAnswers(t *testing.T) {
 	path := configure(t, map[string]string{"demo": "good", "other": "good"})
 	answer := func(server string) []string {

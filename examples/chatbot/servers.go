@@ -16,15 +16,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// demoServerFlag makes this program be the demo server instead of the chatbot.
+// demoServerFlag makes this program the demo server instead of the chatbot.
 const demoServerFlag = "demo-server"
 
-// maxWarnings bounds what is shown of a server's breaches of the protocol.
+// maxWarnings bounds the shown warnings about a server's breaches of the
+// protocol.
 const maxWarnings = 20
 
-// listServers gives the servers of the configuration, and those that cannot be
-// used as they are written there. Without a configuration it is the demo server:
-// this program once more, as a child process.
+// listServers returns the servers of the configuration, and its servers with
+// mistakes. Without a configuration it is the demo server: this program as a
+// child process.
 func listServers(o *options) (servers []adapter.Server, wrong []adapter.ServerStatus, err error) {
 	if o.config == "" {
 		self, err := os.Executable()
@@ -61,7 +62,7 @@ func readConfig(path string) (servers []adapter.Server, wrong []adapter.ServerSt
 	return servers, wrong, nil
 }
 
-// namesOf is all that the configuration names and does not disable.
+// namesOf lists the enabled servers of the configuration.
 func namesOf(servers []adapter.Server, wrong []adapter.ServerStatus) (names []string) {
 	for _, s := range servers {
 		names = append(names, s.Name)
@@ -72,8 +73,8 @@ func namesOf(servers []adapter.Server, wrong []adapter.ServerStatus) (names []st
 	return names
 }
 
-// openServers connects to the servers that can be reached and reports the
-// others, and those that are written wrong.
+// openServers connects to the servers, and reports unreachable ones and
+// mistakes in the file.
 func (s *session) openServers(ctx context.Context, servers []adapter.Server, wrong []adapter.ServerStatus, timeout time.Duration) (*adapter.Toolset, error) {
 	if names := namesOf(servers, nil); len(names) > 0 {
 		s.con.progress("connecting to %s …", strings.Join(names, ", "))
@@ -113,7 +114,7 @@ func (s *session) reportServers(servers []adapter.ServerStatus, timeout time.Dur
 	}
 }
 
-// warnings shows a server's breaches of the protocol, as many as are bearable.
+// warnings shows a server's breaches of the protocol, at most maxWarnings.
 func warnings(con *console, server string) *slog.Logger {
 	w := &noteWriter{con: con}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{

@@ -16,15 +16,14 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 )
 
-// pidFile names, in the environment, the file that a server writes its process
-// id to.
+// pidFile is the variable with the name of the file for a server's process id.
 const pidFile = "CHATBOT_TEST_PID"
 
-// instructionsOf holds, in the environment, what a server tells the model.
+// instructionsOf is the variable with a server's instructions for the model.
 const instructionsOf = "CHATBOT_TEST_INSTRUCTIONS"
 
-// serveBadly is a server that does not start, does not stop, or says what it
-// should not.
+// serveBadly is a server that does not start, does not stop, or breaks the
+// rules.
 func serveBadly(how string) {
 	if path := os.Getenv(pidFile); path != "" {
 		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
@@ -58,11 +57,11 @@ func serveBadly(how string) {
 			text := strings.Repeat("x", 33<<20)
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
 		})
-	case "wedge": // answers nothing but lists
+	case "wedge": // answers only lists
 		s = wedgedServer()
-	case "instruct": // tells the model more than it should
+	case "instruct": // has bad instructions for the model
 		s = sdk.NewServer(&sdk.Implementation{Name: "instruct"}, &sdk.ServerOptions{Instructions: os.Getenv(instructionsOf)})
-	case "shadow": // lists what the demo server has, too
+	case "shadow": // lists the demo server's names
 		s = shadowServer()
 	case "vanish":
 		sdk.AddTool(s, &sdk.Tool{Name: "vanish"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
@@ -74,7 +73,7 @@ func serveBadly(how string) {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // ends with the input
 }
 
-// shadowServer has resources and a prompt of the demo server's names.
+// shadowServer has resources and a prompt with the demo server's names.
 func shadowServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "shadow"}, nil)
 	read := func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -93,8 +92,8 @@ func shadowServer() *sdk.Server {
 	return s
 }
 
-// wedgedServer has a tool and a resource that give no answer. Another tool gives none
-// either, and makes progress without an end.
+// wedgedServer has a tool and a resource that never answer. Another tool never
+// answers, but reports progress without an end.
 func wedgedServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "wedge"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "wedge"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {

@@ -29,11 +29,11 @@ type session struct {
 	turns   int
 }
 
-// errReported stands for an error that was shown when it happened.
+// errReported stands for an error that was shown before.
 var errReported = errors.New("reported already")
 
-// talk asks the one question of the options, or has a conversation. At the end it
-// says what a script must know.
+// talk asks the single question of the options, or has a conversation. At the
+// end it reports failures for scripts.
 func (s *session) talk(ctx context.Context, o *options) error {
 	if o.oneShot {
 		if err := s.ask(ctx, o.prompt); isQuit(err) {
@@ -48,8 +48,8 @@ func (s *session) talk(ctx context.Context, o *options) error {
 	return s.lacks.report(s.con)
 }
 
-// converse takes turns until the input or the program ends. It goes on after
-// one that failed.
+// converse takes turns until the input or the program ends. It continues after
+// a failed turn.
 func (s *session) converse(ctx context.Context) error {
 	if s.con.interactive {
 		s.con.note(s.con.style.faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")
@@ -73,8 +73,8 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// ask does what a line says: a command, or a question to the agent. What went
-// wrong was reported when it returns.
+// ask handles a line: a command, or a question to the agent. It reports
+// failures itself.
 func (s *session) ask(ctx context.Context, text string) error {
 	if isCommand(text) {
 		return s.command(ctx, text)
@@ -82,7 +82,7 @@ func (s *session) ask(ctx context.Context, text string) error {
 	return s.turn(ctx, text)
 }
 
-// question waits for what the person says.
+// question waits for the person's line.
 func (s *session) question(ctx context.Context) (string, error) {
 	if s.con.interactive {
 		s.con.prompt()
@@ -92,8 +92,8 @@ func (s *session) question(ctx context.Context) (string, error) {
 	return strings.TrimSpace(text), err
 }
 
-// turn puts one question to the agent. A failure is reported before errReported
-// is returned; after one that ended the program there is nothing to say.
+// turn puts one question to the agent. It reports a failure and returns
+// errReported; the end of the program is not reported.
 func (s *session) turn(ctx context.Context, question string) error {
 	s.turns++
 	s.trace.write(record{Event: "question", Turn: s.turns, Text: question})
@@ -119,8 +119,8 @@ func (s *session) turn(ctx context.Context, question string) error {
 	return nil
 }
 
-// broken ends a turn that has no answer. What it did stays in the history,
-// closed by a word for the model, because tools may have acted.
+// broken ends a turn without an answer. The turn stays in the history with a
+// note for the model, because tools may have acted.
 func (s *session) broken(turn context.Context, messages []llms.MessageContent, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
@@ -134,8 +134,8 @@ func (s *session) broken(turn context.Context, messages []llms.MessageContent, e
 	return s.report(err)
 }
 
-// report shows what ended a turn or a command, and returns what is left to do
-// about it.
+// report shows the error of a turn or a command, and returns the error for the
+// caller.
 func (s *session) report(err error) error {
 	switch {
 	case errors.Is(err, errInterrupted):

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// show puts an event of the agent on the console. On a terminal text is shown
-// as it comes; for a program only the answer counts.
+// show puts an event of the agent on the console. On a terminal it shows text
+// as it arrives; in a pipe only the answer.
 func (c *console) show(e agent.Event) {
 	switch e := e.(type) {
 	case *agent.TextDelta:
@@ -59,15 +59,15 @@ func (c *console) show(e agent.Event) {
 	}
 }
 
-// Bounds of what is shown of a tool's result and of why it has none, in
-// characters. The answer says what matters of a result, and the trace has all.
+// Bounds of a tool's shown result or error, in characters. The answer has the
+// important parts of a result, and the trace has all.
 const (
 	maxResult  = 120
 	maxFailure = 400
 )
 
-// showResult shows what became of a tool call. The model is told less about
-// some errors than the person is.
+// showResult shows the result of a tool call. The person sees more of some
+// errors than the model.
 func (c *console) showResult(e *agent.ToolEnd) {
 	style, mark, text := c.style.tool, "←", safetext.Line(e.Result.Text, maxResult)
 	if e.Result.IsError {
@@ -82,7 +82,7 @@ func (c *console) showResult(e *agent.ToolEnd) {
 	c.note(style, "%s %s %s: %s", mark, e.Server, callName(&e.Call), text)
 }
 
-// longer names the flag that gives a call longer, when it took too long.
+// longer names the flag for more time, if a call took too long.
 func longer(err error) string {
 	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
 	case !ok:
@@ -93,7 +93,7 @@ func longer(err error) string {
 	return "; -call-timeout gives it longer"
 }
 
-// plural counts things, in English.
+// plural writes a count in English.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -101,8 +101,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// callName is the name of the tool as its server knows it, or as the model
-// wrote it when there is no such tool.
+// callName is the server's name of the tool, or the model's if there is no such
+// tool.
 func callName(c *agent.Call) string {
 	if c.Tool == "" {
 		return safetext.Line(c.Name, 100)

@@ -40,8 +40,8 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-// What a server wrote last cannot pass for lines of the program, however wide the
-// terminal is.
+// A server's last output cannot look like lines of the program, for any width
+// of the terminal.
 func TestLostServer(t *testing.T) {
 	s := newScreen(t)
 	s.width = func() int { return 30 }

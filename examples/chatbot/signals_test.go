@@ -18,8 +18,8 @@ func (p *program) signal(s os.Signal) {
 	}
 }
 
-// startCounting runs the program until a tool call of the server is under way,
-// and gives the process id of that server.
+// startCounting runs the program until a tool call is under way, and returns
+// the process id of the server.
 func startCounting(t *testing.T, server string) (p *program, pid int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -122,7 +122,7 @@ func TestDemoModel(t *testing.T) {
 	}
 }
 
-// A server that does not answer must not keep the program from ending.
+// A silent server must not keep the program from ending.
 func TestInterruptWhileStarting(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is the program on a pseudo-terminal, and what it has shown.
+// terminal is the program on a pseudo-terminal, and its output.
 type terminal struct {
 	t      *testing.T
 	file   *os.File // the person's side
@@ -51,7 +51,7 @@ func openTerminal(t *testing.T, args ...string) *terminal {
 	term := &terminal{t: t, file: person, shown: make(chan string, 100), status: make(chan int, 1)}
 	go term.watch()
 	go func() {
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // see ProcessState
 		term.status <- cmd.ProcessState.ExitCode()
 	}()
 	return term
@@ -69,7 +69,7 @@ func (m *terminal) watch() {
 	}
 }
 
-// await returns when the text is shown, and forgets what was shown up to it.
+// await returns when the text is shown, and forgets the output up to it.
 func (m *terminal) await(text string) {
 	m.t.Helper()
 	deadline := time.After(patience)
@@ -163,7 +163,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Lines that were typed while the model worked must not approve anything.
+// Lines typed while the model worked must not approve anything.
 func TestTypeAheadApprovesNothing(t *testing.T) {
 	m := openTerminal(t)
 	m.enter("you › ", "Count to 5\ny\ny\ny\n")

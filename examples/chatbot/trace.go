@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 )
 
-// trace appends what happens to a file, one JSON object a line. A nil trace
+// trace appends events to a file, one JSON object on each line. A nil trace
 // writes nothing.
 type trace struct {
 	mu   sync.Mutex // guards the fields below
@@ -32,8 +32,8 @@ type record struct {
 	Arguments any    `json:"arguments,omitempty"`
 
 	Model     string   `json:"model,omitempty"`
-	Message   string   `json:"message,omitempty"` // what is asked, or what a notice says
-	Text      string   `json:"text,omitempty"`    // what is answered
+	Message   string   `json:"message,omitempty"` // the text of a question or a notice
+	Text      string   `json:"text,omitempty"`    // the text of an answer
 	ToolCalls []string `json:"tool_calls,omitempty"`
 	Input     int      `json:"input_tokens,omitempty"`
 	Output    int      `json:"output_tokens,omitempty"`
@@ -51,8 +51,8 @@ type record struct {
 	Duration float64 `json:"duration_ms,omitempty"`
 }
 
-// openTrace opens the file for appending; it holds what was said, so a new one
-// is for its owner alone.
+// openTrace opens the file for appending. It contains the conversation, so only
+// the owner can read a new file.
 func openTrace(path string) (*trace, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *trace) close() error {
 	return nil
 }
 
-// event writes what the agent reports, in the turn of the conversation.
+// event writes an event of the agent, with the turn of the conversation.
 func (t *trace) event(turn int, e agent.Event) {
 	if t == nil {
 		return
@@ -170,8 +170,7 @@ func callRecord(event string, c *agent.Call) record {
 	return r
 }
 
-// askedRecord begins the record of what a server asked, in a call if one is
-// known.
+// askedRecord begins the record of a server's request, with its call if known.
 func askedRecord(event, server string, c *agent.Call) record {
 	if c == nil {
 		return record{Event: event, Server: server}

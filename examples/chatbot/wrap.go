@@ -6,24 +6,23 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// hanging is what the lines of a note begin with, after the first.
+// hanging is the indent of a note's lines after the first.
 const hanging = "  "
 
-// wrapper breaks lines between words, as the text comes. A line that goes on
-// begins with the white space that its first one began with, and at least with
-// hang.
+// wrapper breaks lines between words, as the text arrives. A continued line has
+// the indent of its first line, and at least hang.
 type wrapper struct {
-	width  int // of the screen; 0 leaves lines as they are
+	width  int // of the screen; 0 leaves lines unchanged
 	hang   string
-	column int // where the next character goes
+	column int // column of the next character
 	start  int // the column of the line's first word
 	indent string
 	gap    string // white space before the word
 	word   strings.Builder
-	midway bool // a piece of the word is shown already: the rest must follow it
+	midway bool // a piece of the word is shown: the rest must follow it
 }
 
-// add returns what can be shown by now: everything but a word that may go on.
+// add returns the text to show: everything except an unfinished word.
 func (w *wrapper) add(text string) string {
 	if w.width <= 0 {
 		return text
@@ -43,7 +42,7 @@ func (w *wrapper) add(text string) string {
 			}
 		default:
 			w.word.WriteRune(r)
-			if w.word.Len() >= 4*w.width { // it must not be held back for ever
+			if w.word.Len() >= 4*w.width { // show a very long word in pieces
 				w.place(&out)
 				w.midway = true
 			}
@@ -52,7 +51,7 @@ func (w *wrapper) add(text string) string {
 	return out.String()
 }
 
-// flush returns the word that was held back.
+// flush returns the held back word.
 func (w *wrapper) flush() string {
 	var out strings.Builder
 	w.place(&out)
@@ -89,8 +88,8 @@ func (w *wrapper) place(out *strings.Builder) {
 	}
 }
 
-// split writes a word, and breaks one that is longer than a line: where the
-// terminal does that, the rest is no longer indented.
+// split writes a word, and breaks a word longer than a line: if the terminal
+// broke it, the rest would lose its indent.
 func (w *wrapper) split(out *strings.Builder, word string) {
 	for _, r := range word {
 		width := lipgloss.Width(string(r))

@@ -29,7 +29,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// An answer that comes in pieces is wrapped like a whole one.
+// An answer in pieces is wrapped like a whole one.
 func TestWrapAnswer(t *testing.T) {
 	s := newScreen(t)
 	s.width, s.wraps = func() int { return 20 }, true

@@ -1,6 +1,6 @@
 // Client uses one MCP server without a model and without a framework. It lists
-// the tools of the server or calls one, and asks you what the server asks: you
-// fill in its forms, and you are the model that it wants to use.
+// the tools of the server or calls one. It shows you the server's questions:
+// you fill in its forms, and you answer in place of a model.
 //
 //	go run ./examples/client npx -y @modelcontextprotocol/server-everything
 //	go run ./examples/client -call get-sum -args '{"a":17,"b":25}' npx -y @modelcontextprotocol/server-everything
@@ -78,7 +78,7 @@ func use(ctx context.Context, server mcpclient.Transport, you *person, tool, arg
 	return nil
 }
 
-// person is asked one thing at a time: handlers are called concurrently.
+// person answers one question at a time, as handlers are called concurrently.
 type person struct {
 	mu  sync.Mutex // guards the fields below
 	in  *bufio.Reader
@@ -86,20 +86,20 @@ type person struct {
 }
 
 var (
-	errNobody = errors.New("there is nobody to ask") // the input has ended
-	errNo     = errors.New("the person said no")
+	errNoInput = errors.New("there is no person to ask") // the input has ended
+	errNo      = errors.New("the person said no")
 )
 
 func (p *person) askLocked(question string) (string, error) {
 	fmt.Fprint(p.out, question+": ")
 	line, err := p.in.ReadString('\n')
 	if err != nil && line == "" {
-		return "", errNobody
+		return "", errNoInput
 	}
 	return strings.TrimSpace(line), nil
 }
 
-// fillIn asks for each field of a form. The client checks the whole once more
+// fillIn asks for each field of a form. The client checks the whole form again
 // before it is sent.
 func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := params.Fields()
@@ -113,7 +113,7 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 	for _, f := range fields {
 		value, err := p.fieldLocked(f)
 		switch {
-		case err == errNobody:
+		case err == errNoInput:
 			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 		case err == errNo:
 			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
@@ -124,7 +124,7 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
-// fieldLocked asks until the answer fits; nil is for none.
+// fieldLocked asks until the answer fits; nil means no answer.
 func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 	for {
 		text, err := p.askLocked("  " + label(f))
@@ -142,8 +142,8 @@ func (p *person) fieldLocked(f *mcp.Field) (any, error) {
 	}
 }
 
-// label words a field: its title, its options, and what an empty line takes.
-// What servers write is quoted, so that it cannot disguise itself.
+// label describes a field: its title, its options, and the value of an empty
+// line. Servers' texts are quoted, so that they cannot look like the program's.
 func label(f *mcp.Field) string {
 	text := safetext.Quote(f.Title)
 	for i, o := range f.Options {
@@ -158,7 +158,7 @@ func label(f *mcp.Field) string {
 	return text
 }
 
-// reply has the person answer in the place of a model. A program with a model
+// reply lets the person answer in place of a model. A program with a model
 // installs a sampling.Sampler instead.
 func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	p.mu.Lock()

@@ -24,7 +24,7 @@ const (
 	programVariable = "MCPCHAIN_CLIENT_PROGRAM"
 )
 
-// TestMain makes this program the server that it uses, too.
+// TestMain makes this program also its own server.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(programVariable) != "":
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serveHostile has a tool that draws on the screen wherever it can.
+// serveHostile has a tool with terminal escapes in every text.
 func serveHostile() {
 	const attack = "\x1b[2Jgone\u3164"
 	fmt.Fprintln(os.Stderr, attack)
@@ -53,7 +53,7 @@ func serveHostile() {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // ends with the input
 }
 
-// Nothing that a server writes is obeyed by the terminal.
+// No text of a server reaches the terminal as an escape sequence.
 func TestHostileServer(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -71,7 +71,7 @@ func TestHostileServer(t *testing.T) {
 		cmd.Env = append(os.Environ(), programVariable+"=1")
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err := cmd.Run() // which fails where the tool does
+		err := cmd.Run() // fails if the tool fails
 		if (err != nil) != (tt.stdout == "") || stdout.String() != tt.stdout || !strings.Contains(stderr.String(), tt.stderr) || strings.Contains(stderr.String(), "\x1b") {
 			t.Errorf("%q: got %v, %q and %q, want %q and %q", tt.flags, err, &stdout, &stderr, tt.stdout, tt.stderr)
 		}
@@ -86,7 +86,7 @@ func TestUse(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tool, args string
 		typed      string // what the person says
-		want       string // in the output, or in the error
+		want       string // part of the output, or of the error
 		shown      string
 	}{
 		"list":       {"", "", "", "add: \"Adds two numbers.\"\n  arguments: {", ""},

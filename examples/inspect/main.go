@@ -1,5 +1,5 @@
-// Inspect shows what the servers of an mcp.json offer, how they were reached,
-// and what each model provider would be sent for their tools:
+// Inspect shows the tools, prompts and resources of an mcp.json's servers, the
+// connection to each, and the schemas that each model provider would get:
 //
 //	inspect mcp.json
 //	inspect -profile gemini mcp.json
@@ -8,16 +8,17 @@
 //	inspect -revision 2025-11-25 mcp.json
 //	inspect -json mcp.json
 //
-// With -base-url it is what package agent sends to an OpenAI-compatible endpoint,
-// whose host or -model decides on the profile.
+// With -base-url it shows the schemas that package agent sends to an
+// OpenAI-compatible endpoint. The endpoint's host or -model decides on the
+// profile.
 //
-// A server that is written wrong in the file is reported with its line and key,
-// and does not keep the others from being looked at.
+// A mistake in a server's entry is reported with its line and key, and does not
+// affect the others.
 //
-// The exit status is 0 when all is well, 1 when a server is written wrong or
-// could not be reached, 2 when there is no report because the command line or
-// the file as a whole is wrong, and 3 when all servers were reached and some of
-// their tools cannot be used.
+// The exit status is 0 without a failure, 1 if a server has a mistake in the
+// file or could not be reached, 2 if there is no report because of a mistake in
+// the command line or the whole file, and 3 if all servers were reached and
+// some of their tools cannot be used.
 package main
 
 import (
@@ -40,10 +41,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// statuses is what -help says of the exit statuses.
-const statuses = `Exit status: 0 when all is well; 1 when a server is written wrong or could not be
-reached; 2 when there is no report, as the command line or the file is wrong;
-3 when some tools of the servers cannot be used.
+// statuses explains the exit statuses in -help.
+const statuses = `Exit status: 0 without a failure; 1 if a server has a mistake in the file or could
+not be reached; 2 if there is no report, as the command line or the file is wrong;
+3 if some tools of the servers cannot be used.
 `
 
 // The exit statuses.
@@ -61,12 +62,12 @@ func main() {
 	os.Exit(status)
 }
 
-// options are what the command line says.
+// options are the settings of the command line.
 type options struct {
 	file     string
 	json     bool
 	profiles []adapter.Profile
-	detailed bool // definitions are shown
+	detailed bool // show definitions
 	timeout  time.Duration
 
 	revisions revisions.Flag
@@ -145,7 +146,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// endpoint finds the profile that an agent has for an endpoint, when one is given.
+// endpoint finds the agent's profile for an endpoint, if one is given.
 func endpoint(profile *string, baseURL, model string) error {
 	switch {
 	case baseURL == "" && model == "":

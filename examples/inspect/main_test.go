@@ -23,8 +23,7 @@ import (
 
 const roleVariable = "MCPCHAIN_INSPECT_ROLE"
 
-// TestMain makes this program the inspector, or one of the servers that it
-// inspects.
+// TestMain makes this program the inspector, or one of its servers.
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "main":
@@ -42,8 +41,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// oddServer has a tool that cannot be used and one that providers need changed. It
-// has no version, and templates for its only resources.
+// oddServer has an unusable tool, and a tool that providers need changed. It
+// has no version, and only templates of resources.
 func oddServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "odd\x1b[31m\u200b"}, nil)
 	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "odd://{name}", Name: "odd"}, nil)
@@ -55,7 +54,7 @@ func oddServer() *sdk.Server {
 	return s
 }
 
-// inspectFile runs the program on an mcp.json in which SELF is this program.
+// inspectFile runs the program on an mcp.json. SELF in it means this program.
 func inspectFile(t *testing.T, file string, flags ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -115,7 +114,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A server that is written wrong is reported, and the others are looked at.
+// A server with a mistake is reported, and the others are inspected.
 func TestWrongServer(t *testing.T) {
 	_, out, stderr := inspectFile(t, servers(typo, demo, `"line":{"command":"npx -y x"}`))
 	for _, want := range []string{
@@ -145,7 +144,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// What is shown for an endpoint is what an agent sends there.
+// The report for an endpoint has the schemas that an agent sends there.
 func TestEndpoint(t *testing.T) {
 	for _, tt := range []struct {
 		flags []string
@@ -162,7 +161,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Every provider's definitions can be read without JSON.
+// Every provider's definitions can be shown as text.
 func TestAllProfiles(t *testing.T) {
 	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
 	for _, p := range adapter.Profiles() {
@@ -173,7 +172,7 @@ func TestAllProfiles(t *testing.T) {
 	}
 }
 
-// The reason why a server cannot be used is shown whole, and passes for nothing else.
+// The reason against a server is shown whole, and cannot look like other lines.
 func TestReason(t *testing.T) {
 	r := &report{Servers: []*serverReport{{Name: "a", Transport: "x", Error: "exit status 1:\nreached: \x1b[2J" + strings.Repeat("x", 1000) + "\nlast words"}}}
 	var got strings.Builder
@@ -186,7 +185,7 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// A revision is forced by the file or the command line, which counts more.
+// The file or the command line forces a revision; the command line wins.
 func TestRevision(t *testing.T) {
 	old := strings.Replace(demo, `"env"`, `"revision":"2025-06-18","env"`, 1)
 	for _, tt := range []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// report is what was found out.
+// report is the result of an inspection.
 type report struct {
 	Servers []*serverReport `json:"servers"`
 	byName  map[string]*serverReport
@@ -38,7 +38,7 @@ type serverReport struct {
 	Prompts      []string                `json:"prompts,omitempty"`
 	Resources    []string                `json:"resources,omitempty"`
 	Templates    []string                `json:"resourceTemplates,omitempty"`
-	Trouble      []string                `json:"trouble,omitempty"` // lists that could not be had
+	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
 }
 
 type skippedTool struct {
@@ -47,7 +47,7 @@ type skippedTool struct {
 }
 
 type toolReport struct {
-	Name        string               `json:"name"` // for the model
+	Name        string               `json:"name"` // the model's name for it
 	ServerName  string               `json:"serverName"`
 	Description string               `json:"description,omitempty"`
 	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
@@ -55,11 +55,11 @@ type toolReport struct {
 	Profiles    []*profileReport     `json:"profiles"`
 }
 
-// profileReport is what one provider would be sent.
+// profileReport has the definitions for one provider.
 type profileReport struct {
 	Profile    string   `json:"profile"`
 	Strict     bool     `json:"strict,omitempty"`
-	Bytes      int      `json:"bytes"` // of the whole definition, as JSON
+	Bytes      int      `json:"bytes"` // size of the whole definition, as JSON
 	Parameters any      `json:"parameters"`
 	Changes    []change `json:"changes,omitempty"`
 }
@@ -71,10 +71,11 @@ type change struct {
 	Note    string `json:"note"`
 }
 
-// maxListed bounds the prompts and resources of one server that are listed.
+// maxListed bounds the listed prompts and resources of one server.
 const maxListed = 1000
 
-// plan begins a report on the servers of a file, and says which to connect to.
+// plan begins a report on the servers of a file, and returns the servers to
+// connect to.
 func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for _, s := range file.Servers {
@@ -97,7 +98,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	return r, servers, nil
 }
 
-// inspect connects to the servers and asks them what they have.
+// inspect connects to the servers and lists their tools, prompts and resources.
 func (r *report) inspect(ctx context.Context, servers []adapter.Server, o *options) error {
 	tools, err := adapter.Open(ctx, servers, &adapter.Options{
 		Start: adapter.StartAvailable, ConnectTimeout: o.timeout, Client: answering(),
@@ -120,8 +121,8 @@ func (r *report) inspect(ctx context.Context, servers []adapter.Server, o *optio
 	return ctx.Err()
 }
 
-// answering offers a server all that it may ask for, since some list tools for that
-// alone, and answers nothing.
+// answering declares every capability, since some servers list tools only for
+// these, and answers nothing.
 func answering() *mcpclient.Options {
 	refused := errors.New("inspect answers no questions")
 	return &mcpclient.Options{
@@ -135,7 +136,7 @@ func answering() *mcpclient.Options {
 	}
 }
 
-// describe says how a server is reached, without what may be secret: arguments,
+// describe shows a server's command or URL without secret parts: arguments,
 // user information and query.
 func describe(t mcpclient.Transport) string {
 	switch t := t.(type) {
@@ -149,7 +150,7 @@ func describe(t mcpclient.Transport) string {
 	return ""
 }
 
-// public is a URL without what may be secret in it.
+// public is a URL without its secret parts.
 func public(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 }
 
-// listed names what a server lists, and notes why there may be more.
+// listed returns the names in a server's list, and notes an incomplete list.
 func listed[T any](s *serverReport, all iter.Seq2[*T, error], name func(*T) string) (names []string) {
 	for v, err := range all {
 		if err != nil {
@@ -200,7 +201,7 @@ func listed[T any](s *serverReport, all iter.Seq2[*T, error], name func(*T) stri
 	return names
 }
 
-// fillProfile adds what a provider would be sent.
+// fillProfile adds the definitions for a provider.
 func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*toolReport) error {
 	catalog := tools.Catalog(p)
 	reports := map[string]*profileReport{}

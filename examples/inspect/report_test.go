@@ -37,7 +37,7 @@ func answerLists(t *testing.T, conn mcpclient.Conn) {
 	}
 }
 
-// A list that does not come is waited for as long as for the server.
+// The wait for a missing list is as long as the wait for the server.
 func TestListThatDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()

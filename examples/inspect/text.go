@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// printer writes lines until one cannot be written.
+// printer writes lines until a write fails.
 type printer struct {
 	w   io.Writer
 	err error
@@ -38,8 +38,8 @@ func (r *report) write(w io.Writer, detailed bool) error {
 	return p.err
 }
 
-// encode writes the report as JSON, with escapes for what a terminal would obey or
-// not show.
+// encode writes the report as JSON, with escapes for control and invisible
+// characters.
 func (r *report) encode(w io.Writer) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -148,8 +148,8 @@ func (r *profileReport) write(p *printer, detailed bool) {
 	}
 }
 
-// summary counts the changes. Those that tell a model the same are shown in
-// detail only.
+// summary counts the changes. Changes without an effect are shown only in
+// detail.
 func (r *profileReport) summary(detailed bool) string {
 	same := 0
 	for _, c := range r.Changes {
@@ -176,10 +176,10 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Bounds of what is shown of what a server says, in characters.
+// Bounds of a server's shown texts, in characters.
 const (
 	maxShown  = 300  // on one line
-	maxReason = 8000 // of why it could not be used: the last words of a program, for one
+	maxReason = 8000 // of the reason against a server, for example a program's last output
 )
 
 // line puts a server's text on one line.

@@ -6,8 +6,8 @@
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
 //	go run ./examples/oauth -sign-out https://mcp.example.com/mcp
 //
-// What it is given is kept in a folder of the user's configuration, so that the
-// next run needs no sign-in.
+// It keeps tokens in a folder of the user's configuration, so that the next run
+// needs no sign-in.
 package main
 
 import (
@@ -45,7 +45,7 @@ type program struct {
 	open func(ctx context.Context, url string) error
 }
 
-// settings are what the command line says.
+// settings are the settings of the command line.
 type settings struct {
 	server, store, call, args string
 	paste, signOut            bool
@@ -74,7 +74,8 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if s.signOut {
 		return auth.SignOut(ctx)
 	}
-	// Before connecting, as that does not wait as long as a person may need.
+	// SignIn comes before Connect, as Connect does not wait long enough for a
+	// person.
 	if err := auth.SignIn(ctx); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (p *program) call(ctx context.Context, client *mcpclient.Client, s *setting
 	return nil
 }
 
-// receiver is how the answer of a sign-in comes back.
+// receiver receives the answer of a sign-in.
 func (p *program) receiver(paste bool) oauth.Receiver {
 	if paste {
 		return &oauth.Paste{Ask: p.askForAnswer}
@@ -151,7 +152,7 @@ func (p *program) offerToOpen(ctx context.Context, url string) error {
 	}
 	fmt.Fprint(p.out, "Open it in the browser? [Y/n] ")
 	line, err := p.in.ReadString('\n')
-	if err != nil && line == "" { // without a terminal there is still the URL
+	if err != nil && line == "" { // without a terminal the person can still open the URL
 		fmt.Fprintln(p.out, "no answer.\nOpen it yourself. Waiting …")
 		return nil
 	}
@@ -174,8 +175,8 @@ func (p *program) askForAnswer(_ context.Context, url string) (string, error) {
 	return address, nil
 }
 
-// showLink shows whose page the server sends the person to, the whole address, and
-// what is odd about it.
+// showLink shows the host of the server's page, the whole address, and
+// warnings.
 func (p *program) showLink(what, url string) error {
 	link, err := safetext.ReadLink(url)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// life is that of an access token: the test waits for its end.
+// life is the life of an access token: the test waits for its end.
 const life = 3 * time.Second
 
 // notes is a protected server, of the official Go SDK, and its authorization
@@ -43,8 +43,8 @@ type notes struct {
 	provider *peer.Provider
 
 	mu      sync.Mutex
-	tokens  []string // the different ones that were accepted, in order
-	signIns []string // the URLs that the person was sent to
+	tokens  []string // the different accepted tokens, in order
+	signIns []string // the URLs for the person
 }
 
 func startNotes(t *testing.T) *notes {
@@ -143,7 +143,7 @@ func (n *notes) counts() (tokens, signIns int) {
 	return len(n.tokens), len(n.signIns)
 }
 
-// run runs the program as the person does, who agrees to open the browser.
+// run runs the program for a person who agrees to open the browser.
 func (n *notes) run(args ...string) string {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
@@ -156,7 +156,7 @@ func (n *notes) run(args ...string) string {
 	return out.String()
 }
 
-// TestSignInRefreshRestartStepUp goes the whole way with real peers.
+// TestSignInRefreshRestartStepUp runs the whole flow with real peers.
 func TestSignInRefreshRestartStepUp(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
@@ -187,7 +187,7 @@ func TestSignInRefreshRestartStepUp(t *testing.T) {
 	step("sign in again", n.run("-store", dir), "The server wants you to sign in at", 1, 3)
 }
 
-// expire waits for the end of the tokens that there are.
+// expire waits for the end of all tokens.
 func expire(t *testing.T) {
 	t.Helper()
 	select {
@@ -196,7 +196,7 @@ func expire(t *testing.T) {
 	}
 }
 
-// TestExpiryInUse: a client that stays connected does not notice.
+// TestExpiryInUse: a connected client does not notice the end of a token.
 func TestExpiryInUse(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
@@ -252,14 +252,14 @@ func TestService(t *testing.T) {
 	}
 }
 
-// TestClosedInput: with no terminal to agree on, the person opens the URL that is shown.
+// TestClosedInput: without a terminal the person opens the shown URL.
 func TestClosedInput(t *testing.T) {
 	n := startNotes(t)
 	out, screen := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		p := &program{in: bufio.NewReader(strings.NewReader("")), out: screen, open: func(context.Context, string) error {
-			return errors.New("opened a browser that the person did not ask for")
+			return errors.New("opened a browser without the person's consent")
 		}}
 		err := p.run(t.Context(), []string{"-store", t.TempDir(), n.url})
 		_ = screen.CloseWithError(io.EOF)
@@ -318,7 +318,7 @@ func TestPasted(t *testing.T) {
 	}
 }
 
-// The person sees whose page it is, and what is odd about the address.
+// The person sees the host of the page, and warnings about the address.
 func TestShowLink(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://auth.example.com/a?b=c": "Sign in at auth.example.com:\n\n  https://auth.example.com/a?b=c\n\n",
@@ -338,7 +338,7 @@ func TestShowLink(t *testing.T) {
 	}
 }
 
-// What the guide tells people to type is understood.
+// The commands of the guide work.
 func TestCommandsOfTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/authorization.md")
 	if err != nil {

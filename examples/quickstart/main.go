@@ -2,8 +2,8 @@
 //
 //	go run ./examples/quickstart npx -y @modelcontextprotocol/server-everything
 //
-// The model is the one of OPENAI_API_KEY and OPENAI_MODEL; OPENAI_BASE_URL
-// names another host than OpenAI.
+// OPENAI_API_KEY and OPENAI_MODEL choose the model; OPENAI_BASE_URL names
+// another host than OpenAI.
 package main
 
 import (
@@ -47,7 +47,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// show prints what a model wrote, without what a terminal would obey.
+// show prints a model's text, without terminal control characters.
 func show(text string) {
 	fmt.Println(safetext.Prose(text))
 }

@@ -16,7 +16,7 @@ import (
 
 const programVariable = "MCPCHAIN_QUICKSTART_PROGRAM"
 
-// TestMain makes this program the quickstart, or the server that it starts.
+// TestMain makes this program the quickstart, or its server.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "serve":
@@ -49,7 +49,7 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// An answer is not obeyed by the terminal.
+// An answer cannot control the terminal.
 func TestHostileModel(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"\u001b[2JIt is 42."},"finish_reason":"stop"}]}`)
@@ -66,7 +66,7 @@ func TestHostileModel(t *testing.T) {
 	}
 }
 
-// Without what it needs, the program says what that is.
+// Without a required setting the program names it.
 func TestUsage(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package review shows a person what a server wants put to the model, and what
-// it would be told.
+// Package review shows a person a server's request to the model, and the reply
+// for the server.
 package review
 
 import (
@@ -12,16 +12,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Bounds of what is shown. What exceeds them is counted.
+// Bounds of the shown text. Omitted parts are counted.
 const (
 	maxPart  = 2000   // characters of one part
 	maxWhole = 10_000 // characters of all parts
 	maxParts = 100
 )
 
-// Request words all that goes to the model: instructions, messages, tools, and
-// how it is to answer. Each part has a heading of this package, and the server's
-// words below it, indented.
+// Request writes the whole request to the model: instructions, messages, tools,
+// and parameters of the answer. Each part has a heading of this package, and
+// below it the server's text, indented.
 func Request(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
@@ -45,19 +45,19 @@ func Request(params *mcp.CreateMessageParams) string {
 	return p.String()
 }
 
-// Reply words what the server would be told.
+// Reply writes the reply for the server.
 func Reply(r *mcp.CreateMessageResult) string {
 	p := &page{left: maxWhole}
 	p.blocks("reply", r.Content)
 	return p.String()
 }
 
-// page is what is shown so far.
+// page is the text so far.
 type page struct {
 	b      strings.Builder
-	left   int // characters that may be shown
+	left   int // characters left to show
 	parts  int
-	hidden int // parts that are not shown
+	hidden int // number of omitted parts
 }
 
 func (p *page) String() string {
@@ -67,7 +67,8 @@ func (p *page) String() string {
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// text adds a part. Its heading must have no words of a peer that could be a line.
+// text adds a part. The heading must contain no peer's text that could be a
+// line.
 func (p *page) text(heading, text string) {
 	if p.parts++; p.parts > maxParts {
 		p.hidden++
@@ -90,7 +91,7 @@ func (p *page) json(heading string, v any) {
 	p.text(heading, safetext.JSON(string(raw)))
 }
 
-// tool adds what the model is told of a tool.
+// tool adds the definition of a tool.
 func (p *page) tool(heading string, t *mcp.Tool) {
 	p.text(heading, t.Name)
 	if t.Description != "" {
@@ -101,7 +102,7 @@ func (p *page) tool(heading string, t *mcp.Tool) {
 	}
 }
 
-// blocks adds content. Text is shown as it is, media by type and size.
+// blocks adds content: text unchanged, media by type and size.
 func (p *page) blocks(who string, blocks []mcp.Content) {
 	for _, c := range blocks {
 		switch c := c.(type) {

@@ -16,8 +16,7 @@ func user(blocks ...mcp.Content) mcp.SamplingMessage {
 
 func text(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 
-// Everything that a model is told is shown, and nothing of it passes for a
-// heading.
+// The whole request is shown, and no part of it looks like a heading.
 func TestRequest(t *testing.T) {
 	warm := 0.5
 	got := Request(&mcp.CreateMessageParams{
@@ -104,7 +103,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// A long part does not hide that others follow.
+// A long part does not hide the number of parts after it.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", maxPart+7)
 	got := Request(&mcp.CreateMessageParams{SystemPrompt: long, Tools: []*mcp.Tool{{Name: "find"}}})

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLines bounds the lines of a [Block], so that it cannot push what stands
-// before it off the screen.
+// maxLines bounds the lines of a [Block], so that it cannot push earlier lines
+// off the screen.
 const maxLines = 100
 
 // Block is [Exact] for a text of several lines, each indented by two blanks. It
-// shows at most n characters and 100 lines, and says how much follows.
+// shows at most n characters and 100 lines, and tells how much is omitted.
 func Block(s string, n int) string {
 	var b strings.Builder
 	s = strings.Trim(s, " \n\t")

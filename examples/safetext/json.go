@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// JSON puts JSON on one line, with the escapes of [EscapeJSON]. What is no JSON
-// is quoted.
+// JSON puts JSON on one line, with the escapes of [EscapeJSON]. Other text is
+// quoted.
 func JSON(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
@@ -18,9 +18,9 @@ func JSON(text string) string {
 	return EscapeJSON(line.String())
 }
 
-// EscapeJSON returns the same JSON with an escape in the place of each character
-// that is not seen, or is a blank other than the space. Line breaks and tabs
-// between its tokens stay.
+// EscapeJSON returns the same JSON with an escape for each invisible character,
+// and for each blank except the space. Line breaks and tabs between its tokens
+// stay.
 func EscapeJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -11,33 +11,33 @@ import (
 	"unicode"
 )
 
-// Link is a web address that a peer wants a person to open.
+// Link is a peer's web address for a person to open.
 type Link struct {
-	URL  string // the whole of it, as [Exact] shows it, without blanks
-	Host string // the part that says whose page it is, with the port
+	URL  string // the whole address, by [Exact], without blanks
+	Host string // the host of the page, with the port
 
-	// Warnings say why the page may be another than it seems, a clause each.
+	// Warnings are reasons to doubt the address, a clause each.
 	Warnings []string
 }
 
 const (
-	maxURL      = 8192 // bytes of what can be shown in full
-	maxWarnings = 6    // one more says how many there are
+	maxURL      = 8192 // bytes of an address
+	maxWarnings = 6    // one more tells the number of all
 
-	// maxHost bounds a host and its port, in bytes. A name in ASCII has at most 253
-	// of them; one in other letters is longer in UTF-8 than in punycode.
+	// maxHost bounds a host and its port, in bytes. An ASCII name has at most 253
+	// bytes; other letters need more bytes in UTF-8 than in punycode.
 	maxHost = 1000
 )
 
-// ReadLink takes a web address apart. Whatever it warns of, the person decides;
-// what no browser would open as a web page is an error.
+// ReadLink splits a web address. The person decides about the warnings. If no
+// browser would open the address as a web page, ReadLink returns an error.
 func ReadLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case len(raw) > maxURL:
 		return nil, errors.New("the address is too long to be shown")
 	case err != nil:
-		return nil, errors.New("the address cannot be read") // err has all of it
+		return nil, errors.New("the address cannot be read") // err contains the address
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("the address is none of the web: it begins neither with https nor with http")
 	case u.Hostname() == "":
@@ -56,7 +56,7 @@ func ReadLink(raw string) (*Link, error) {
 	return l, nil
 }
 
-// withoutBlanks writes blanks as a browser sends them.
+// withoutBlanks encodes blanks like a browser.
 func withoutBlanks(raw string) string {
 	var b strings.Builder
 	for _, r := range raw {
@@ -73,11 +73,11 @@ func (l *Link) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
-// Lookalikes of the characters that end a host, or divide it. Browsers read some
-// of them as the character itself and refuse others.
+// Lookalikes of the characters that end or divide a host. Browsers read some of
+// them as the character itself and refuse others.
 const delimiterLookalikes = "／⁄∕⧸⟋╱〳．。｡․‧∙？﹖＃﹟＠﹫：﹕꞉∶％﹪＼﹨⧵∖℀℁℅℆"
 
-// checkHost warns of hosts that can look like another one.
+// checkHost warns of hosts that look like another one.
 func (l *Link) checkHost(host string) {
 	if isAddress(host) {
 		if !isLoopback(host) {
@@ -104,8 +104,8 @@ func (l *Link) checkHost(host string) {
 	}
 }
 
-// labelWarning says why a part of a host can look like another name. Punycode is
-// not decoded: browsers decide for themselves how they show it.
+// labelWarning tells why a part of a host may look like another name. It does
+// not decode punycode: browsers differ in showing it.
 func labelWarning(label string) string {
 	switch scripts := scriptsOf(label); {
 	case strings.HasPrefix(strings.ToLower(label), "xn--"):
@@ -118,8 +118,8 @@ func labelWarning(label string) string {
 	return ""
 }
 
-// scriptsOf names the scripts of a text, in alphabetical order. Digits and marks
-// that many scripts share are of none.
+// scriptsOf names the scripts of a text, in alphabetical order. Digits and
+// marks of many scripts count as none.
 func scriptsOf(text string) []string {
 	found := map[string]bool{}
 	for _, r := range text {
@@ -139,8 +139,8 @@ func ofScripts(names []string) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// isAddress reports whether browsers take the host for an IP address: one that
-// ends in a number is one of version 4, in any notation.
+// isAddress reports whether browsers read the host as an IP address. A host
+// with a number at its end is an IPv4 address, in any notation.
 func isAddress(host string) bool {
 	if strings.Contains(host, ":") {
 		return true

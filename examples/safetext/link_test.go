@@ -73,7 +73,7 @@ func TestWrongLink(t *testing.T) {
 	}
 }
 
-// However many parts a host has, the address stays in sight.
+// The address stays visible for a host of many parts.
 func TestWarningsAreFew(t *testing.T) {
 	link, err := ReadLink("http://" + strings.Repeat("а.", 200) + "example")
 	if err != nil || len(link.Warnings) != maxWarnings+1 || link.Warnings[maxWarnings] != "more parts of the host are like these: 195" {

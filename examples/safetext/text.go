@@ -1,9 +1,8 @@
-// Package safetext shows on a terminal what servers and models wrote, so that it
-// can neither draw there nor hide a part of itself.
+// Package safetext shows texts of servers and models on a terminal. The texts
+// can neither control the terminal nor hide a part of themselves.
 //
-// A character that is not seen as itself, such as a control character, a
-// direction mark or a joiner of zero width, is written as the escape that Go has
-// for it, such as \u200b.
+// An invisible character, such as a control character, a direction mark or a
+// zero-width joiner, becomes its Go escape, such as \u200b.
 package safetext
 
 import (
@@ -22,10 +21,10 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// Exact returns the text with an escape for each character that is not seen. Line
+// Exact returns the text with an escape for each invisible character. Line
 // breaks and tabs stay, and so do the selectors and joiners within an emoji; a
-// blank of any width is a space. It is for what a person decides on, and for
-// names.
+// blank of any width becomes a space. Use it for texts that a person decides
+// on, and for names.
 func Exact(s string) string {
 	var b strings.Builder
 	for _, piece := range pieces(s) {
@@ -34,9 +33,9 @@ func Exact(s string) string {
 	return b.String()
 }
 
-// Prose is [Exact] for what is only read, in one piece or as it comes: joiners
-// and variation selectors stay everywhere, as scripts and emoji need them, and
-// carriage returns are left out.
+// Prose is [Exact] for texts that a person only reads, whole or in pieces:
+// joiners and variation selectors stay everywhere, as scripts and emoji need
+// them, and carriage returns are left out.
 func Prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -52,10 +51,10 @@ func Prose(s string) string {
 }
 
 // Line is [Exact] on one line of at most n characters. Blanks and line breaks
-// are joined, and "…" stands for what is cut off.
+// are joined, and "…" stands for the omitted rest.
 func Line(s string, n int) string {
 	var b strings.Builder
-	length, fits := 0, 0 // fits is how much of b leaves room for "…"
+	length, fits := 0, 0 // fits is the part of b that leaves room for "…"
 	blank := false
 	for _, piece := range pieces(s) {
 		if piece == "\n" || piece == "\t" || piece == " " || piece == "" {
@@ -76,13 +75,13 @@ func Line(s string, n int) string {
 	return b.String()
 }
 
-// Quote is a Go string literal of the text, with an escape for each character
-// that is not seen.
+// Quote is a Go string literal of the text, with an escape for each invisible
+// character.
 func Quote(s string) string {
 	return Exact(strconv.Quote(s))
 }
 
-// pieces gives the characters of a text, with what [Exact] shows for each.
+// pieces returns the characters of a text, each with its form by [Exact].
 func pieces(s string) iter.Seq2[rune, string] {
 	return func(yield func(rune, string) bool) {
 		before := rune(0)
@@ -108,12 +107,12 @@ func pieces(s string) iter.Seq2[rune, string] {
 	}
 }
 
-// seen reports whether a character is one of this version of Unicode that shows
-// itself. A blank other than the space is not.
+// seen reports whether a character is visible in this version of Unicode. A
+// blank other than the space is not.
 func seen(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
 
-// hidden reports whether a character is known to show nothing, or to be for
-// private use.
+// hidden reports whether a character is known to be invisible, or for private
+// use.
 func hidden(r rune) bool {
 	switch r {
 	case '\u2800', '\U00016fe4', '\U0001d159': // blanks among symbols and marks
@@ -122,8 +121,8 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// inEmoji reports whether a character is a selector that follows a symbol, or a
-// joiner between two: at most two of them stand between symbols that are seen.
+// inEmoji reports whether a character is a selector after a symbol, or a joiner
+// between two symbols: at most two of them stand between visible symbols.
 func inEmoji(before, r, after rune) bool {
 	switch r {
 	case textSelector, emojiSelector:
@@ -138,7 +137,7 @@ func isSymbol(r rune) bool {
 	return r > 0xff && r != utf8.RuneError && unicode.IsSymbol(r) && !hidden(r)
 }
 
-// escape is how Go writes a character that cannot be seen.
+// escape is Go's escape of an invisible character.
 func escape(r rune) string {
 	switch {
 	case r < utf8.RuneSelf:

@@ -21,7 +21,7 @@ func TestExact(t *testing.T) {
 		"\ue000\U000f0000\u2800\U0001d159\u0378":     `\ue000\U000f0000\u2800\U0001d159\u0378`,
 		"a\xffb\xe2\x80":                             "a\ufffdb\ufffd\ufffd",
 
-		// An emoji keeps what belongs to it, once.
+		// An emoji keeps its selectors and joiners, once.
 		"❤\ufe0f 👩🏽\u200d🚀 🏳\ufe0f\u200d🌈":       "❤\ufe0f 👩🏽\u200d🚀 🏳\ufe0f\u200d🌈",
 		"❤\ufe0f\ufe0f\ufe0e":                    "❤\ufe0f" + `\ufe0f\ufe0e`,
 		"👩\u200d\u200d🚀\u200d":                   `👩\u200d\u200d🚀\u200d`,
@@ -33,7 +33,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// What is only read keeps what scripts need, also when it comes in pieces.
+// Prose keeps characters that scripts need, also in pieces.
 func TestProse(t *testing.T) {
 	for in, want := range map[string]string{
 		"می\u200cخواهم क्\u200dष": "می\u200cخواهم क्\u200dष",

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// NewWriter returns a writer that passes on [Prose], for the output of a program
-// that is not trusted with the terminal. It is for one writer at a time.
+// NewWriter returns a writer that passes on [Prose], for the output of an
+// untrusted program on the terminal. It is for one goroutine at a time.
 func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
 
 type writer struct {

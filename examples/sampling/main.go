@@ -1,12 +1,12 @@
 // The sampling example is a server that borrows its client's model: it
-// summarises files, and has no model, no key and no network of its own. The
-// client is this program too; it shows every request and every reply in the
-// terminal before they pass.
+// summarises files, without a model, a key or a network of its own. The same
+// program is also the client; it shows every request and every reply in the
+// terminal before it passes them on.
 //
 //	go run ./examples/sampling README.md docs/architecture.md
 //
-// The model is the one of OPENAI_API_KEY and OPENAI_MODEL; OPENAI_BASE_URL
-// names another host than OpenAI.
+// OPENAI_API_KEY and OPENAI_MODEL choose the model; OPENAI_BASE_URL names
+// another host than OpenAI.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// summarize has the server summarise files and prints what it says.
+// summarize asks the server to summarise files and prints the result.
 func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
 	sampler, err := newSampler(&person{in: lines(in), out: out})
 	if err != nil {
@@ -52,7 +52,7 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 	}
 	transport := &mcpclient.Command{
 		Path: program, Args: []string{"-serve"}, Stderr: safetext.NewWriter(os.Stderr),
-		Env: []string{"OPENAI_API_KEY="}, // the server gets the model's answers only
+		Env: []string{"OPENAI_API_KEY="}, // the server gets only the model's answers
 	}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("summarizer")})
 	if err != nil {
@@ -77,7 +77,7 @@ func newSampler(p *person) (*sampling.Sampler, error) {
 	host.BaseURL = cmp.Or(os.Getenv("OPENAI_BASE_URL"), host.BaseURL)
 	return sampling.New(host, os.Getenv("OPENAI_MODEL"), &sampling.Options{
 		Review: p,
-		Policy: sampling.Policy{Outside: sampling.Deny},                  // nobody asked for it then
+		Policy: sampling.Policy{Outside: sampling.Deny},                  // no call is under way then
 		Limits: sampling.Limits{Requests: 20, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)

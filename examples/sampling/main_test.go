@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary be the program, client and server.
+// TestMain makes the test binary the program, client and server.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_THE_EXAMPLE") != "" || slices.Contains(os.Args, "-serve") {
 		main()
@@ -24,12 +24,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host is a model's host that says of how many words it was asked to make a
-// summary.
+// host is a model's host that answers with the number of words to summarise.
 type host struct {
 	*httptest.Server
 	mu      sync.Mutex
-	systems []string // instructions that it got
+	systems []string // instructions in the requests
 }
 
 func newHost(t *testing.T) *host {

@@ -15,18 +15,18 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// person reviews what the server asks and what it would be told.
+// person reviews the server's requests and the replies.
 type person struct {
-	in <-chan string // lines; closed when there are no more
+	in <-chan string // lines; closed at the end of the input
 
-	mu  sync.Mutex // held for as long as the person is being asked
+	mu  sync.Mutex // held while the person is asked
 	out io.Writer
 }
 
 var errRefused = errors.New("the person refused")
 
-// ReviewRequest shows a request. The person may let it pass, once or for good,
-// refuse it likewise, or add an instruction.
+// ReviewRequest shows a request. The person may allow or refuse it, once or
+// always, or add an instruction.
 func (p *person) ReviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,8 +70,7 @@ func (p *person) ReviewReply(ctx context.Context, r *sampling.Request, reply *mc
 	return nil
 }
 
-// ask returns the line that the person types. At the end of the input it
-// refuses.
+// ask returns the person's line. At the end of the input it refuses.
 func (p *person) ask(ctx context.Context, what string) (string, error) {
 	fmt.Fprintf(p.out, "%s: ", what)
 	select {
@@ -91,10 +90,10 @@ func (p *person) say(format string, args ...any) {
 	fmt.Fprintf(p.out, format, args...)
 }
 
-// lines reads lines ahead, so that waiting for one can be given up.
+// lines reads lines ahead, so that waiting for a line can be cancelled.
 func lines(in io.Reader) <-chan string {
 	out := make(chan string)
-	go func() { // it ends with the input, or with the program
+	go func() { // ends with the input, or with the program
 		defer close(out)
 		for s := bufio.NewScanner(in); s.Scan(); {
 			out <- s.Text()

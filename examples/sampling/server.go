@@ -11,10 +11,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxFile bounds a file that is summarised, in bytes.
+// maxFile bounds a file to summarise, in bytes.
 const maxFile = 256 << 10
 
-// serve is the server. It reads files of its working directory only.
+// serve is the server. It reads only files of its working directory.
 func serve(ctx context.Context) error {
 	root, err := os.OpenRoot(".")
 	if err != nil {
@@ -34,8 +34,8 @@ type file struct {
 	Path string `json:"path" jsonschema:"path of the file, within the working directory"`
 }
 
-// answer returns the summary when the model has given one, and else asks for
-// it; the SDK has the client answer, whatever revision it speaks.
+// answer returns the model's summary, or asks for it; the SDK gets the client's
+// answer in any revision.
 func answer(root *os.Root, r *sdk.CallToolRequest, path string) (*sdk.CallToolResult, error) {
 	if summary, ok := r.Params.InputResponses["summary"].(*sdk.CreateMessageWithToolsResult); ok {
 		return &sdk.CallToolResult{Content: summary.Content}, nil

@@ -173,7 +173,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	answer, err := reception.Receive(limited, signIn.url())
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
-			return nil, fmt.Errorf("nobody signed in within %v (Options.SignInTimeout)", t.opts.SignInTimeout)
+			return nil, fmt.Errorf("the person did not sign in within %v (Options.SignInTimeout)", t.opts.SignInTimeout)
 		}
 		return nil, fmt.Errorf("sign in with %s: %w", shown(s.issuer()), err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// reply is what the model says: text, or tool calls.
+// reply is the model's reply: text, or tool calls.
 type reply struct {
 	text  string
 	calls []openai.ToolCall
@@ -20,13 +20,13 @@ type reply struct {
 
 // rule turns a part of a question into calls of one tool.
 type rule struct {
-	tool    string // by its own name; a host may have put a prefix before it
+	tool    string // the tool's own name; a host may have added a prefix
 	pattern *regexp.Regexp
 	args    func(match []string) []map[string]any // one per call
 	example string
 }
 
-// What a booking may say after the word table, in any order.
+// Parts of a booking after the word table, in any order.
 const (
 	where = `(?:[^.?!]*?\bat\s+(\p{Lu}[\p{L}'’-]*(?:\s+\p{Lu}[\p{L}'’-]*)*))`
 	party = `(?i:[^.?!]*?\bfor\s+(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)`
@@ -49,7 +49,7 @@ var rules = []rule{
 	{"picture", regexp.MustCompile(`(?i)\b(?:picture|image|photo)\b`), nothing, "Show me a picture"},
 }
 
-// maxCalls bounds the calls that one rule makes of a question.
+// maxCalls bounds the calls of one rule for a question.
 const maxCalls = 8
 
 // direct lets a person call any tool: call NAME {"its": "arguments"}.
@@ -58,7 +58,7 @@ var direct = regexp.MustCompile(`(?is)^\s*call\s+([\w.-]+)\s*(\{.*\})?\s*$`)
 // earlier asks for the question before.
 var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|question|before)`)
 
-// answer says what the model replies to a request.
+// answer is the model's reply to a request.
 func answer(req *openai.ChatCompletionRequest) reply {
 	if results := toolResults(req.Messages); len(results) > 0 {
 		return reply{text: sayResults(results)}
@@ -172,8 +172,8 @@ func encode(args map[string]any) string {
 	return string(data)
 }
 
-// call makes a tool call with an id that is not taken in this conversation,
-// whose messages only grow.
+// call makes a tool call with a new id in this conversation. The messages of a
+// conversation only grow.
 func call(messages, i int, name, arguments string) openai.ToolCall {
 	return openai.ToolCall{
 		ID: fmt.Sprintf("call_demo_%d_%d", messages, i), Type: openai.ToolTypeFunction,
@@ -194,7 +194,8 @@ func toolNames(req *openai.ChatCompletionRequest) []string {
 	return names
 }
 
-// find returns the tool called want, or the first one called so after a prefix.
+// find returns the tool with the name want, or the first tool with that name
+// after a prefix.
 func find(names []string, want string) string {
 	if slices.Contains(names, want) {
 		return want
@@ -207,7 +208,7 @@ func find(names []string, want string) string {
 	return ""
 }
 
-// abilities says what can be asked.
+// abilities lists the possible questions.
 func abilities(names []string) string {
 	var b strings.Builder
 	b.WriteString("I am a demo model that follows fixed rules. Try one of these:\n")

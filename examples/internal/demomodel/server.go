@@ -1,6 +1,6 @@
-// Package demomodel is a stand-in for a language model: an OpenAI-compatible
-// endpoint that answers by fixed rules. It lets a program that needs a model
-// run without one, and its tests know what to expect.
+// Package demomodel replaces a language model: an OpenAI-compatible endpoint
+// that answers by fixed rules. With it a program runs without a real model, and
+// its tests know the answers.
 package demomodel
 
 import (
@@ -24,7 +24,7 @@ const maxBody = 16 << 20
 
 // Server is the model, listening.
 type Server struct {
-	// BaseURL is what OPENAI_BASE_URL would be for a real model.
+	// BaseURL is the value for OPENAI_BASE_URL.
 	BaseURL string
 
 	http http.Server

@@ -158,7 +158,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// start runs the model the way the chatbot does.
+// start runs the model like the chatbot.
 func start(t *testing.T) *openai.Client {
 	t.Helper()
 	model, err := demomodel.Start()
@@ -196,7 +196,8 @@ func calls(m openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// ask returns the model's message, put together from its pieces when streaming.
+// ask returns the model's message. A streamed message is joined from its
+// pieces.
 func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCompletionRequest) openai.ChatCompletionMessage {
 	t.Helper()
 	if !streaming {

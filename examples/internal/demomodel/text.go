@@ -23,8 +23,8 @@ func messageText(m openai.ChatCompletionMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// carriesMedia reports whether a message brings images, as one does that
-// follows the results of tools.
+// carriesMedia reports whether a message has images, like the message after
+// results of tools.
 func carriesMedia(m openai.ChatCompletionMessage) bool {
 	for _, p := range m.MultiContent {
 		if p.Type != openai.ChatMessagePartTypeText {
@@ -44,7 +44,7 @@ func userTexts(messages []openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// result is what a tool answered.
+// result is a tool's answer.
 type result struct{ tool, text string }
 
 // toolResults are the results that end the conversation, if any do.
@@ -75,16 +75,16 @@ func toolResults(messages []openai.ChatCompletionMessage) []result {
 	return out
 }
 
-// maxResult bounds what is repeated of a result, in bytes.
+// maxResult bounds the repeated part of a result, in bytes.
 const maxResult = 4 << 10
 
-// sayResults makes a sentence of every result.
+// sayResults makes a sentence from each result.
 func sayResults(results []result) string {
 	var lines []string
 	for _, r := range results {
 		text := cut(r.text, maxResult)
 		switch {
-		case strings.HasPrefix(text, "The call was not run"): // the host's word, which tells why
+		case strings.HasPrefix(text, "The call was not run"): // the host's text has the reason
 			lines = append(lines, text)
 		case find([]string{r.tool}, "add") != "" || find([]string{r.tool}, "multiply") != "":
 			lines = append(lines, "The result: "+text+".")
@@ -102,8 +102,8 @@ func sayResults(results []result) string {
 
 var sentenceEnd = regexp.MustCompile(`[.!?](?:\s|$)`)
 
-// plainAnswer replies to a request without tools, such as one of a server that
-// borrows the model.
+// plainAnswer replies to a request without tools, for example a server's
+// sampling request.
 func plainAnswer(req *openai.ChatCompletionRequest, question string) string {
 	for _, m := range req.Messages {
 		if strings.Contains(strings.ToLower(messageText(m)), "summar") {

@@ -13,9 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool that needs an answer in the middle of a call returns the question and
-// is called again with the answer. For clients of revisions before 2026-07-28,
-// which are asked by requests of the server's own, the SDK does the same.
+// If a tool needs an answer in the middle of a call, it returns the question
+// and is called again with the answer. Clients of revisions before 2026-07-28
+// get a request of the server instead; the SDK does that for the tool.
 func addAskingTools(s *sdk.Server) {
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "summarize", Title: "Summarize a text", Annotations: readOnly(),
@@ -28,7 +28,7 @@ func addAskingTools(s *sdk.Server) {
 	}, bookTable)
 }
 
-// maxText bounds what summarize takes, in bytes.
+// maxText bounds the text of summarize, in bytes.
 const maxText = 64 << 10
 
 type passage struct {
@@ -43,7 +43,7 @@ func summarize(_ context.Context, req *sdk.CallToolRequest, in passage) (*sdk.Ca
 		return nil, nil, fmt.Errorf("the text has %d bytes, more than %d", len(in.Text), maxText)
 	}
 	if c := req.ClientCapabilities(); c == nil || c.Sampling == nil {
-		return nil, nil, errors.New("this tool needs a client that lends its model (sampling), which yours does not")
+		return nil, nil, errors.New("this tool needs a client that lends its model (sampling), and yours does not")
 	}
 	answer, asked := req.Params.InputResponses["summary"]
 	if !asked {
@@ -69,8 +69,8 @@ func summarize(_ context.Context, req *sdk.CallToolRequest, in passage) (*sdk.Ca
 	return text("Summary: " + strings.Join(parts, "\n")), nil, nil
 }
 
-// bookingForm is raw JSON because the order of its fields is that of the form.
-// The default of people goes into it.
+// bookingForm is raw JSON because its order is the order of the form's fields.
+// The default of people is inserted.
 const bookingForm = `{
 	"type": "object",
 	"properties": {
@@ -92,7 +92,7 @@ type booking struct {
 	People     int    `json:"people,omitempty" jsonschema:"the number of people, from 1 to 12; default: the guest is asked"`
 }
 
-// form is the question to the guest, with what is known already.
+// form is the question to the guest, with the known values.
 func (b booking) form() json.RawMessage {
 	people := ""
 	if b.People != 0 {
@@ -110,7 +110,7 @@ func bookTable(_ context.Context, req *sdk.CallToolRequest, in booking) (*sdk.Ca
 		return nil, nil, fmt.Errorf("no table for %d; there are tables for 1 to 12 people", in.People)
 	}
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
-		return nil, nil, errors.New("this tool needs a client that shows forms (elicitation), which yours does not")
+		return nil, nil, errors.New("this tool needs a client that shows forms (elicitation), and yours does not")
 	}
 	answer, asked := req.Params.InputResponses["booking"]
 	if !asked {
@@ -134,7 +134,7 @@ func bookTable(_ context.Context, req *sdk.CallToolRequest, in booking) (*sdk.Ca
 	return text(sentence), nil, nil
 }
 
-// confirm checks what the client let through and says what was booked.
+// confirm checks the client's answer and describes the booking.
 func confirm(name string, content map[string]any) (string, error) {
 	var b struct {
 		Date     string

@@ -16,7 +16,7 @@ const menu = `# Menu
 - Lemon tart
 `
 
-// addOffers adds what is not a tool: a resource, a template and a prompt.
+// addOffers adds a resource, a template and a prompt.
 func addOffers(s *sdk.Server) {
 	s.AddResource(&sdk.Resource{
 		URI: "demo://menu", Name: "menu", Title: "Menu of the restaurant", MIMEType: "text/markdown",

@@ -1,7 +1,7 @@
 // Package demoserver is an MCP server to try a client with. It is built on the
-// official Go SDK and offers one of each thing that a server can do: plain
-// tools, one that asks the client's model, one that asks the person, one that
-// reports progress, one that returns an image, a resource, a template and a prompt.
+// official Go SDK and has an example of each feature: plain tools, a tool that
+// asks the client's model, one that asks the person, one that reports progress,
+// one that returns an image, a resource, a template and a prompt.
 package demoserver
 
 import (

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answers is what the client says when the server asks.
+// answers are the client's answers to the server's questions.
 type answers struct {
 	form    *sdk.ElicitResult
 	message *sdk.CreateMessageResult
@@ -74,7 +74,7 @@ func serve(t *testing.T) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// call returns the text of a tool's result, with "error: " before it when the
+// call returns the text of a tool's result, with "error: " before it if the
 // tool failed.
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
@@ -152,7 +152,7 @@ func TestBooking(t *testing.T) {
 	}
 }
 
-// What the call says already is the default of the form.
+// Values in the call are the form's defaults.
 func TestBookingForSoMany(t *testing.T) {
 	for people, want := range map[int]string{0: "default: <nil>", 4: "default: 4"} {
 		client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
@@ -181,18 +181,18 @@ func TestBookingForSoMany(t *testing.T) {
 	}
 }
 
-// A server must not ask for what the client did not declare.
+// A server must not use undeclared features of the client.
 func TestPlainClient(t *testing.T) {
 	s := connect(t, nil, nil)
-	if got, want := call(t, s, "summarize", map[string]any{"text": "x"}), "error: this tool needs a client that lends its model (sampling), which yours does not"; got != want {
+	if got, want := call(t, s, "summarize", map[string]any{"text": "x"}), "error: this tool needs a client that lends its model (sampling), and yours does not"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, want := call(t, s, "book_table", nil), "error: this tool needs a client that shows forms (elicitation), which yours does not"; got != want {
+	if got, want := call(t, s, "book_table", nil), "error: this tool needs a client that shows forms (elicitation), and yours does not"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// Clients of older revisions are asked by requests of the server's own.
+// Clients of older revisions get requests of the server.
 func TestLegacyClient(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), serve(t), &mcpclient.Options{
 		Protocol: mcpclient.Protocol{Revision: "2025-06-18"},

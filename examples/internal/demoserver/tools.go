@@ -94,7 +94,7 @@ func weather(_ context.Context, _ *sdk.CallToolRequest, in place) (*sdk.CallTool
 	return nil, nil, fmt.Errorf("no weather for %.40q; try one of %s", in.City, strings.Join(cities(), ", "))
 }
 
-// step is the time that count takes for one number.
+// step is the time of count for one number.
 const step = 50 * time.Millisecond
 
 type goal struct {

@@ -1,5 +1,5 @@
-// Package peer runs, for tests, the program that authorization is tried against:
-// an authorization server from npm.
+// Package peer runs an authorization server from npm, for tests of
+// authorization.
 package peer
 
 import (

@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-// Provider is a running authorization server: oidc-provider, which is certified
-// for OpenID Connect. It registers clients, demands PKCE, rotates refresh
-// tokens, and gives signed tokens for one resource, whose scopes are notes:read
-// and notes:write.
+// Provider is a running authorization server: oidc-provider, certified for
+// OpenID Connect. It registers clients, demands PKCE, rotates refresh tokens,
+// and issues signed tokens for one resource with the scopes notes:read and
+// notes:write.
 type Provider struct {
 	Issuer string
 }
 
-// StartProvider runs one until the test ends.
+// StartProvider runs a provider until the test ends.
 func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
 	set := install(t)
@@ -75,8 +75,8 @@ var (
 	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]*)"`)
 )
 
-// Browse is a person with a browser, who fills in the server's pages and allows
-// everything, until a redirect has led to the application.
+// Browse acts as a person with a browser. It fills in the server's pages and
+// allows everything, until a redirect leads to the application.
 func (p *Provider) Browse(ctx context.Context, authorizationURL string) error {
 	back := ""
 	if err := p.BrowseUntil(ctx, authorizationURL, func(u *url.URL) { back = u.String() }); err != nil {
@@ -89,8 +89,8 @@ func (p *Provider) Browse(ctx context.Context, authorizationURL string) error {
 	return resp.Body.Close()
 }
 
-// BrowseUntil is Browse up to the redirect to the application, whose URL done
-// gets.
+// BrowseUntil is Browse up to the redirect to the application; done gets its
+// URL.
 func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, done func(*url.URL)) error {
 	jar, err := cookiejar.New(nil)
 	if err != nil {

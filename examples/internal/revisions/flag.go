@@ -10,14 +10,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Usage is that of the flag.
+// Usage is the flag's usage.
 const Usage = "speak this `revision` of the protocol with all servers or, as server=revision, with one; may be repeated"
 
-// Flag is a [flag.Value] that may be given several times: the revisions by server,
-// that of "" for all others.
+// Flag is a [flag.Value] that may be given several times: revisions by server;
+// "" stands for all other servers.
 type Flag map[string]string
 
-// String is what package flag shows of a default: there is none.
+// String is the default for package flag: there is none.
 func (f Flag) String() string { return "" }
 
 // Set reads revision or server=revision.
@@ -34,7 +34,7 @@ func (f Flag) Set(s string) error {
 	return nil
 }
 
-// Apply forces the revisions on servers, whatever they were to speak before.
+// Apply forces the revisions on servers, whatever their former setting.
 func (f Flag) Apply(servers []adapter.Server) error {
 	for name := range f {
 		if name != "" && !slices.ContainsFunc(servers, func(s adapter.Server) bool { return s.Name == name }) {

@@ -1,5 +1,5 @@
-// Package templates lists the resource templates of servers, of which many with
-// resources have no such method.
+// Package templates lists the resource templates of servers. Many servers with
+// resources lack the method.
 package templates
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// List is [mcpclient.Client.ResourceTemplates], and empty where the server knows no
-// such method.
+// List is [mcpclient.Client.ResourceTemplates], and empty if the server lacks
+// the method.
 func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return known(c.ResourceTemplates(ctx))
 }
