@@ -76,7 +76,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // maxFile bounds a configuration and an environment file in bytes.
@@ -101,11 +101,11 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
+	// Transport is a *transport.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
 	// The host may add fields that a file cannot have, such as a Stderr or a
 	// Client that signs in. It is nil for a disabled server. If the server has an
 	// Err, Dial returns it.
-	Transport mcpclient.Transport
+	Transport transport.Transport
 
 	// Revision is the protocol revision to speak with the server, for
 	// mcpclient.Options or adapter.Server. "" means the newest that both sides

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // knownKeys are the keys of a server with a meaning here.
@@ -142,7 +143,7 @@ func (s *settings) check(m member) error {
 // undialable is the transport of a server with a mistake.
 type undialable struct{ err error }
 
-func (u *undialable) Dial(context.Context) (mcpclient.Conn, error) { return nil, u.err }
+func (u *undialable) Dial(context.Context) (transport.Conn, error) { return nil, u.err }
 
 // checkKeys checks all members, and returns the first mistake.
 func (s *settings) checkKeys(members []member) (err error) {
@@ -175,7 +176,7 @@ func (s *settings) lack(line int, key, format string, args ...any) {
 }
 
 // transport decides between the transports and reads the chosen one.
-func (s *settings) transport() (mcpclient.Transport, error) {
+func (s *settings) transport() (transport.Transport, error) {
 	typ, err := s.string("type")
 	if err != nil {
 		return nil, err
@@ -221,11 +222,11 @@ func (s *settings) revision() (string, error) {
 		"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 }
 
-func (s *settings) command() (mcpclient.Transport, error) {
+func (s *settings) command() (transport.Transport, error) {
 	if err := s.refuse("a server that is started by command", "url", "headers"); err != nil {
 		return nil, err
 	}
-	c := new(mcpclient.Command)
+	c := new(transport.Command)
 	var err error
 	if c.Path, err = s.required("command"); err != nil {
 		return nil, err
