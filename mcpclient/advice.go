@@ -87,7 +87,7 @@ func (c *Client) taskAdvice(r *request, given *mcp.Tool) string {
 	if tool == nil {
 		tool = &mcp.Tool{Name: r.target, Execution: []byte(`{"taskSupport":"required"}`)}
 	}
-	if why := c.current().taskable(c, tool); why != nil {
+	if why := c.taskable(tool); why != nil {
 		return why.Error()
 	}
 	return "call it WithTask or by StartTask"

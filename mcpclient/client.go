@@ -37,14 +37,15 @@ type Client struct {
 	lastCall atomic.Int64
 	level    atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
 
-	roots    atomic.Pointer[[]mcp.Root] // nil without Options.Roots
-	tools    lazily[knownTools]
-	session  session
-	restarts *restarts // nil without Options.Restart
+	roots         atomic.Pointer[[]mcp.Root] // nil without Options.Roots
+	tools         lazily[knownTools]
+	session       session
+	subscriptions *subscriptions
+	standalone    standaloneStream
+	restarts      *restarts // nil without Options.Restart
 
 	serving slots // of server requests that are being answered
 	unasked lazily[unasked]
-	subs    lazily[subscriptions]
 	cache   lazily[cache]
 
 	life  *lifecycle
@@ -131,6 +132,16 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	}
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
 	c.pipelines = c.newPipelines()
+	c.subscriptions = &subscriptions{
+		life:       c.life,
+		log:        c.log,
+		sessions:   c,
+		send:       c.direct,
+		listen:     c.pipelines.listen,
+		silence:    c.streamSilence,
+		agreed:     c.cache.get().clear,
+		maxChanges: opts.Limits.Notifications,
+	}
 	return c, nil
 }
 
@@ -168,7 +179,7 @@ func (c *Client) reach(ctx context.Context) error {
 	if err := c.negotiate(ctx); err != nil {
 		return err
 	}
-	return c.current().started(ctx, c)
+	return c.begin(ctx)
 }
 
 func (c *Client) current() era { return c.era.Load().era }

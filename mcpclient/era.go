@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -42,15 +41,7 @@ func versionField(revision string) field {
 // both directions) and the modern one (every request stands alone, and what the
 // server asks comes as the result of a request).
 type era interface {
-	// handshake learns who the server is and may settle on another revision.
-	handshake(ctx context.Context, c *Client) (*mcp.Server, error)
-
-	// started does what is due once the handshake is done.
-	started(ctx context.Context, c *Client) error
-
-	// heed has us hear what the server says unasked, if it does not say that
-	// anyway.
-	heed(ctx context.Context, c *Client)
+	name() string // the revision
 
 	// encode appends the message of a request. Without entries of _meta that the
 	// caller asked for it takes about room bytes.
@@ -62,24 +53,16 @@ type era interface {
 	header(h fields, r *request) fields
 
 	// inputRequired reads what the server wants before it gives a result; nil if this
-	// is the result.
-	inputRequired(c *Client, r *request, result json.RawMessage) (*inputRound, error)
+	// is the result. quote shows what the server wrote, in errors.
+	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
-	// cancel tells the server that nobody waits for a request any more.
-	cancel(c *Client, l *link, call *jsonrpc.Call, reason string)
+	// cancels reports whether a notice tells the server that nobody waits for a request
+	// any more.
+	cancels(r *request, overHTTP bool) bool
 
-	// subscribe has the server tell s of changes, and returns when it agreed.
-	subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error
-
-	// unsubscribe ends that, without waiting for the server.
-	unsubscribe(c *Client, s *Subscription)
-
-	// resubscribe has a server that has forgotten everything tell of changes
-	// again.
-	resubscribe(ctx context.Context, c *Client) error
-
-	// taskable reports why a tool cannot be called as a task.
-	taskable(c *Client, tool *mcp.Tool) error
+	// taskable reports why a tool cannot be called as a task, by what each side declares.
+	// undeclared has what the server does not declare count as declared.
+	taskable(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
 
 	// taskRequest makes r one whose result may be a task.
 	taskRequest(r *request, ttl time.Duration) *request
@@ -89,13 +72,6 @@ type era interface {
 
 	// polled reads the result of tasks/get, once for all that is in it.
 	polled(result json.RawMessage) (polledTask, error)
-
-	// taskResult waits for the result of a task.
-	taskResult(ctx context.Context, w *waiting) (json.RawMessage, error)
-
-	// noticed brings a notification to the subscriptions that it is about. from
-	// is the call in whose response it came, nil on a shared connection.
-	noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call)
 
 	pingMethod() string
 	mirrors() bool       // over HTTP, headers repeat arguments of tool calls
@@ -108,7 +84,10 @@ type era interface {
 type feature int
 
 const (
-	completionCapability feature = iota // a server declares completions
+	handshakes           feature = iota // initialize begins a session
+	standaloneStreams                   // over HTTP the server says what is no answer on a stream of its own
+	listenStreams                       // a subscription is a stream of its own
+	completionCapability                // a server declares completions
 	completionContext                   // the other arguments go with a completion
 	audioContent                        // a block may be audio
 	cacheHints                          // results say how long they hold
@@ -159,19 +138,18 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 	}{id, reason})
 }
 
-// tellCancelled sends notifications/cancelled.
-func tellCancelled(c *Client, l *link, call *jsonrpc.Call, reason string) {
+// tellCancelled tells the server that nobody waits for a request any more.
+func (c *Client) tellCancelled(l *link, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
-	params, err := cancelledParams(call.ID, excerpt.Cut(reason))
+	if !c.current().cancels(flight.request, l.exchange != nil) {
+		return
+	}
+	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
 	if err != nil {
 		return
 	}
-	var s *httpSession
-	if m := call.Value.(*inFlight).sent; m != nil {
-		s = m.session.Load()
-	}
 	header := c.current().header(nil, &request{method: method})
-	c.tell(told{link: l, session: s, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
+	c.tell(told{link: l, session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 
 // envelope is about what a request takes around its method and its params, in

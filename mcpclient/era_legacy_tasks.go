@@ -1,23 +1,20 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // taskable refuses what the server must not be asked for: "clients MUST NOT
 // attempt to use task augmentation" without the capability and the tool's word.
-func (e *legacyEra) taskable(c *Client, tool *mcp.Tool) error {
-	tasks := c.server.Load().Capabilities.Tasks
-	if !e.has(coreTasks) || !c.opts.Protocol.AllowUndeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
+func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
+	tasks := server.Tasks
+	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
 		return &CapabilityError{Method: "tools/call", Capability: "tasks"}
 	}
 	var execution struct {
@@ -89,33 +86,4 @@ func aboutTask(answer, question json.RawMessage) json.RawMessage {
 		return answer
 	}
 	return jsonrpc.CloseObject(jsonrpc.AppendMember(out, "_meta", jsonrpc.CloseObject(meta)))
-}
-
-// taskResult polls, and asks for the result when there is one or when the server
-// needs input, which it asks for while that request is under way.
-func (e *legacyEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
-	for {
-		task, err := w.poll(ctx, w.opts)
-		switch {
-		case err != nil:
-			return nil, err
-		case task.state.Status == mcp.TaskCancelled:
-			return nil, ErrTaskCancelled
-		case task.state.Status != mcp.TaskWorking:
-			return w.fetch(ctx)
-		}
-		if err := w.pause(ctx, task.state); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// fetch asks for the result, which comes when the task has ended. The server need not
-// say anything before that, as it need not while it is polled.
-func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
-	defer idle.From(ctx).Hold()()
-	var raw json.RawMessage
-	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
-	err := w.client.call(ctx, w.client.calls, w.request("tasks/result"), &raw, opts)
-	return raw, err
 }

@@ -1,11 +1,8 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -18,62 +15,27 @@ type modernEra struct{ *modernWords }
 
 // modernWords are what the requests of a client have in common.
 type modernWords struct {
-	name         string // of the revision
+	revision     string
 	meta         string // the constant entries of _meta but for the capabilities, each with a comma after it
 	capabilities string // that entry
 	forTasks     string // it on requests whose result may be a task
 }
 
-func (c *Client) modernEra(revision string) modernEra {
+func newModernEra(revision, introduction string, declared *offers) modernEra {
 	const capabilities = `"` + mcp.MetaPrefix + `clientCapabilities":`
 	var buf [1 << 10]byte
 	b := append(append(buf[:0], `"`+mcp.MetaPrefix+`protocolVersion":"`...), revision...)
-	b = append(append(b, `","`+mcp.MetaPrefix+`clientInfo":`...), c.introduction...)
+	b = append(append(b, `","`+mcp.MetaPrefix+`clientInfo":`...), introduction...)
 	b = append(b, ',')
 	first := len(b)
-	b = append(c.offers.appendTo(append(b, capabilities...), "{}"), ',')
+	b = append(declared.appendTo(append(b, capabilities...), "{}"), ',')
 	second := len(b)
-	b = append(c.offers.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
+	b = append(declared.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
 	all := string(b)
 	return modernEra{&modernWords{revision, all[:first], all[first:second], all[second:]}}
 }
 
-func (e modernEra) revision() string { return e.name }
-
-var (
-	// errNotDiscovered marks a result of server/discover that is none.
-	errNotDiscovered = errors.New("not a result of server/discover")
-
-	// errIncomplete marks one that is, of a type that it cannot have.
-	errIncomplete = errors.New("its resultType is not complete")
-)
-
-// handshake asks the server who it is. It leaves the choice among the server's
-// revisions to the caller, who finds them in a [*RevisionError] when ours is
-// not among them.
-func (e modernEra) handshake(ctx context.Context, c *Client) (*mcp.Server, error) {
-	got, err := c.direct(ctx, &request{method: "server/discover"}, new(callOptions))
-	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", c.link.Load().doubted(err))
-	}
-	raw := got.result
-	g := mcp.Greeting{Modern: true}
-	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, c.quote(raw))
-	}
-	if len(g.ResultType) > 0 && string(g.ResultType) != `"complete"` {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, c.quoteJSON(g.ResultType))
-	}
-	if !slices.Contains(g.Revisions, e.revision()) {
-		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.Revisions}
-	}
-	g.Server.Revision = e.revision()
-	return g.Server, nil
-}
-
-func (e modernEra) started(context.Context, *Client) error { return nil }
-
-func (e modernEra) heed(context.Context, *Client) {}
+func (e modernEra) name() string { return e.revision }
 
 func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
@@ -99,7 +61,7 @@ func (e modernEra) room(r *request) int {
 }
 
 func (e modernEra) header(h fields, r *request) fields {
-	h = append(h, versionField(e.revision()))
+	h = append(h, versionField(e.revision))
 	if r == nil {
 		return h
 	}
@@ -114,7 +76,7 @@ func (e modernEra) header(h fields, r *request) fields {
 }
 
 // inputRequired looks at resultType, which decides what the rest of a result means.
-func (e modernEra) inputRequired(c *Client, r *request, raw json.RawMessage) (*inputRound, error) {
+func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
@@ -131,7 +93,7 @@ func (e modernEra) inputRequired(c *Client, r *request, raw json.RawMessage) (*i
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, c.quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, quote(raw))
 	}
 	switch string(resultType) {
 	case "", `"complete"`:
@@ -143,7 +105,10 @@ func (e modernEra) inputRequired(c *Client, r *request, raw json.RawMessage) (*i
 		}
 		fallthrough
 	default:
-		return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, c.quoteJSON(resultType))
+		if text, ok := jsonrpc.String(resultType); ok {
+			resultType = []byte(text)
+		}
+		return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, quote(resultType))
 	}
 	switch {
 	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
@@ -156,13 +121,9 @@ func (e modernEra) inputRequired(c *Client, r *request, raw json.RawMessage) (*i
 	return &inputRound{questions, state}, nil
 }
 
-// cancel sends a notice on shared connections; over HTTP the end of the
-// exchange is the notice.
-func (e modernEra) cancel(c *Client, l *link, call *jsonrpc.Call, reason string) {
-	if l.exchange == nil {
-		tellCancelled(c, l, call, reason)
-	}
-}
+// cancels is true on shared connections: over HTTP the end of the exchange is the
+// notice.
+func (e modernEra) cancels(_ *request, overHTTP bool) bool { return !overHTTP }
 
 func (e modernEra) pingMethod() string { return "server/discover" }
 
@@ -174,7 +135,7 @@ func (e modernEra) severalBlocks() bool { return true }
 
 func (e modernEra) has(f feature) bool {
 	switch f {
-	case completionCapability, completionContext, audioContent, cacheHints:
+	case listenStreams, completionCapability, completionContext, audioContent, cacheHints:
 		return true
 	}
 	return false

@@ -1,14 +1,11 @@
 package mcpclient
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -16,13 +13,13 @@ import (
 // result may be a task, and on those about tasks.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-func (e modernEra) taskable(c *Client, _ *mcp.Tool) error {
-	if !c.offers.tasks && !c.opts.Protocol.AllowUndeclared {
+func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
+	if !ours.tasks && !undeclared {
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + tasksExtension)
 	}
-	if _, ok := c.server.Load().Capabilities.Extensions[tasksExtension]; !ok && !c.opts.Protocol.AllowUndeclared {
+	if _, ok := server.Extensions[tasksExtension]; !ok && !undeclared {
 		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension})
-		if c.server.Load().Capabilities.Tasks != nil {
+		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}
 		return err
@@ -52,102 +49,4 @@ func (e modernEra) polled(raw json.RawMessage) (polledTask, error) {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
 	return task, nil
-}
-
-// taskResult polls until the answer has the result in it.
-func (e modernEra) taskResult(ctx context.Context, w *waiting) (json.RawMessage, error) {
-	rounds := 0
-	for {
-		task, err := w.poll(ctx, w.opts)
-		if err != nil {
-			return nil, err
-		}
-		switch task.state.Status {
-		case mcp.TaskCompleted:
-			if len(task.Result) == 0 {
-				return nil, fmt.Errorf("%w: a completed task without a result", mcp.ErrInvalidResult)
-			}
-			return task.Result, nil
-		case mcp.TaskFailed:
-			if len(task.Error) == 0 {
-				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
-			}
-			return nil, rpcError(task.Error, w.client.link.Load().scrub)
-		case mcp.TaskCancelled:
-			return nil, ErrTaskCancelled
-		case mcp.TaskInputRequired:
-			asked, err := w.answer(ctx, task.Input, w.opts)
-			if err != nil {
-				return nil, err
-			}
-			if rounds += asked; rounds > w.client.opts.Limits.Rounds {
-				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, rounds)
-			}
-		}
-		if err := w.pause(ctx, task.state); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// answer answers the questions that are new, and returns 1 when there were any.
-// Each is answered once, although it stays until the server has seen that.
-func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []CallOption) (asked int, err error) {
-	c := t.client
-	input, err := t.claim(questions)
-	if err != nil || len(input) == 0 {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			t.disclaim(input)
-		}
-	}()
-	if len(input) > c.opts.Limits.ServerRequests {
-		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
-			mcp.ErrInvalidResult, len(input), c.opts.Limits.ServerRequests)
-	}
-	answers, err := c.gather(ctx, input, t.info())
-	if err != nil {
-		return 0, err
-	}
-	raw, err := jsonrpc.Marshal(answers)
-	if err != nil {
-		return 0, err
-	}
-	r := t.request("tasks/update")
-	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := c.call(ctx, c.calls, r, nil, opts); err != nil {
-		return 0, fmt.Errorf("answer: %w", err)
-	}
-	return 1, nil
-}
-
-// claim reads the questions that nobody has answered or is answering. They count
-// as answered from then on.
-func (t *Task) claim(questions json.RawMessage) (map[string]mcp.InputRequest, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	input, err := t.client.questions(questions, len(t.answered))
-	for key := range input {
-		hash := sha256.Sum256([]byte(key))
-		if t.answered[hash] {
-			delete(input, key)
-			continue
-		}
-		if t.answered == nil {
-			t.answered = map[[sha256.Size]byte]bool{}
-		}
-		t.answered[hash] = true
-	}
-	return input, err
-}
-
-// disclaim has questions be asked again.
-func (t *Task) disclaim(input map[string]mcp.InputRequest) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key := range input {
-		delete(t.answered, sha256.Sum256([]byte(key)))
-	}
 }

@@ -132,6 +132,7 @@ func withMiddleware(next sender, c *Client, chain Handler) sender {
 		return next
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
+		c.number(r)
 		defer c.caught(r.method, errMiddlewarePanicked, &err)
 		q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 		maps.Copy(q.Meta, o.meta)

@@ -21,7 +21,12 @@ func (c *Client) firstEra() era {
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
-	return c.modernEra(cmp.Or(revision, modernRevisions[0]))
+	return c.modern(cmp.Or(revision, modernRevisions[0]))
+}
+
+// modern is the modern era of a revision.
+func (c *Client) modern(revision string) era {
+	return newModernEra(revision, c.introduction, &c.offers)
 }
 
 // remembered is the revision that the server was last found to speak, "" when
@@ -70,7 +75,7 @@ func (c *Client) recall(ctx context.Context) error {
 		return err
 	}
 	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
-	c.era.Store(&eraBox{c.modernEra(modernRevisions[0])})
+	c.era.Store(&eraBox{c.modern(modernRevisions[0])})
 	if _, tried := errors.AsType[*olderError](err); tried || c.link.Load().dead() != nil { // or it died of initialize
 		c.transport = recipe
 		if err := c.redial(ctx); err != nil {
@@ -119,7 +124,7 @@ func (c *Client) identify(ctx context.Context) error {
 		// A modern server that was slow to start does not take initialize, and is up.
 		again, cancel := context.WithTimeout(ctx, c.opts.Timeouts.Probe)
 		defer cancel()
-		if c.adopt(again, c.modernEra(modernRevisions[0])) == nil {
+		if c.adopt(again, c.modern(modernRevisions[0])) == nil {
 			return nil
 		}
 	}
@@ -165,7 +170,7 @@ func (c *Client) probe(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	return c.adopt(probe, c.modernEra(revision))
+	return c.adopt(probe, c.modern(revision))
 }
 
 // adopt makes e the era of the client and does its handshake.
@@ -173,7 +178,7 @@ func (c *Client) adopt(ctx context.Context, e era) error {
 	if e != c.current() {
 		c.era.Store(&eraBox{e})
 	}
-	server, err := e.handshake(ctx, c)
+	server, err := c.handshake(ctx)
 	if err != nil {
 		return c.scrubbed(err)
 	}

@@ -141,10 +141,17 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 	case "notifications/cancelled":
 		l.cancelled(c, from.session, m.Params)
 	}
-	if change, ok := changeOf(m); ok {
+	change, ok := changeOf(m)
+	if ok {
 		c.cache.get().invalidate(change)
 	}
-	c.current().noticed(c, l, m, from.call)
+	if c.current().has(listenStreams) {
+		l.noticed(c, m, from.call)
+	} else if m.Method == "notifications/elicitation/complete" {
+		c.unasked.get().urlElicitations.complete(m.Params)
+	} else if ok && m.Method != modernTaskNotice {
+		c.subscriptions.spread(change)
+	}
 	c.unasked.get().notices.add(c, m)
 }
 

@@ -219,7 +219,7 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 		return err
 	}
 	if c.isModern() != modern {
-		c.subs.get().endAll(errOtherEra)
+		c.subscriptions.endAll(errOtherEra)
 	}
 	return c.restore(ctx)
 }

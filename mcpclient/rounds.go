@@ -54,7 +54,7 @@ func withRounds(next sender, c *Client) sender {
 			if err != nil {
 				return response{}, err
 			}
-			round, err := c.current().inputRequired(c, r, got.result)
+			round, err := c.current().inputRequired(r, got.result, c.quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.delays
 				return got, err

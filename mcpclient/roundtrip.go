@@ -48,7 +48,7 @@ func (c *Client) roundTrip(ctx context.Context, r *request, o *callOptions) (res
 		return response{}, err
 	case err != nil:
 		if sent && !o.quiet && c.ready.Load() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
-			e.cancel(c, l, &flight.Call, context.Cause(ctx).Error())
+			c.tellCancelled(l, flight, context.Cause(ctx).Error())
 		}
 		return response{}, ended(ctx)
 	}
@@ -119,7 +119,7 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 		m := l.message(e, flight, o)
 		m.first = !c.ready.Load()
 		if o.heed || o.progress != nil {
-			e.heed(ctx, c)
+			c.openStandaloneStream(ctx)
 		}
 		post := func() {
 			err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {

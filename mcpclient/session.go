@@ -27,11 +27,9 @@ const (
 type session struct {
 	renewal atomic.Pointer[renewal] // under way, or nil; changed with mu held
 
-	mu      sync.Mutex
-	begun   time.Time
-	level   mcp.LogLevel       // that the server was told
-	heeding bool               // somebody wants to know what the server says unasked
-	unheard context.CancelFunc // ends the reading of the standalone stream
+	mu    sync.Mutex
+	begun time.Time
+	level mcp.LogLevel // that the server was told
 }
 
 // renewal is the beginning of a new session or of a new connection, which many
@@ -154,12 +152,12 @@ func (c *Client) beginAnew(ctx context.Context) error {
 func (c *Client) beginNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	server, err := c.current().handshake(ctx, c)
+	server, err := c.handshake(ctx)
 	if err != nil {
 		return err
 	}
 	c.server.Store(server)
-	if err := c.current().started(ctx, c); err != nil {
+	if err := c.begin(ctx); err != nil {
 		return err
 	}
 	return c.restore(ctx)
@@ -168,7 +166,10 @@ func (c *Client) beginNext(ctx context.Context) error {
 // restore brings back what a server knew that has forgotten everything.
 func (c *Client) restore(ctx context.Context) error {
 	c.cache.get().clear()
-	return c.current().resubscribe(ctx, c)
+	if c.current().has(listenStreams) {
+		return nil // each subscription opens its stream again
+	}
+	return c.subscriptions.watchAgain(ctx)
 }
 
 // abandon gives up what is being answered in a session, nil for all: nobody waits

@@ -118,8 +118,9 @@ func changeOf(m jsonrpc.Message) (change Change, ok bool) {
 
 // Subscription tells of changes on the server until it is closed.
 type Subscription struct {
-	client *Client
-	asked  SubscriptionFilter
+	all   *subscriptions // of the client
+	asked SubscriptionFilter
+	leave func() // tells the server after Close; nil if it need not be told
 
 	// ctx ends when the subscription is closed or the client is. It has the
 	// values of the context that it was made with.
@@ -176,18 +177,16 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	if asked.empty() {
 		return nil, errNoNotices
 	}
-	s := &Subscription{
-		client: c,
-		asked:  asked,
-		wake:   make(chan struct{}, 1),
-		ready:  make(chan struct{}),
-		over:   make(chan struct{}),
-	}
 	o.whole.Duration = positive(o.whole.Duration, agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	c.subs.get().add(s)
-	if err := c.current().subscribe(ctx, c, s, o); err != nil {
+	s := c.subscriptions.add(context.WithoutCancel(ctx), asked)
+	if c.current().has(listenStreams) {
+		err = c.subscriptions.listenFor(ctx, s, o)
+	} else {
+		c.openStandaloneStream(ctx)
+		err = c.subscriptions.watchFor(ctx, s, o)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, err
 	}
@@ -309,7 +308,7 @@ func (s *Subscription) push(change Change) {
 	switch {
 	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == Stale:
 		return
-	case change.Kind == Stale, len(s.queue) >= s.client.opts.Limits.Notifications:
+	case change.Kind == Stale, len(s.queue) >= s.all.maxChanges:
 		s.queue = []Change{{Kind: Stale}}
 	default:
 		s.queue = append(s.queue, change)
@@ -341,7 +340,7 @@ func (s *Subscription) agree(f SubscriptionFilter) (again bool) {
 
 // end lets nothing come any more, for the reason err; nil is Close.
 func (s *Subscription) end(err error) {
-	s.client.subs.get().remove(s)
+	s.all.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isOver() {
@@ -367,40 +366,8 @@ func (s *Subscription) signal() {
 func (s *Subscription) Close() error {
 	s.end(nil)
 	s.cancel()
-	s.client.current().unsubscribe(s.client, s)
-	return nil
-}
-
-// subscriptions are those of a client that are not over.
-type subscriptions struct {
-	mu   sync.Mutex
-	all  []*Subscription
-	turn chan struct{}   // held while the server is told which resources matter
-	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
-}
-
-func (l *subscriptions) add(s *Subscription) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, s)
-}
-
-func (l *subscriptions) remove(s *Subscription) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = slices.DeleteFunc(l.all, func(o *Subscription) bool { return o == s })
-}
-
-func (l *subscriptions) list() []*Subscription {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.all)
-}
-
-// endAll ends all subscriptions for the reason err.
-func (l *subscriptions) endAll(err error) {
-	for _, s := range l.list() {
-		s.end(err)
-		s.cancel()
+	if s.leave != nil {
+		s.leave()
 	}
+	return nil
 }

@@ -59,7 +59,7 @@ func TestRewatch(t *testing.T) {
 		}
 		synctest.Wait()
 		methods, gone = nil, "file:///a"
-		if err := (&legacyEra{}).resubscribe(t.Context(), c); err != nil {
+		if err := c.subscriptions.watchAgain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

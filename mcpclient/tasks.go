@@ -68,7 +68,7 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 }
 
 func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	if err := c.current().taskable(c, tool); err != nil {
+	if err := c.taskable(tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
@@ -76,6 +76,11 @@ func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 		return nil, err
 	}
 	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
+}
+
+// taskable reports why a tool cannot be called as a task.
+func (c *Client) taskable(tool *mcp.Tool) error {
+	return c.current().taskable(tool, &c.offers, &c.server.Load().Capabilities, c.opts.Protocol.AllowUndeclared)
 }
 
 // startTask makes a tool call whose result may be a task.
@@ -229,7 +234,11 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	case t.State().Status == mcp.TaskCancelled: // the server may have forgotten it
 		return nil, ErrTaskCancelled
 	}
-	raw, err := t.client.current().taskResult(ctx, w)
+	wait := w.pollResult
+	if t.client.current().has(coreTasks) {
+		wait = w.fetchResult
+	}
+	raw, err := wait(ctx)
 	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // meanwhile, and forgotten
 		err = ErrTaskCancelled
 	}

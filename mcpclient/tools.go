@@ -49,7 +49,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		return nil, err
 	}
 	var result *mcp.CallToolResult
-	if o.task != nil && c.current().taskable(c, o.task) == nil {
+	if o.task != nil && c.taskable(o.task) == nil {
 		result, err = c.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}

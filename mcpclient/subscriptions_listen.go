@@ -24,18 +24,10 @@ var errIdle = errors.New("the stream of the subscription was silent for too long
 
 var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
 
-// listening is one subscriptions/listen under way. A subscription has one after
-// the other.
-type listening struct {
-	sub    *Subscription
-	cancel context.CancelCauseFunc
-	timer  *time.Timer // ends a wait for the acknowledgement
-	heard  func()      // called when the stream says something; nil if its silence has no bound
-}
-
-// subscribe opens the stream and waits for the acknowledgement.
-func (e modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o *callOptions) error {
-	if !c.life.start(func() { s.keep(c, o) }) {
+// listenFor opens the stream of a subscription to a modern server and waits for the
+// acknowledgement.
+func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
+	if !l.life.start(func() { l.keep(s, o) }) {
 		return ErrClosed
 	}
 	select {
@@ -55,26 +47,20 @@ func (e modernEra) subscribe(ctx context.Context, c *Client, s *Subscription, o 
 	return nil // also when it ended right after that
 }
 
-// unsubscribe has nothing to add: the stream ends with its context.
-func (e modernEra) unsubscribe(*Client, *Subscription) {}
-
-// resubscribe has nothing to do: each subscription opens its stream again.
-func (e modernEra) resubscribe(context.Context, *Client) error { return nil }
-
-// keep listens until the subscription is closed or the server will not have it.
-// A stream that was never acknowledged is not opened again. One that was lost
-// with its connection is opened as soon as there is another.
-func (s *Subscription) keep(c *Client, o *callOptions) {
-	stop := context.AfterFunc(c.life.ctx, s.cancel)
+// keep listens until the subscription is closed or the server ends it. A stream that
+// was never acknowledged is not opened again. One that was lost with its connection is
+// opened as soon as there is another.
+func (l *subscriptions) keep(s *Subscription, o *callOptions) {
+	stop := context.AfterFunc(l.life.ctx, s.cancel)
 	defer stop()
 	var began time.Time
 	err := backoff.Loop(s.ctx, relisten, func() error {
-		_ = c.session.settle(s.ctx)
+		_ = l.sessions.settle(s.ctx)
 		began = time.Now()
-		return s.listen(c, o)
+		return l.listenOnce(s, o)
 	}, func(f *backoff.Failure) error {
 		switch {
-		case s.ctx.Err() != nil || !c.life.isOpen() || !s.agreed() || !broken(f.Err):
+		case s.ctx.Err() != nil || !l.life.isOpen() || !s.agreed() || !broken(f.Err):
 			return f.Err
 		case errors.Is(f.Err, ErrConnectionLost):
 			f.Count, f.Wait = -1, -1
@@ -82,15 +68,15 @@ func (s *Subscription) keep(c *Client, o *callOptions) {
 		case time.Since(began) > relisten.Max:
 			f.Count = 0
 		}
-		c.log.Debug("the stream of a subscription broke", "error", f.Err)
+		l.log.Debug("the stream of a subscription broke", "error", f.Err)
 		f.Wait = max(relisten.Delay(f.Count), backoff.Spread(askedWait(f.Err)))
 		return nil
 	})
 	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
 		err = interrupted.Last
 	}
-	if !c.life.isOpen() {
-		err = c.life.cause()
+	if !l.life.isOpen() {
+		err = l.life.cause()
 	}
 	s.end(err)
 }
@@ -111,30 +97,54 @@ func broken(err error) bool {
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)
 }
 
-// listen issues one subscriptions/listen and returns why it ended.
-func (s *Subscription) listen(c *Client, o *callOptions) error {
+// listening is one subscriptions/listen under way, as the connection sees it. A
+// subscription has one after the other.
+type listening struct {
+	heard       func() // the stream says something; nil if its silence has no bound
+	change      func(Change)
+	acknowledge func(*SubscriptionFilter) // nil for all that was asked for
+	cancel      context.CancelCauseFunc
+}
+
+// listenOnce issues one subscriptions/listen and returns why it ended.
+func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	params, err := jsonrpc.EncodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
-	a := &listening{sub: s, cancel: cancel}
-	a.timer = time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
-	defer a.timer.Stop()
-	if idle := c.opts.Timeouts.SubscriptionIdle; idle > 0 && c.link.Load().exchange != nil {
-		silence := time.AfterFunc(idle, func() { cancel(errIdle) })
-		defer silence.Stop()
-		a.heard = func() { silence.Reset(idle) }
+	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
+	defer unanswered.Stop()
+	options := *o
+	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *SubscriptionFilter) {
+		unanswered.Stop()
+		if granted == nil { // of a server that agrees without saying to what
+			granted = &s.asked
+		}
+		if s.agree(*granted) {
+			l.agreed() // what happened meanwhile is not told again
+			s.push(Change{Kind: Stale})
+		}
+	}}
+	if limit := l.silence(); limit > 0 {
+		silent := time.AfterFunc(limit, func() { cancel(errIdle) })
+		defer silent.Stop()
+		options.listening.heard = func() { silent.Reset(limit) }
 	}
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
-	c.number(r)
-	options := *o
-	options.listening = a
-	if _, err = c.pipelines.listen(ctx, r, &options); err == nil {
+	if _, err = l.listen(ctx, r, &options); err == nil {
 		err = ErrSubscriptionEnded
 	}
 	return err
+}
+
+// streamSilence bounds the silence of a subscription's stream, 0 for no bound.
+func (c *Client) streamSilence() time.Duration {
+	if c.link.Load().exchange == nil {
+		return 0
+	}
+	return c.opts.Timeouts.SubscriptionIdle
 }
 
 // listen sends a subscriptions/listen and returns what came of it when the server
@@ -152,7 +162,7 @@ func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (respon
 		return response{}, cause
 	case cause != nil:
 		if sent {
-			e.cancel(c, l, &flight.Call, "")
+			c.tellCancelled(l, flight, "")
 		}
 		return response{}, cause
 	case err != nil:
@@ -163,9 +173,9 @@ func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (respon
 	return response{result: m.Result}, nil
 }
 
-// noticed brings a notification to the subscription that it names. On a stream
-// of its own it may do without the name.
-func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.Call) {
+// noticed brings a notification of a modern server to the subscription that it names.
+// On a stream of its own it may do without the name.
+func (l *link) noticed(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	if m.Method == "notifications/cancelled" {
 		l.listenCancelled(m.Params)
 		return
@@ -188,16 +198,9 @@ func (e modernEra) noticed(c *Client, l *link, m jsonrpc.Message, from *jsonrpc.
 	case a == nil:
 		l.tolerated(c, "ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
 	case changed:
-		a.sub.push(change)
+		a.change(change)
 	default:
-		a.timer.Stop()
-		if p.Notifications == nil { // of a server that agrees without saying to what
-			p.Notifications = &a.sub.asked
-		}
-		if a.sub.agree(*p.Notifications) {
-			c.cache.get().clear() // what happened meanwhile is not told again
-			a.sub.push(Change{Kind: Stale})
-		}
+		a.acknowledge(p.Notifications)
 	}
 }
 

@@ -1,0 +1,102 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// handshake learns who the server is. In the legacy era it settles on a revision.
+func (c *Client) handshake(ctx context.Context) (*mcp.Server, error) {
+	if e, ok := c.current().(*legacyEra); ok {
+		return c.initialize(ctx, e.revision)
+	}
+	return c.discover(ctx, c.current().name())
+}
+
+// initialize introduces the client to a legacy server, and asks for a revision.
+func (c *Client) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
+	b := append(append(make([]byte, 0, envelope+len(c.introduction)), `{"protocolVersion":"`...), revision...)
+	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
+	params := append(append(append(b, `,"clientInfo":`...), c.introduction...), '}')
+	l := c.link.Load()
+	got, err := c.direct(ctx, &request{method: "initialize", params: params}, new(callOptions))
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
+		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
+	} else if err != nil {
+		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
+	}
+	var g mcp.Greeting
+	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
+		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(got.result))
+	}
+	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
+		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
+	}
+	g.Server.Revision = g.Revision
+	c.era.Store(settledLegacy[g.Revision])
+	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
+		return nil, fmt.Errorf("notifications/initialized: %w", err)
+	}
+	return g.Server, nil
+}
+
+var (
+	// errNotDiscovered marks a result of server/discover that is none.
+	errNotDiscovered = errors.New("not a result of server/discover")
+
+	// errIncomplete marks one that is, of a type that it cannot have.
+	errIncomplete = errors.New("its resultType is not complete")
+)
+
+// discover asks a modern server who it is. The error is a [*RevisionError] with the
+// server's revisions if this one is not among them.
+func (c *Client) discover(ctx context.Context, revision string) (*mcp.Server, error) {
+	got, err := c.direct(ctx, &request{method: "server/discover"}, new(callOptions))
+	if err != nil {
+		return nil, fmt.Errorf("server/discover: %w", c.link.Load().doubted(err))
+	}
+	raw := got.result
+	g := mcp.Greeting{Modern: true}
+	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, c.quote(raw))
+	}
+	if len(g.ResultType) > 0 && string(g.ResultType) != `"complete"` {
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, c.quoteJSON(g.ResultType))
+	}
+	if !slices.Contains(g.Revisions, revision) {
+		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.Revisions}
+	}
+	g.Server.Revision = revision
+	return g.Server, nil
+}
+
+// begin does what is due once the handshake is done.
+func (c *Client) begin(ctx context.Context) error {
+	e := c.current()
+	if e.has(standaloneStreams) && (c.observes() && !c.standalone.want() || c.standalone.isWanted()) {
+		c.readStandaloneStream(ctx)
+	}
+	if !e.has(sessionLevel) {
+		return nil
+	}
+	level := c.session.toldLevel()
+	if level == "" {
+		level = c.logLevel()
+	}
+	if level == "" || c.server.Load().Capabilities.Logging == nil {
+		return nil
+	}
+	err := c.askLogLevel(ctx, c.direct, level)
+	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
+		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
+		return nil
+	}
+	return err
+}

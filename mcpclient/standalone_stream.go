@@ -1,0 +1,126 @@
+package mcpclient
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// streamGrace bounds the wait for the server to open its standalone stream.
+const streamGrace = 500 * time.Millisecond
+
+// standaloneStream is the stream on which a legacy server over HTTP says what is no
+// answer. It is opened when somebody wants to know.
+type standaloneStream struct {
+	mu     sync.Mutex
+	wanted bool
+	stop   context.CancelFunc // ends the reading; nil before it begins
+}
+
+// want has the stream be open from here on. It reports whether it was wanted before.
+func (s *standaloneStream) want() (before bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.wanted = s.wanted, true
+	return before
+}
+
+func (s *standaloneStream) isWanted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wanted
+}
+
+// begin returns a context for reading the stream of a session, and ends the reading of
+// an earlier one.
+func (s *standaloneStream) begin(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+	s.stop = cancel
+	return ctx, cancel
+}
+
+// observes reports whether the host wants to know what the server says that is no
+// answer.
+func (c *Client) observes() bool {
+	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
+}
+
+// openStandaloneStream opens the stream, unless it is open already or the server has
+// none.
+func (c *Client) openStandaloneStream(ctx context.Context) {
+	if c.current().has(standaloneStreams) && !c.standalone.want() {
+		c.readStandaloneStream(ctx)
+	}
+}
+
+// readStandaloneStream reads the stream, if there is one, and returns once it is open: a
+// server throws away what it has to say before that.
+func (c *Client) readStandaloneStream(ctx context.Context) {
+	l := c.link.Load()
+	if l.exchange == nil {
+		return
+	}
+	settled := make(chan struct{})
+	reading, end := c.standalone.begin(c.life.ctx)
+	started := c.life.start(func() {
+		defer end()
+		settle := sync.OnceFunc(func() { close(settled) })
+		wasOpen := false
+		open := func(resumed bool) {
+			settle()
+			if wasOpen && !resumed {
+				c.subscriptions.spread(Change{Kind: Stale})
+			}
+			wasOpen = true
+		}
+		m := &outgoing{header: c.current().header(nil, nil)}
+		err := l.exchange.listen(reading, m, open, func(data []byte) { l.receive(c, data, source{session: m.session.Load()}) })
+		settle()
+		if err != nil && reading.Err() == nil {
+			c.streamEnded(err)
+		}
+	})
+	if !started {
+		return
+	}
+	grace, cancel := context.WithTimeout(ctx, streamGrace)
+	defer cancel()
+	select {
+	case <-settled:
+	case <-grace.Done():
+	}
+}
+
+// streamEnded is called when the standalone stream ended for good: its server may
+// have forgotten the session while nothing was called.
+func (c *Client) streamEnded(err error) {
+	id, lost := lostSession(err)
+	s := &c.session
+	s.mu.Lock()
+	soon := time.Since(s.begun) < renewPause
+	s.mu.Unlock()
+	if !lost || soon {
+		c.log.Warn("the server's standalone stream ended", "error", err)
+		return
+	}
+	if err := c.renew(c.life.ctx, id, c.beginAnew); err != nil && !c.life.isClosed() {
+		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
+	}
+}
+
+// repeatable reports whether a request does the same when it is sent twice.
+// What a tool does is not known, nor what a request does that we do not know.
+func repeatable(method string) bool {
+	switch method {
+	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",
+		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete",
+		"logging/setLevel", "tasks/get", "tasks/list", "tasks/result":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package mcpclient
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// subscriptions are the open ones of a client.
+type subscriptions struct {
+	life       *lifecycle
+	log        *slog.Logger
+	sessions   resender             // that requests wait for
+	send       sender               // resources/subscribe and resources/unsubscribe
+	listen     sender               // subscriptions/listen
+	silence    func() time.Duration // bounds the silence of a stream; 0 or less for no bound
+	agreed     func()               // a server has agreed, which did not tell of changes before
+	maxChanges int                  // that wait for the reader of one subscription
+
+	mu   sync.Mutex
+	all  []*Subscription
+	turn chan struct{}   // held while the server is told which resources matter
+	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
+}
+
+// add makes a subscription, which lasts until ctx ends.
+func (l *subscriptions) add(ctx context.Context, asked SubscriptionFilter) *Subscription {
+	s := &Subscription{
+		all:   l,
+		asked: asked,
+		wake:  make(chan struct{}, 1),
+		ready: make(chan struct{}),
+		over:  make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, s)
+	return s
+}
+
+func (l *subscriptions) remove(s *Subscription) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(o *Subscription) bool { return o == s })
+}
+
+func (l *subscriptions) list() []*Subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
+}
+
+// endAll ends all subscriptions for the reason err.
+func (l *subscriptions) endAll(err error) {
+	for _, s := range l.list() {
+		s.end(err)
+		s.cancel()
+	}
+}
+
+// spread brings a change to the subscriptions that it may be about. A resource
+// that none is about by its URI is part of one that some subscription is about:
+// "the URI ... might be a sub-resource of the one that the client subscribed to".
+func (l *subscriptions) spread(change Change) {
+	all := l.list()
+	exact := change.Kind == TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.names(change) })
+	for _, s := range all {
+		if change.Kind == Stale || s.asked.takes(change.Kind) && (!exact || s.asked.names(change)) {
+			s.push(change)
+		}
+	}
+}
+
+// names reports whether a filter has the very resource or task of a change.
+func (f *SubscriptionFilter) names(change Change) bool {
+	if change.Kind == TaskUpdated {
+		return slices.Contains(f.Tasks, change.Task)
+	}
+	return slices.Contains(f.Resources, change.URI)
+}

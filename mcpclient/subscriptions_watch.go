@@ -1,0 +1,192 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// watchFor asks a legacy server to watch the resources; lists it watches unasked.
+func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOptions) error {
+	ctx, bounds := within(ctx, idle.Limits{Whole: o.whole.Duration})
+	defer bounds.Stop()
+	s.leave = func() { l.unwatch(s) }
+	if err := l.watch(ctx, s.asked.Resources, o, l.sessions); err != nil {
+		return err
+	}
+	s.agree(s.asked)
+	if !l.life.start(func() { s.lasts(l.life) }) {
+		return ErrClosed
+	}
+	return nil
+}
+
+// lasts ends the subscription with the client.
+func (s *Subscription) lasts(life *lifecycle) {
+	select {
+	case <-s.ctx.Done():
+	case <-life.ctx.Done():
+		s.end(life.cause())
+	}
+}
+
+// unwatch has the server stop to watch what no subscription is about any more.
+func (l *subscriptions) unwatch(s *Subscription) {
+	if len(s.asked.Resources) == 0 {
+		return
+	}
+	l.life.start(func() {
+		ctx, cancel := context.WithTimeout(l.life.ctx, tellTimeout)
+		defer cancel()
+		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.isOpen() {
+			l.log.Warn("the server goes on watching resources", "error", err)
+		}
+	})
+}
+
+// watch has the server watch the resources uris too, and none that no
+// subscription is about any more. If the server has forgotten the session, or
+// the connection was lost, it does so once more in the next one.
+func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions, sessions resender) error {
+	r := &request{method: "resources/subscribe"} // counts how often that happens
+	for resends := 0; ; resends++ {
+		if err := sessions.settle(ctx); err != nil {
+			return err
+		}
+		err := l.watchInTurn(ctx, uris, o)
+		if err == nil {
+			return nil
+		}
+		if again, err := sessions.resend(ctx, r, err, resends); !again {
+			return err
+		}
+	}
+}
+
+// watchInTurn is a watch that talks to the server alone, so that what it is told
+// last is what holds.
+func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	told, wanted := l.watched()
+	for _, uri := range uris {
+		if told[uri] {
+			continue
+		}
+		l.tell(uri, false) // it may come to watch without our hearing of it
+		if err := l.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
+			if unwatched(err) {
+				l.untell(uri)
+			}
+			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
+		}
+		l.tell(uri, true)
+	}
+	for _, uri := range slices.Sorted(maps.Keys(told)) {
+		if wanted[uri] {
+			continue
+		}
+		l.untell(uri)
+		if err := l.watchOne(ctx, "resources/unsubscribe", uri, o); err != nil {
+			return fmt.Errorf("resource %q: %w", excerpt.Cut(uri), err)
+		}
+	}
+	return nil
+}
+
+// unwatched reports whether a server certainly does not watch what it was asked
+// to watch when that ended with err: it refused, never knew of it or forgot.
+func unwatched(err error) bool {
+	_, refused := errors.AsType[*mcp.RPCError](err)
+	_, unsent := errors.AsType[*unsentError](err)
+	_, forgot := lostSession(err)
+	return refused || unsent || forgot || errors.Is(err, ErrConnectionLost)
+}
+
+func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *callOptions) error {
+	params, err := jsonrpc.EncodeParams(map[string]string{"uri": uri})
+	if err != nil {
+		return err
+	}
+	_, err = l.send(ctx, &request{method: method, target: uri, params: params}, o)
+	return err
+}
+
+// watchAgain tells a server that has forgotten everything what to watch. A resource
+// that it does not watch any more does not keep it from the others.
+func (l *subscriptions) watchAgain(ctx context.Context) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	_, wanted := l.watched()
+	l.mu.Lock()
+	l.told = nil
+	l.mu.Unlock()
+	leave()
+	defer l.spread(Change{Kind: Stale})
+	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
+		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
+		if _, refused := errors.AsType[*mcp.RPCError](err); refused {
+			l.log.Warn("the server does not watch a resource any more", "error", err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter waits until nobody else tells the server what to watch.
+func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
+	l.mu.Lock()
+	if l.turn == nil {
+		l.turn = make(chan struct{}, 1)
+	}
+	turn := l.turn
+	l.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ended(ctx)
+	}
+}
+
+// watched returns the resources that the server was asked to watch (true: it has
+// agreed), and those that the subscriptions are about.
+func (l *subscriptions) watched() (told, wanted map[string]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wanted = map[string]bool{}
+	for _, s := range l.all {
+		for _, uri := range s.asked.Resources {
+			wanted[uri] = true
+		}
+	}
+	return maps.Clone(l.told), wanted
+}
+
+func (l *subscriptions) tell(uri string, agreed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.told == nil {
+		l.told = map[string]bool{}
+	}
+	l.told[uri] = agreed
+}
+
+func (l *subscriptions) untell(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.told, uri)
+}
