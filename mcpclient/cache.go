@@ -51,11 +51,17 @@ type cached struct {
 	size    int // about what it takes
 }
 
+// cacheUser is what the cache needs of its client.
+type cacheUser interface {
+	current() era
+	Err() error
+	cacheOwner(ctx context.Context) string // for whom results are kept
+}
+
 // withCache gets a result from the cache if it can, and keeps one that came of the
 // request as it is, without input rounds. Entries of _meta may say anything, and a
 // request that answers a round is never cached.
-func withCache(next sender, c *Client) sender {
-	limit := c.opts.Limits.Cache
+func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 	if limit <= 0 {
 		return next
 	}
@@ -63,10 +69,9 @@ func withCache(next sender, c *Client) sender {
 		if len(r.answers) > 0 || len(o.meta) > 0 || !c.current().has(cacheHints) {
 			return next(ctx, r, o)
 		}
-		kept := c.cache.get()
 		owner := c.cacheOwner(ctx)
 		raw, generation := kept.get(r)
-		if raw != nil && !o.noCache && ctx.Err() == nil && !c.life.isClosed() {
+		if raw != nil && !o.noCache && ctx.Err() == nil && c.Err() == nil {
 			return response{result: raw}, nil
 		}
 		got, err := next(ctx, r, o)

@@ -51,9 +51,9 @@ func (c *Client) newPipelines() (p pipelines) {
 	s = withRetry(s, c.retries(safe), c)
 	s = withParamHeaders(s, c)
 	s = withURLVisits(s, c)
-	s = withRounds(s, c)
+	s = withRounds(s, c.opts.Limits.Rounds, c)
 	p.calls = around(s)
-	p.reads = withCache(p.calls, c)
+	p.reads = withCache(p.calls, c.cache.get(), c.opts.Limits.Cache, c)
 
 	p.direct = around(withRetry(c.roundTrip, c.retries(repeatableInHandshake), noSessions{}))
 	p.listen = around(c.listen)

@@ -20,7 +20,7 @@ func TestClockJumps(t *testing.T) {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
 
-	rounds := inputRounds{client: &Client{life: newLifecycle(t.Context(), 0, silent)}}
+	rounds := inputRounds{questioner: &Client{life: newLifecycle(t.Context(), 0, silent)}}
 	ctx := t.Context()
 	if err := rounds.delay(ctx); err != nil {
 		t.Fatal(err)

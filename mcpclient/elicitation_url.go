@@ -108,9 +108,15 @@ func (v *urlElicitations) complete(params json.RawMessage) {
 	}
 }
 
+// urlVisitor has a person visit URLs.
+type urlVisitor interface {
+	needsVisits(err error) *URLElicitationError
+	visitAll(ctx context.Context, r *request, needed *URLElicitationError) error
+}
+
 // withURLVisits sends a request once more after a person visited the URLs for which
 // the server's error asks.
-func withURLVisits(next sender, c *Client) sender {
+func withURLVisits(next sender, c urlVisitor) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)
 		needed := c.needsVisits(err)

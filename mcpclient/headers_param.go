@@ -19,22 +19,29 @@ const (
 	maxSafeInteger = 1<<53 - 1
 )
 
+// headerTools know which arguments tools want in headers.
+type headerTools interface {
+	mirrors() bool // the server reads headers
+	paramHeaders(tool string) []paramHeader
+	relearn(ctx context.Context, tool string) ([]paramHeader, error) // from the server
+}
+
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants it.
 // If the server finds the headers wrong, the tool is asked for anew and the request
 // sent once more.
-func withParamHeaders(next sender, c *Client) sender {
+func withParamHeaders(next sender, tools headerTools) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		if r.method != "tools/call" || !c.mirrors() {
+		if r.method != "tools/call" || !tools.mirrors() {
 			return next(ctx, r, o)
 		}
-		if err := r.mirror(c.tools.made.Load().of(r.target).headers); err != nil {
+		if err := r.mirror(tools.paramHeaders(r.target)); err != nil {
 			return response{}, err
 		}
 		got, err := next(ctx, r, o)
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
 			return got, err
 		}
-		params, listErr := c.relearn(ctx, r.target)
+		params, listErr := tools.relearn(ctx, r.target)
 		if listErr == nil {
 			listErr = r.mirror(params)
 		}
@@ -51,6 +58,10 @@ func (c *Client) mirrors() bool {
 	return (l.exchange != nil || l.headed != nil) && c.current().mirrors()
 }
 
+func (c *Client) paramHeaders(tool string) []paramHeader {
+	return c.tools.made.Load().of(tool).headers
+}
+
 // relearn lists the tools up to the one that is wanted.
 func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
 	for t, err := range List[mcp.Tool](ctx, c, "tools/list", "tools", WithoutCache()) {
@@ -61,7 +72,7 @@ func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error
 			if err := c.learnTool(t); err != nil {
 				return nil, err
 			}
-			return c.tools.made.Load().of(tool).headers, nil
+			return c.paramHeaders(tool), nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

@@ -127,15 +127,14 @@ func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 }
 
 // withMiddleware sends a request by way of Options.Middleware, which sees it once.
-func withMiddleware(next sender, c *Client, chain Handler) sender {
+func withMiddleware(next sender, c invoker, chain Handler) sender {
 	if chain == nil {
 		return next
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		c.number(r)
 		defer c.caught(r.method, errMiddlewarePanicked, &err)
-		q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
-		maps.Copy(q.Meta, o.meta)
+		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 			r, o, err := q.changed(r, o, given) // copies, as the middleware may send it more than once
@@ -152,6 +151,21 @@ func withMiddleware(next sender, c *Client, chain Handler) sender {
 		got.result, err = middlewareResult(raw, got.result)
 		return got, err
 	}
+}
+
+// invoker is what middleware needs of its client.
+type invoker interface {
+	number(r *request)
+	invocation(r *request, o *callOptions) *Request
+	scrubbed(err error) error
+	caught(method string, as error, err *error)
+}
+
+// invocation is a request as middleware sees it.
+func (c *Client) invocation(r *request, o *callOptions) *Request {
+	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+	maps.Copy(q.Meta, o.meta)
+	return q
 }
 
 // changed is the request that q is about, with what middleware changed. given are the

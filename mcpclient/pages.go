@@ -17,6 +17,21 @@ import (
 // asks the server anew, except for pages that it said still hold; an error is the last
 // pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
+	return list[T](ctx, c, method, key, opts)
+}
+
+// lister reads the pages of lists.
+type lister interface {
+	readPage(ctx context.Context, r *request, page any, opts []CallOption) error
+	cursorExpired(method string)
+	nextSession() sessionRef
+	maxPages() int
+	quote(text []byte) string
+	tolerated(breach string, args ...any)
+}
+
+// list iterates over all pages of a list method whose items stand under key.
+func list[T any](ctx context.Context, c lister, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
 		var session sessionRef               // of the cursor
@@ -41,7 +56,7 @@ func List[T any](ctx context.Context, c *Client, method, key string, opts ...Cal
 			case seen[hash]:
 				yield(nil, fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
 				return
-			case page == c.opts.Limits.Pages:
+			case page == c.maxPages():
 				yield(nil, fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", method, ErrTooManyPages, page))
 				return
 			}
@@ -55,7 +70,7 @@ func List[T any](ctx context.Context, c *Client, method, key string, opts ...Cal
 // left out as by [Client.Tools]. The lists of a [Client] range over all pages.
 func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
 	method, key := listing[T]()
-	session := c.link.Load().nextSession()
+	session := c.nextSession()
 	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
@@ -86,7 +101,7 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 // the end of results".
 // When the server does not know a cursor any more, the pages that are kept have
 // no use either.
-func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
+func onePage[T any](ctx context.Context, c lister, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
 	r := &request{method: method}
 	if cursor != nil {
 		if *session != (sessionRef{}) {
@@ -96,9 +111,9 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 	}
 	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
 	p := &mcp.PageResult[T]{Key: key}
-	if err := c.call(ctx, c.reads, r, p, opts); err != nil {
+	if err := c.readPage(ctx, r, p, opts); err != nil {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams {
-			c.cache.get().dropMethods(method)
+			c.cursorExpired(method)
 		}
 		return nil, err
 	}
@@ -107,11 +122,25 @@ func onePage[T any](ctx context.Context, c *Client, method, key string, cursor *
 }
 
 // tolerate warns of what a page was read in spite of.
-func tolerate[T any](c *Client, p *mcp.PageResult[T], method string) {
+func tolerate[T any](c lister, p *mcp.PageResult[T], method string) {
 	if !p.Found {
-		c.link.Load().tolerated(c, "a list of the server has no items, not even none", "method", method, "want", p.Key)
+		c.tolerated("a list of the server has no items, not even none", "method", method, "want", p.Key)
 	}
 	if p.Nulls > 0 {
-		c.link.Load().tolerated(c, "a list of the server has items that are null", "method", method, "nulls", p.Nulls)
+		c.tolerated("a list of the server has items that are null", "method", method, "nulls", p.Nulls)
 	}
 }
+
+func (c *Client) readPage(ctx context.Context, r *request, page any, opts []CallOption) error {
+	return c.call(ctx, c.reads, r, page, opts)
+}
+
+// cursorExpired forgets the pages of a list whose cursor the server does not know: they
+// have no use either.
+func (c *Client) cursorExpired(method string) { c.cache.get().dropMethods(method) }
+
+func (c *Client) nextSession() sessionRef { return c.link.Load().nextSession() }
+
+func (c *Client) maxPages() int { return c.opts.Limits.Pages }
+
+func (c *Client) tolerated(breach string, args ...any) { c.link.Load().tolerated(c, breach, args...) }

@@ -45,10 +45,20 @@ type InputRequired struct {
 	Rounds int `json:"rounds"` // that asked something so far, this one included
 }
 
-// withRounds repeats a request until the server has all the input that it asks for.
-func withRounds(next sender, c *Client) sender {
+// questioner answers what a server asks in the result of a request.
+type questioner interface {
+	current() era
+	quote(text []byte) string
+	questions(raw json.RawMessage, answered int) (map[string]mcp.InputRequest, error)
+	gather(ctx context.Context, asked map[string]mcp.InputRequest, info mcp.CallInfo) (map[string]json.RawMessage, error)
+	sleep(ctx context.Context, d time.Duration) error
+}
+
+// withRounds repeats a request until the server has all the input that it asks for, in
+// no more than limit rounds.
+func withRounds(next sender, limit int, c questioner) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		rounds := inputRounds{client: c, asked: o.rounds, manual: o.manual}
+		rounds := inputRounds{questioner: c, limit: limit, asked: o.rounds, manual: o.manual}
 		for {
 			got, err := next(ctx, r, o)
 			if err != nil {
@@ -74,7 +84,8 @@ type inputRound struct {
 
 // inputRounds are the rounds of one call.
 type inputRounds struct {
-	client *Client
+	questioner
+	limit  int
 	asked  int  // rounds that asked something
 	manual bool // the caller answers
 
@@ -86,14 +97,13 @@ type inputRounds struct {
 // The state is echoed as it came: "clients MUST NOT inspect, parse, modify, or make
 // any assumptions about" it.
 func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (*request, error) {
-	c := s.client
 	if round.questions != nil {
 		s.asked++
 	}
-	if s.asked > c.opts.Limits.Rounds {
+	if s.asked > s.limit {
 		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, s.asked)
 	}
-	asked, err := c.questions(round.questions, 0)
+	asked, err := s.questions(round.questions, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +118,7 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 	next := *r
 	next.answers = nil
 	if asked != nil {
-		answers, err := c.gather(ctx, asked, r.info())
+		answers, err := s.gather(ctx, asked, r.info())
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +152,10 @@ func (s *inputRounds) delay(ctx context.Context) error {
 	if s.delays++; s.delays > maxDelays || time.Since(s.since)+wait > maxPutOff {
 		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.delays, time.Since(s.since).Round(time.Millisecond))
 	}
-	return s.client.life.sleep(ctx, wait)
+	return s.sleep(ctx, wait)
 }
+
+func (c *Client) sleep(ctx context.Context, d time.Duration) error { return c.life.sleep(ctx, d) }
 
 // questions reads inputRequests, nil for none, when so many were answered before.
 // They are counted first.

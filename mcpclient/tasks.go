@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,7 +24,10 @@ var errNoTask = errors.New("it has no id: a server that answers at once makes no
 // Task is a tool call that goes on at the server while nobody waits for it. Its
 // methods may be called concurrently.
 type Task struct {
-	client *Client
+	client taskClient
+	limits Limits
+	life   *lifecycle
+	log    *slog.Logger
 	id     string
 	tool   string
 	call   int64 // CallInfo.ID of the tool call, and of all that follows it
@@ -34,6 +38,16 @@ type Task struct {
 	state    mcp.TaskState
 	learned  int                        // how many answers it comes from
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
+}
+
+// taskClient is what a task needs of its client.
+type taskClient interface {
+	questioner
+	callServer(ctx context.Context, r *request, result any, opts []CallOption) error
+	sendUnawaited(ctx context.Context, r *request)
+	resultCheck(tool string, o *callOptions) (func(*mcp.CallToolResult) error, error)
+	rpcError(raw json.RawMessage) error
+	scrubbed(err error) error
 }
 
 // How often a task is asked for, when the server does not say, and the bounds of
@@ -92,7 +106,7 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	if err := c.call(ctx, c.calls, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := &Task{client: c, tool: r.target, call: r.call.ID}
+	t := c.newTask("", r.target, r.call.ID)
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
@@ -112,8 +126,20 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 // tool is for errors and [mcp.CallInfo] only. Nothing is sent. Without an id there is no task: its
 // methods fail.
 func (c *Client) Task(id, tool string) *Task {
-	return &Task{client: c, id: id, tool: tool, call: c.lastCall.Add(1), state: mcp.TaskState{ID: id, Status: mcp.TaskWorking}}
+	t := c.newTask(id, tool, c.lastCall.Add(1))
+	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
+	return t
 }
+
+func (c *Client) newTask(id, tool string, call int64) *Task {
+	return &Task{client: c, limits: c.opts.Limits, life: c.life, log: c.log, id: id, tool: tool, call: call}
+}
+
+func (c *Client) callServer(ctx context.Context, r *request, result any, opts []CallOption) error {
+	return c.call(ctx, c.calls, r, result, opts)
+}
+
+func (c *Client) rpcError(raw json.RawMessage) error { return rpcError(raw, c.link.Load().scrub) }
 
 // Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client,
 // over all pages, as [Client.Tools] lists tools; [Client.Task] takes one up. The
@@ -160,7 +186,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.call(ctx, t.client.calls, t.request("tasks/get"), &raw, opts); err != nil {
+	if err := t.client.callServer(ctx, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
 	}
 	task, err := t.client.current().polled(raw)
@@ -187,7 +213,7 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 	}
 	t.mu.Unlock()
 	if state.Status != before && !late {
-		t.client.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
+		t.log.Debug("a task goes on", "tool", t.tool, "status", state.Status)
 	}
 }
 
@@ -279,7 +305,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.call(ctx, t.client.calls, t.request("tasks/cancel"), &raw, opts); err != nil {
+	if err := t.client.callServer(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet

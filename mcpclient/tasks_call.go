@@ -82,7 +82,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	return w.client.life.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	return w.life.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
@@ -90,7 +90,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
 	var result *mcp.CallToolResult
-	started := w.client.life.start(func() {
+	started := w.life.start(func() {
 		got, err := w.result(ctx)
 		if err != nil {
 			f.calls.Fail(f.ID, err)
@@ -100,7 +100,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 		f.calls.Resolve(f.ID, jsonrpc.Response{})
 	})
 	if !started {
-		return nil, w.client.life.cause()
+		return nil, w.life.cause()
 	}
 	_, err := f.Wait(ctx, func(params json.RawMessage) { tellProgress(tell, params) })
 	switch {
@@ -113,16 +113,22 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 }
 
 // giveUp has the server told that nobody waits for the task any more, unless it has
-// ended. What the server says to that interests nobody.
+// ended.
 func (t *Task) giveUp(ctx context.Context) {
-	c, r := t.client, t.request("tasks/cancel")
-	if t.State().Status.Final() || !c.offered(requirement(r.method)) {
+	if !t.State().Status.Final() {
+		t.client.sendUnawaited(ctx, t.request("tasks/cancel"))
+	}
+}
+
+// sendUnawaited sends a request without waiting for the response.
+func (c *Client) sendUnawaited(ctx context.Context, r *request) {
+	if !c.offered(requirement(r.method)) {
 		return
 	}
 	l, e, o := c.link.Load(), c.current(), new(callOptions)
 	flight, err := l.start(ctx, r, o)
 	if err != nil {
-		return // there is nobody to tell
+		return // there is no server to tell
 	}
 	l.calls.Forget(&flight.Call)
 	c.tell(told{link: l, what: r.method, body: e.encode(nil, flight.ID, r, o), header: e.header(nil, r), caller: ctx})

@@ -37,7 +37,7 @@ func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer idle.From(ctx).Hold()()
 	var raw json.RawMessage
 	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
-	err := w.client.call(ctx, w.client.calls, w.request("tasks/result"), &raw, opts)
+	err := w.client.callServer(ctx, w.request("tasks/result"), &raw, opts)
 	return raw, err
 }
 
@@ -59,7 +59,7 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 			if len(task.Error) == 0 {
 				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
 			}
-			return nil, rpcError(task.Error, w.client.link.Load().scrub)
+			return nil, w.client.rpcError(task.Error)
 		case mcp.TaskCancelled:
 			return nil, ErrTaskCancelled
 		case mcp.TaskInputRequired:
@@ -67,7 +67,7 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 			if err != nil {
 				return nil, err
 			}
-			if rounds += asked; rounds > w.client.opts.Limits.Rounds {
+			if rounds += asked; rounds > w.limits.Rounds {
 				return nil, fmt.Errorf("%w: the task asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, rounds)
 			}
 		}
@@ -80,7 +80,6 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 // answer answers the questions that are new, and returns 1 when there were any.
 // Each is answered once, although it stays until the server has seen that.
 func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []CallOption) (asked int, err error) {
-	c := t.client
 	input, err := t.claim(questions)
 	if err != nil || len(input) == 0 {
 		return 0, err
@@ -90,11 +89,11 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 			t.disclaim(input)
 		}
 	}()
-	if len(input) > c.opts.Limits.ServerRequests {
+	if len(input) > t.limits.ServerRequests {
 		return 0, fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
-			mcp.ErrInvalidResult, len(input), c.opts.Limits.ServerRequests)
+			mcp.ErrInvalidResult, len(input), t.limits.ServerRequests)
 	}
-	answers, err := c.gather(ctx, input, t.info())
+	answers, err := t.client.gather(ctx, input, t.info())
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +103,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	}
 	r := t.request("tasks/update")
 	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := c.call(ctx, c.calls, r, nil, opts); err != nil {
+	if err := t.client.callServer(ctx, r, nil, opts); err != nil {
 		return 0, fmt.Errorf("answer: %w", err)
 	}
 	return 1, nil
