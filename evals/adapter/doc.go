@@ -1,3 +1,3 @@
-// Package adapter runs one scenario over several servers through langchaingo's
-// own agents and through ours: the same toolset serves them all.
+// Package adapter runs one scenario over several servers with langchaingo's own
+// agents and with ours. All agents use the same toolset.
 package adapter

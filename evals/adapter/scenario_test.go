@@ -21,17 +21,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The scenario: two servers have a tool of the same name, one of which fails for
-// one city; a third one cannot be reached. The model asks both, gets a number in
-// a string and a failure across, mends its call, and sums up.
+// The scenario: two servers have a tool of the same name, and one of these
+// tools fails for one city; a third server cannot be reached. The model calls
+// both tools, with a number in a string, gets a failure, corrects its call, and
+// sums up.
 
-// question is what the agents are asked.
+// question is the question to the agents.
 const question = "How warm is it in Rome and in Oslo?"
 
-// answer is what they must come to.
+// answer is the expected answer.
 const answer = "Rome 30, Oslo 10."
 
-// log is what the servers were asked for.
+// log records the calls of the servers.
 type log struct {
 	mu    sync.Mutex
 	calls []string
@@ -69,7 +70,7 @@ func (l *log) server(t *testing.T, name string, temperatures map[string]int) ada
 type unreachable struct{}
 
 func (unreachable) Dial(context.Context) (mcpclient.Conn, error) {
-	return nil, errors.New("nobody there")
+	return nil, errors.New("unreachable")
 }
 
 // toolset opens the servers of the scenario.
@@ -87,15 +88,15 @@ func (l *log) toolset(t *testing.T) *adapter.Toolset {
 	return ts
 }
 
-// script is a model that says what is written, and checks what it is told.
+// script is a model with written replies. It checks its prompts.
 type script struct {
 	t       *testing.T
 	replies []reply
 	next    int
 }
 
-// reply is what the model says once the last thing that it was told contains
-// what it expects.
+// reply is the model's next reply. The latest message must contain the expected
+// text.
 type reply struct {
 	expects []string
 	says    *llms.ContentChoice
@@ -140,7 +141,7 @@ func calls(pairs ...string) *llms.ContentChoice {
 	return c
 }
 
-// asked is what every agent makes of the scenario.
+// asked are the expected calls of every agent.
 var asked = []string{
 	`south {"city":"Rome","days":1}`,
 	`south {"city":"Oslo","days":1}`,
@@ -164,7 +165,7 @@ func TestReActAgent(t *testing.T) {
 		{[]string{"south__temperature: Tells the temperature", "north__temperature"}, says("Thought: Rome first.\nAction: south__temperature\nAction Input: ```json\n{\"city\":\"Rome\",\"days\":\"1\"}\n```\nObservation: 25\nThought: done")},
 		{[]string{"Observation: 30"}, says("Thought: Oslo.\nAction: South__Temperature\nAction Input: {\"city\":\"Oslo\",\"days\":1}")},
 		{[]string{"Observation: Error: no such city: Oslo"}, says("Thought: The other one.\nAction: north__temperature\nAction Input: Oslo")},
-		// A bare value is for a tool with one parameter only: this one has two.
+		// A bare value needs a tool with one parameter: this tool has two.
 		{[]string{"want a JSON object with the properties"}, says("Thought: Once more.\nAction: north__temperature\nAction Input: {\"city\":\"Oslo\",\"days\":1}")},
 		{[]string{"Observation: 10"}, says("Thought: I know.\nFinal Answer: " + answer)},
 	}}

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	// The cells are the same with less text, also in child processes; the race
-	// detector would make megabytes slow.
+	// The cells have less text, also in child processes: with the race detector
+	// megabytes are slow.
 	textLength[mibTool], textLength[mib10Tool] = 64<<10, 1<<20
 	child(os.Args)
 	// Under the race detector every child process would sleep for a second at
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEveryCell has every client pass through every cell once, where each answer
-// is checked. It asserts no time and no size.
+// TestEveryCell runs every client through every cell once and checks each
+// answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
 	l, err := newLab()
 	if err != nil {
@@ -69,7 +69,7 @@ func TestEveryCell(t *testing.T) {
 	}
 }
 
-// TestOperationsAreChecked: a client that gets something else is not measured.
+// TestOperationsAreChecked: a client with another answer is not measured.
 func TestOperationsAreChecked(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -120,8 +120,8 @@ func TestBenchPrints(t *testing.T) {
 	}
 }
 
-// TestBenchSaysHowLong: a run of everything says beforehand how long it takes,
-// not among the results.
+// TestBenchSaysHowLong: a full run announces its duration beforehand, apart
+// from the results.
 func TestBenchSaysHowLong(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -140,7 +140,7 @@ func TestBenchSaysHowLong(t *testing.T) {
 	}
 }
 
-// TestCheckNeedsTargets: a check that held nothing against a target fails.
+// TestCheckNeedsTargets: a check without a target fails.
 func TestCheckNeedsTargets(t *testing.T) {
 	args := []string{"-check", "-run", "^pipe/small/legacy", "-clients", "floor-json", "-samples", "1", "-time", "1ms", "-ballast", "0"}
 	if err := bench(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "no target") {

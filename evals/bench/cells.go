@@ -20,14 +20,14 @@ func (c cell) String() string {
 	return c.transport + "/" + c.name + "/" + era
 }
 
-// workload is what is done in a cell. Either do or weigh is set.
+// workload is the operation of a cell. Either do or weigh is set.
 type workload struct {
 	name     string
 	bothEras bool
 	defaults bool // also with each client's own HTTP client
 
-	// do is one operation of a subject, and together is how many go on at once;
-	// 0 means one after the other.
+	// do is one operation of a subject. together is the number of concurrent
+	// operations; 0 means one after the other.
 	do       func(context.Context, *subject) error
 	together int
 
@@ -48,7 +48,7 @@ var workloads = []workload{
 	{name: "alive", weigh: weighAlive},
 }
 
-// cells are all of them.
+// cells are all cells.
 func cells() (all []cell) {
 	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
 		for i := range workloads {
@@ -68,7 +68,7 @@ func cells() (all []cell) {
 	return all
 }
 
-// callTool calls a tool and looks at what came.
+// callTool calls a tool and checks the result.
 func callTool(tool string) func(context.Context, *subject) error {
 	return func(ctx context.Context, s *subject) error {
 		text, err := s.call(ctx, tool)

@@ -14,8 +14,8 @@ const (
 	modern = "2026-07-28"
 )
 
-// endpoint is where a client finds a responder: over a pipe, in a child
-// process, or at a URL, whichever is set.
+// endpoint is the address of a responder: a pipe, a child process, or a URL,
+// whichever is set.
 type endpoint struct {
 	revision string // the era is forced
 
@@ -28,13 +28,13 @@ type endpoint struct {
 	httpClient *http.Client // nil for the client's own default
 }
 
-// client is one of those compared.
+// client is one of the compared clients.
 type client struct {
 	name string
 	dial func(context.Context, endpoint) (session, error)
 }
 
-// clients are all that are compared. Ratios are to the one named baseline.
+// clients are all compared clients. Ratios are to the client named baseline.
 var clients = []client{
 	{"floor-scan", floor(scanCodec{})},
 	{baseline, floor(jsonCodec{})},
@@ -45,21 +45,21 @@ var clients = []client{
 
 const baseline = "floor-json"
 
-// session is a client that is connected.
+// session is a connected client.
 type session interface {
 	// call calls a tool and returns the text of its result.
 	call(ctx context.Context, tool string) (string, error)
 
-	// list lists all tools. They live as long as held does.
+	// list lists all tools. held keeps them alive.
 	list(ctx context.Context) (held any, n int, err error)
 
 	close() error
 }
 
-// arguments goes with every tool call, as a model would have written it.
+// arguments goes with every tool call, in a model's form.
 var arguments = json.RawMessage(`{"path":"README.md"}`)
 
-// How all clients introduce themselves.
+// The name of all clients.
 const (
 	clientName    = "comparison"
 	clientVersion = "1.0.0"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is the CPU time, user and system, of this process so far. That of child
-// processes is not in it.
+// cpuTime is the CPU time, user and system, of this process so far, without
+// child processes.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

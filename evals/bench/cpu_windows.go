@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// cpuTime is the CPU time, user and system, of this process so far. That of child
-// processes is not in it. Windows counts it in steps of about 16 ms.
+// cpuTime is the CPU time, user and system, of this process so far, without
+// child processes. Windows counts it in steps of about 16 ms.
 func cpuTime() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {
@@ -19,7 +19,7 @@ func cpuTime() time.Duration {
 	return ticks(kernel) + ticks(user)
 }
 
-// ticks reads a duration, which is counted in steps of 100 ns.
+// ticks reads a duration in steps of 100 ns.
 func ticks(t syscall.Filetime) time.Duration {
 	return time.Duration(uint64(t.HighDateTime)<<32|uint64(t.LowDateTime)) * 100
 }

@@ -7,20 +7,20 @@
 //
 // # Who is compared
 //
-// This module's mcpclient (ours), the official Go SDK (go-sdk), mark3labs/mcp-go
-// (mcp-go), and two floors: little more than the exchange itself takes. Both floors
-// append their requests byte by byte, and over streams keep a map of calls that
-// wait; over HTTP they use net/http as anybody would;
+// This module's mcpclient (ours), the official Go SDK (go-sdk),
+// mark3labs/mcp-go (mcp-go), and two floors: little more than the exchange
+// itself. Both floors append their requests byte by byte, and over streams keep
+// a map of waiting calls; over HTTP they use net/http in the plain way.
 // floor-scan walks over a response with a scanner of its own that validates
-// nothing, floor-json gives it to encoding/json once. A floor negotiates, bounds,
-// validates and repeats nothing, so a client cannot be expected to reach
-// floor-scan. Ratios are to floor-json.
+// nothing; floor-json decodes it with encoding/json once. A floor negotiates,
+// bounds, validates and retries nothing, so no client can reach floor-scan.
+// Ratios are to floor-json.
 //
 // All talk to the same responder. It finds id and method as text, and answers
-// with bytes that were made before, the id spliced in. Over streams it allocates
-// nothing for a request; over HTTP, net/http does, in the child process. Every answer
-// is checked by each client's caller (the length of the text, the number of tools),
-// so that nobody is measured for failing.
+// with prepared bytes, the id spliced in. Over streams it allocates nothing for
+// a request; over HTTP, net/http does, in the child process. Each client's
+// caller checks every answer (the length of the text, the number of tools), so
+// that failures are not measured.
 //
 // # Cells
 //
@@ -41,49 +41,50 @@
 //     alive at once, at most.
 //   - legacy is 2025-11-25, modern is 2026-07-28.
 //
-// No client holds a standalone stream open, or asks for one: go-sdk is told not to,
-// mcpclient does when somebody listens, and nobody does here, and the floors and
+// No client opens a standalone stream: an option of go-sdk forbids it,
+// mcpclient opens one only for a subscription or a callback, and the floors and
 // mcp-go do not by default.
 //
 // # What is counted
 //
-// The figure is CPU time per operation: user and system time of this process, by
-// getrusage. Most samples of the default length contain no garbage collection, with
-// that much live heap: -time 1s has them contain some. Wall time would say more about the
-// other processes of the machine. The time of child processes is not counted, so
-// with stdio and HTTP it is the client's alone, with what the kernel does on its
-// behalf. With pipe, the responder's share is in it, which is less
-// for a client whose requests come together: they are answered together. connect
-// over pipe also has the making of the pipes in it, and connect over stdio has
-// the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time there.
+// The figure is CPU time per operation: user and system time of this process,
+// by getrusage. With this live heap most samples of the default length contain
+// no garbage collection; with -time 1s they contain some. Wall time would
+// depend on other processes of the machine. The time of child processes is not
+// counted, so with stdio and HTTP it is only the client's, with the kernel's
+// work for it. With pipe it includes the responder's share. That share is
+// smaller for a client whose requests come together, as they are answered
+// together. connect over pipe includes making the pipes, and connect over stdio
+// the fork. On Windows, CPU time has a grain of 16 ms: use a longer -time
+// there.
 //
 // Samples are interleaved: each round measures every client once, in rotated
 // order, each sample after a garbage collection. A ratio is the median of the
 // ratios by round, and ± is half the distance between their quartiles, as a
-// share of that median: where it is large, the ratio means little. Where our ratio
-// is closer to its target than three standard errors of that median, a cell takes more
-// rounds, up to four times as many: else the verdict would be chance. The other
-// columns are medians. Calls that go on together are made by goroutines that have
-// made one before, and make at least eight each: their beginning at the same moment
-// would count for too much otherwise.
+// share of that median: if it is large, the ratio means little. If our ratio is
+// closer to its target than three standard errors of that median, a cell takes
+// more rounds, up to four times as many: else the verdict would be chance. The
+// other columns are medians. Concurrent calls run in goroutines that have made
+// one call before, and make at least eight each: otherwise their common start
+// would count too much.
 //
 // A live heap of 64 MiB (-ballast) stands for a real program: with a small heap
-// the collector runs so often that a client that allocates much looks worse yet.
-// The answers of the responder at a pipe, up to 12 MiB, add to it.
+// the collector runs so often that a client with many allocations looks even
+// worse. The answers of the responder at a pipe, up to 12 MiB, add to it.
 //
-// Memory is weighed for each client in a process of its own, after garbage is
-// collected until nothing more goes away. idle is heap and stacks over 99
-// sessions, over HTTP ten times as many with one endpoint, without the responder,
-// without child processes, and without the connections of the HTTP client that all
-// share. kept is heap only. alive is seen
-// by collections every 200 µs that stop the world; it counts buffers by their
-// capacity. One sample is taken: these hardly vary.
+// Memory is measured for each client in a process of its own, after garbage
+// collections until the heap stops shrinking. idle is heap and stacks over 99
+// sessions, over HTTP ten times as many with one endpoint, without the
+// responder, without child processes, and without the connections of the shared
+// HTTP client. kept is only heap. alive is the largest heap at collections
+// every 200 µs that stop the world; it counts buffers by their capacity. One
+// sample is enough, as these figures hardly vary.
 //
 // # Targets
 //
-// After the tables stands what mcpclient is to reach, and whether it did: bounds
-// on its figures, and to be ahead of both peers, or equal, in every cell. Two
-// tolerances are part of the bounds that are printed: two copies of a payload are
-// 2.3, as a buffer that grows has room, and of what is kept, 16 KiB more than a
-// peer mean nothing.
+// After the tables stand the targets of mcpclient and their results: bounds of
+// its figures, and to be ahead of both peers, or equal, in every cell. The
+// printed bounds include two tolerances: two copies of a payload are 2.3, as a
+// growing buffer has room, and 16 KiB more than a peer are allowed for kept
+// memory.
 package main

@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// A floor is the least code that can do the exchange: it appends a request byte
-// by byte, matches the response by its id, and decodes text, or tools with their
-// schemas left raw. It negotiates, validates, bounds and repeats nothing. Its two
-// codecs share all but the decoding.
+// A floor is the least code for the exchange: it appends a request byte by
+// byte, matches the response by its id, and decodes text, or tools with their
+// schemas left raw. It negotiates, validates, bounds and retries nothing. Its
+// two codecs differ only in the decoding.
 type codec interface {
-	// decode reads a response. Nothing of it refers to data.
+	// decode reads a response. The result does not refer to data.
 	decode(data []byte, m *floorMessage) error
 }
 
-// floorMessage is a response with all that a floor wants of it.
+// floorMessage has the parts of a response that a floor needs.
 type floorMessage struct {
 	ID     int64       `json:"id"`
 	Result floorResult `json:"result"`
@@ -47,11 +47,11 @@ type floorError struct {
 	Message string `json:"message"`
 }
 
-// floorRequest is what a request has beside its id.
+// floorRequest is a request without its id.
 type floorRequest struct {
 	method string
-	tool   string // to call
-	cursor string // of a page
+	tool   string // tool to call
+	cursor string // cursor of a page
 	modern bool
 }
 
@@ -62,7 +62,7 @@ const (
 		`","io.modelcontextprotocol/clientInfo":` + floorInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
 )
 
-// appendTo appends the request as JSON, as a notification when the id is zero.
+// appendTo appends the request as JSON, as a notification if the id is zero.
 func (r *floorRequest) appendTo(b []byte, id int64) []byte {
 	b = append(b, `{"jsonrpc":"2.0",`...)
 	if id != 0 {
@@ -101,7 +101,7 @@ type floorSession struct {
 	modern bool
 }
 
-// floor returns the dial function of the floor with a codec.
+// floor returns the dial function of a floor with a codec.
 func floor(c codec) func(context.Context, endpoint) (session, error) {
 	return func(ctx context.Context, e endpoint) (_ session, err error) {
 		x, err := floorExchanger(c, e)

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// floorHTTP is a floor over net/http: a POST for each request, whose response is
-// read to its end and then decoded.
+// floorHTTP is a floor over net/http: a POST for each request. It reads the
+// whole response and then decodes it.
 type floorHTTP struct {
 	codec codec
 	url   string
@@ -19,10 +19,10 @@ type floorHTTP struct {
 	last  atomic.Int64
 }
 
-// bodies are the buffers that responses are read into.
+// bodies are the buffers for responses.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// newFloorHTTP makes a floor, which has no default client of its own.
+// newFloorHTTP makes a floor. It has no default HTTP client.
 func newFloorHTTP(c codec, e endpoint) *floorHTTP {
 	f := &floorHTTP{codec: c, url: e.url, http: e.httpClient}
 	if f.http == nil {

@@ -2,8 +2,8 @@ package main
 
 import "encoding/json"
 
-// jsonCodec is encoding/json and nothing else: one Unmarshal, straight into what
-// is wanted of a response.
+// jsonCodec is only encoding/json: one Unmarshal into the needed parts of a
+// response.
 type jsonCodec struct{}
 
 func (jsonCodec) decode(data []byte, m *floorMessage) error { return json.Unmarshal(data, m) }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanCodec reads a response in one walk that looks only for what it wants. It
-// takes the response to be valid JSON.
+// scanCodec reads the needed parts of a response in one walk. It assumes valid
+// JSON.
 type scanCodec struct{}
 
 var errScan = errors.New("the response ends too early")
@@ -90,7 +90,7 @@ func scanTool(data []byte, i int, t *floorTool) int {
 }
 
 // members calls f with each key of the object at i and the place of its value;
-// f returns where the value ends, and so does members for the object.
+// f returns the end of the value, members the end of the object.
 func members(data []byte, i int, f func(key []byte, i int) int) int {
 	for i = blank(data, i+1); data[i] != '}'; {
 		if data[i] == ',' {
@@ -104,7 +104,7 @@ func members(data []byte, i int, f func(key []byte, i int) int) int {
 	return i + 1
 }
 
-// elements does for an array what members does for an object.
+// elements does the same for an array.
 func elements(data []byte, i int, f func(i int) int) int {
 	for i = blank(data, i+1); data[i] != ']'; i = blank(data, i) {
 		if data[i] == ',' {
@@ -122,7 +122,7 @@ func blank(data []byte, i int) int {
 	return i
 }
 
-// skip returns where the value at i ends.
+// skip returns the end of the value at i.
 func skip(data []byte, i int) int {
 	for depth := 0; ; {
 		switch data[i] {
@@ -149,7 +149,7 @@ func skip(data []byte, i int) int {
 	}
 }
 
-// skipString returns where the string at i ends.
+// skipString returns the end of the string at i.
 func skipString(data []byte, i int) int {
 	for i++; ; {
 		n := bytes.IndexByte(data[i:], '"')
@@ -166,7 +166,7 @@ func skipString(data []byte, i int) int {
 	}
 }
 
-// scanString reads the string at i and returns where it ends.
+// scanString reads the string at i and returns its end.
 func scanString(data []byte, i int, s *string) int {
 	end := skipString(data, i)
 	raw := data[i+1 : end-1]
@@ -185,7 +185,7 @@ func scanString(data []byte, i int, s *string) int {
 	return end
 }
 
-// unescape writes what an escape stands for, and returns what follows it.
+// unescape writes the text of an escape, and returns the rest.
 func unescape(b *strings.Builder, raw []byte) []byte {
 	switch c := raw[0]; c {
 	case 'n':

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// floorStream is a floor over a byte stream, one message a line: a lock, a map
-// of calls that wait, and one goroutine that reads.
+// floorStream is a floor over a byte stream, one message on each line: a lock,
+// a map of waiting calls, and one reading goroutine.
 type floorStream struct {
 	codec codec
-	wait  func() error // for what was closed to end
+	wait  func() error // waits for the end after Close
 
 	writing sync.Mutex
 	writer  io.WriteCloser
@@ -98,7 +98,7 @@ func (f *floorStream) deliver(line []byte) error {
 	delete(f.waiting, m.ID)
 	f.mu.Unlock()
 	if !ok {
-		return fmt.Errorf("a response to %d, which nobody waits for", m.ID)
+		return fmt.Errorf("a response to %d without a waiting call", m.ID)
 	}
 	answer <- m
 	return nil

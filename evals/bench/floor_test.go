@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFloorsAgree: both codecs read the same from everything that the responder
-// says, and from JSON written in other ways.
+// TestFloorsAgree: both codecs read the same from all answers of the responder,
+// and from the same JSON in other forms.
 func TestFloorsAgree(t *testing.T) {
 	messages := map[string][]byte{
 		"escapes":   []byte(`{"id":7,"result":{"content":[{"text":"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00\ud800x\\","type":"text"}]}}`),

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// tuned is the HTTP client that all share, except in the rows of defaults. It
-// keeps an idle connection for every call that can be under way.
+// tuned is the shared HTTP client, except in the rows of defaults. It keeps an
+// idle connection for each concurrent call.
 var tuned = &http.Client{Transport: tunedTransport()}
 
 func tunedTransport() *http.Transport {
@@ -26,8 +26,8 @@ func tunedTransport() *http.Transport {
 
 // lab has the responders.
 type lab struct {
-	sessions int    // that are weighed together while they are idle
-	large    string // the tool during whose calls is observed how much is alive
+	sessions int    // idle sessions that are measured together
+	large    string // the tool to measure alive memory with
 
 	self string              // the path of this program
 	pipe map[string]*answers // by revision, for responders in this process
@@ -35,7 +35,7 @@ type lab struct {
 	address string // of the HTTP responder
 	child   *exec.Cmd
 	stop    io.Closer
-	control *http.Client // for questions that are not measured
+	control *http.Client // for unmeasured requests
 }
 
 // inProcessLab has responders in this process, and one over HTTP elsewhere.
@@ -81,7 +81,7 @@ func (l *lab) close() error {
 	return errors.Join(l.stop.Close(), l.child.Wait())
 }
 
-// connections is how many the HTTP responder has accepted.
+// connections is the number of connections at the HTTP responder.
 func (l *lab) connections() (n int, err error) {
 	resp, err := l.control.Get(l.address + "/opened")
 	if err != nil {
@@ -95,7 +95,7 @@ func (l *lab) connections() (n int, err error) {
 	return strconv.Atoi(string(body))
 }
 
-// endpoint makes a place to connect to, once. release ends what it made.
+// endpoint makes an endpoint for one connection. release ends it.
 func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) {
 	e.revision = revision
 	switch transport {
@@ -121,7 +121,7 @@ func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	ended := make(chan struct{})
 	go pprof.Do(context.Background(), responderLabels, func(context.Context) {
 		defer close(ended)
-		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error is that the pipe was closed
+		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error means a closed pipe
 	})
 	e.reader, e.writer = fromResponder, toResponder
 	return e, func() {
@@ -131,7 +131,7 @@ func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	}
 }
 
-// connection is a session and what goes with it.
+// connection is a session with its endpoint.
 type connection struct {
 	session
 	release func()

@@ -34,16 +34,16 @@ func main() {
 // settings are the flags.
 type settings struct {
 	samples  int
-	most     int           // samples, in a cell where they decide nothing
-	length   time.Duration // of a sample
+	most     int           // samples, in a cell without a target
+	length   time.Duration // length of a sample
 	sessions int           // that are weighed together while they are idle
 	run      *regexp.Regexp
 	clients  []client
 	ballast  int // in MiB
 	json     bool
 	check    bool
-	full     bool   // nothing was said that makes it shorter or longer
-	cpu      string // files of profiles
+	full     bool   // no flag changes its length
+	cpu      string // files for profiles
 	memory   string
 }
 
@@ -80,7 +80,7 @@ func parse(args []string) (settings, error) {
 		s.samples, s.most, s.length, s.sessions = 3, 3, 20*time.Millisecond, 20
 	}
 	if flags.NArg() > 0 || s.samples < 1 || s.length <= 0 || s.ballast < 0 {
-		return s, errors.New("want only flags, of which -samples and -time are positive and -ballast is not negative")
+		return s, errors.New("want only flags; -samples and -time must be positive, -ballast not negative")
 	}
 	return s, nil
 }
@@ -97,7 +97,7 @@ func named(list string) (found []client, err error) {
 	return found, nil
 }
 
-// bench is the program. Results go to out, and what else there is to say to notes.
+// bench is the program. Results go to out, other texts to notes.
 func bench(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	s, err := parse(args)
 	if err != nil {
@@ -139,7 +139,7 @@ func bench(ctx context.Context, args []string, out, notes io.Writer) (err error)
 	return nil
 }
 
-// runAll measures the cells that are wanted and prints each when it is done.
+// runAll measures the wanted cells and prints each cell at its end.
 func runAll(ctx context.Context, l *lab, s settings, out io.Writer) (all []result, err error) {
 	for _, at := range cells() {
 		if !s.run.MatchString(at.String()) {
@@ -166,7 +166,7 @@ func runAll(ctx context.Context, l *lab, s settings, out io.Writer) (all []resul
 	return all, nil
 }
 
-// profile begins the profiles that are wanted; stop writes them.
+// profile begins the wanted profiles; stop writes them.
 func profile(s settings) (stop func() error, err error) {
 	var cpu *os.File
 	if s.cpu != "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cellTimeout ends a cell in which a client hangs.
+// cellTimeout ends a cell with a hanging client.
 const cellTimeout = 5 * time.Minute
 
 // measure compares the clients in one cell.
@@ -61,8 +61,8 @@ func measure(ctx context.Context, l *lab, s settings, at cell) (results []result
 	return results, nil
 }
 
-// takeRound adds a sample of each subject. The order is rotated from round to
-// round, so that nobody always follows the same one.
+// takeRound adds a sample of each subject. The order rotates from round to
+// round, so that no subject always follows the same one.
 func takeRound(ctx context.Context, subjects []*subject, round int, samples [][]sample) error {
 	for i := range subjects {
 		i = (i + round) % len(subjects)
@@ -80,12 +80,12 @@ func takeRound(ctx context.Context, subjects []*subject, round int, samples [][]
 }
 
 const (
-	longest = 4 // times the samples that were asked for
-	apart   = 3 // standard errors: it is asked again after each round
+	longest = 4 // times the requested samples
+	apart   = 3 // standard errors; checked after each round
 )
 
-// decided reports whether the samples tell on which side of its target the ratio in
-// a cell is, or whether there is none.
+// decided reports whether the samples show on which side of its target a cell's
+// ratio is. It is true without a target.
 func decided(cell string, ours, base []sample) bool {
 	limit, ok := ratioLimit(cell)
 	r := ratios(perOp(ours, cpuOf), perOp(base, cpuOf))

@@ -18,11 +18,11 @@ import (
 )
 
 // weigh measures the memory of one client in one cell, in a process of its own:
-// what others left behind, pooled buffers and half-used spans of stacks, would
-// hide or add to it.
+// leftovers of others, such as pooled buffers and partly used spans of stacks,
+// would hide or increase it.
 func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error) {
 	cmd := exec.CommandContext(ctx, l.self, weighOne, at.String(), c.name, l.address, strconv.Itoa(l.sessions), l.large)
-	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes while it is weighed
+	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -35,7 +35,7 @@ func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error
 	return f, nil
 }
 
-// weighHere does what weigh does, in this process, and prints the figures.
+// weighHere measures like weigh, in this process, and prints the figures.
 func weighHere(args []string, out io.Writer) error {
 	all := cells()
 	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == args[0] })
@@ -66,15 +66,15 @@ func weighHere(args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(f)
 }
 
-// weight is what is left after garbage is collected.
+// weight is the memory after garbage collection.
 type weight struct {
 	heap, stacks int64
 	goroutines   int
 }
 
-// weighNow collects garbage until nothing more goes away: collections shrink
-// stacks and empty pools step by step, and goroutines that end need a moment. The
-// connections of the HTTP client that all share are closed, and weigh nothing.
+// weighNow collects garbage until the heap stops shrinking: collections shrink
+// stacks and empty pools step by step, and ending goroutines need a moment. The
+// shared HTTP client's connections are closed first.
 func weighNow() weight {
 	tuned.CloseIdleConnections()
 	var least weight
@@ -93,12 +93,12 @@ func weighNow() weight {
 	return least
 }
 
-// weighIdle weighs sessions that made one call each. The responders were there
-// and had answered before, so that they weigh nothing.
+// weighIdle measures sessions after one call each. The responders have answered
+// before, so that they do not count.
 func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
 	n := s.lab.sessions
 	if s.cell.transport == "json" || s.cell.transport == "sse" {
-		n *= 10 // each weighs as little as a few pooled buffers that were there or not
+		n *= 10 // a session is as small as the noise of pooled buffers
 	}
 	places := make([]endpoint, n)
 	for i := range places {
@@ -128,7 +128,7 @@ func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
 	return f, nil
 }
 
-// askOnce has a responder at a pipe, if there is one, answer a call.
+// askOnce makes a responder at a pipe, if there is one, answer a call.
 func askOnce(e endpoint) error {
 	if e.reader == nil {
 		return nil
@@ -150,8 +150,8 @@ func closeAll(open []session) error {
 	return errors.Join(errs...)
 }
 
-// weighKept weighs what a session keeps on the heap when it has listed all tools,
-// without the list and with it.
+// weighKept measures a session's heap after it has listed all tools, without
+// the list and with it.
 func weighKept(ctx context.Context, s *subject) (f figures, err error) {
 	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
@@ -169,9 +169,9 @@ func weighKept(ctx context.Context, s *subject) (f figures, err error) {
 	return f, nil
 }
 
-// weighAlive finds out how much of a large result is alive at once: the most that
-// collections find during three calls, beyond what was alive before. The
-// collections are frequent and stop the world.
+// weighAlive measures how much memory a large result needs at once: the largest
+// heap at frequent collections during three calls, less the heap before. The
+// collections stop the world.
 func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
 	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {

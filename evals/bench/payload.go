@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// The tools that clients call, each by the length of the text it answers with.
-// The responder looks for these names anywhere in a request.
+// The called tools, by the length of the text in their answer. The responder
+// looks for these names anywhere in a request.
 const (
 	smallTool = "bench_small" // 102 bytes
 	mibTool   = "bench_1mib"
@@ -41,7 +41,7 @@ func text(length int) string {
 	return s + strings.Repeat(".", length-len(s))
 }
 
-// tool is a tool as a server with many of them describes it: about 1.6 kB.
+// tool is a typical tool of a server with many tools: about 1.6 kB.
 func tool(i int) map[string]any {
 	topic := [...]string{"invoice", "customer", "shipment", "contract", "ticket"}[i%5]
 	str := func(description string) map[string]any {
@@ -62,7 +62,7 @@ func tool(i int) map[string]any {
 				"query":     str("Words to look for in the title and in the text. Quotes keep words together."),
 				"workspace": map[string]any{"type": "integer", "minimum": 1, "maximum": 100000, "default": i + 1},
 				"state":     map[string]any{"type": "string", "enum": []string{"draft", "open", "waiting", "closed", "archived"}, "default": "open"},
-				"owner":     map[string]any{"type": "string", "format": "email", "description": "Only those of this person."},
+				"owner":     map[string]any{"type": "string", "format": "email", "description": "Only items of this person."},
 				"since":     map[string]any{"type": "string", "format": "date-time", "description": "Changed at or after this time."},
 				"labels":    map[string]any{"type": "array", "items": map[string]any{"type": "string", "maxLength": 64}, "uniqueItems": true, "maxItems": 20},
 				"limit":     map[string]any{"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
@@ -83,12 +83,12 @@ func tool(i int) map[string]any {
 	}
 }
 
-// answers are the results of one era as they go over the wire: from the comma
-// behind the id to the newline behind the message.
+// answers are the results of one era in wire form: from the comma behind the id
+// to the newline behind the message.
 type answers struct {
 	initialize []byte
 	discover   []byte
-	texts      map[string]func() []byte // by tool, made when first wanted
+	texts      map[string]func() []byte // by tool, made at the first use
 	pages      func() [][]byte
 }
 

@@ -9,9 +9,9 @@ import (
 // respondHead begins every response, up to the id.
 const respondHead = `{"jsonrpc":"2.0","id":`
 
-// request looks into a request for what decides its answer. It finds it as text,
-// without parsing: id and method come before the params in what the compared
-// clients send. id is nil for a notification.
+// request finds the id and the method of a request as text, without parsing:
+// the compared clients send both before the params. id is nil for a
+// notification.
 func (a *answers) request(message []byte) (id, rest []byte) {
 	i := bytes.Index(message, []byte(`"id":`))
 	if i < 0 {
@@ -39,12 +39,12 @@ func (a *answers) request(message []byte) (id, rest []byte) {
 	return id, a.discover
 }
 
-// copied is the size up to which an answer is copied behind its head, to go out
-// in one write. A longer one is a write of its own.
+// copied is the size up to which an answer is copied behind its head, for a
+// single write. A longer answer is a write of its own.
 const copied = 4 << 10
 
-// serve answers requests, one a line, until the reader ends. It allocates
-// nothing for a request. Requests that came together are answered together.
+// serve answers requests, one on each line, until the reader ends. It allocates
+// nothing for a request. Requests that arrive together are answered together.
 func (a *answers) serve(r io.Reader, w io.Writer, size int) error {
 	in := bufio.NewReaderSize(r, size)
 	out := make([]byte, 0, size)

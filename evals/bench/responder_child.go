@@ -15,10 +15,10 @@ import (
 const (
 	respondStdio = "respond-stdio" // then the revision
 	respondHTTP  = "respond-http"
-	weighOne     = "weigh" // then those of weighHere
+	weighOne     = "weigh" // then the arguments of weighHere
 )
 
-// child does what its arguments ask of a child process, if they do, and then does
+// child runs a child process's role if the arguments name one, and then does
 // not return.
 func child(args []string) {
 	var err error
@@ -66,8 +66,8 @@ func respondOverHTTP(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// httpResponder answers at /json/ and /sse/ with the revision behind it, and says
-// at /opened how many connections there were.
+// httpResponder answers at /json/ and /sse/ with the revision behind it, and at
+// /opened with the number of connections.
 func httpResponder(opened *atomic.Int64) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })

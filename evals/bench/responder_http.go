@@ -10,7 +10,7 @@ import (
 var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // post answers a POST with JSON of a known length, or with an event stream of
-// one event, which is flushed.
+// one flushed event.
 func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 	body := requests.Get().(*bytes.Buffer)
 	defer requests.Put(body)
@@ -35,14 +35,14 @@ func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 	}
 	out = append(append(out, respondHead...), id...)
 	if len(rest) > copied {
-		_, _ = w.Write(out) // what fails, fails at the client too
+		_, _ = w.Write(out) // the client sees a failure, too
 		out = scratch[:0]
 		_, _ = w.Write(rest)
 	} else {
 		out = append(out, rest...)
 	}
 	if stream {
-		out = append(out, '\n') // behind the one that ends the line of data
+		out = append(out, '\n') // after the newline of the data
 	}
 	_, _ = w.Write(out)
 	if stream {

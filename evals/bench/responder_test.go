@@ -30,7 +30,7 @@ func TestToolsAreOfTheSizeTheySay(t *testing.T) {
 	}
 }
 
-// TestResponderAllocatesNothing: what serve allocates does not depend on the
+// TestResponderAllocatesNothing: serve's allocations do not depend on the
 // number of requests.
 func TestResponderAllocatesNothing(t *testing.T) {
 	a := answersOf(modern)

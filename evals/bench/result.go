@@ -1,6 +1,6 @@
 package main
 
-// result is what one client did in one cell. What a cell does not measure is
+// result is the result of one client in one cell. Unmeasured figures are
 // absent.
 type result struct {
 	Cell   string `json:"cell"`

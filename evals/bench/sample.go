@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// subject is one client in one cell, with a session that lives as long as the
-// cell is measured.
+// subject is one client in one cell. Its session lives during the measurement
+// of the cell.
 type subject struct {
 	*connection
 	lab    *lab
 	client client
 	cell   cell
-	count  int // of operations in one sample
+	count  int // operations in one sample
 }
 
 // open opens the session.
@@ -27,12 +27,12 @@ func (s *subject) open(ctx context.Context) (err error) {
 	return err
 }
 
-// another opens one more session of the same kind.
+// another opens another session of the same kind.
 func (s *subject) another(ctx context.Context) (*connection, error) {
 	return s.lab.connect(ctx, s.client, s.cell.transport, s.cell.revision)
 }
 
-// named runs f so that profiles and errors tell whose work it is.
+// named runs f with a label for profiles and errors.
 func (s *subject) named(ctx context.Context, f func(context.Context) error) (err error) {
 	pprof.Do(ctx, pprof.Labels("client", s.client.name), func(ctx context.Context) { err = f(ctx) })
 	if err != nil {
@@ -73,7 +73,7 @@ func (m *meter) stop() {
 	m.allocs = m.memory.Mallocs - before.Mallocs
 }
 
-// sample does n operations, after a collection of the garbage of others.
+// sample does n operations, after a garbage collection.
 func (s *subject) sample(ctx context.Context, n int) (sample, error) {
 	run := s.inTurn
 	if s.cell.together > 0 {
@@ -151,17 +151,17 @@ func (s *subject) together(ctx context.Context, m *meter) error {
 		done.Wait()
 		return errors.Join(failed...)
 	})
-	open() // also when the measurement did not begin
+	open() // also if the measurement did not begin
 	done.Wait()
 	return err
 }
 
-// eachDoes is how many operations each of many goroutines does at least. With few
-// the beginning, when all send at once, would be most of a sample.
+// eachDoes is the least number of operations of each goroutine. With fewer, the
+// start, when all send at once, would be most of a sample.
 const eachDoes = 8
 
-// calibrate finds out how many operations a sample of about that length has. One
-// of no length has one.
+// calibrate returns the number of operations for a sample of about that length,
+// one for no length.
 func (s *subject) calibrate(ctx context.Context, length time.Duration) error {
 	if length == 0 {
 		s.count = 1

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// quantile returns the value below which the share q of the values lies, between
-// two values by their distance. No values have none: it is zero.
+// quantile returns the q-quantile of the values, interpolated between two
+// values. It is zero without values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -22,8 +22,7 @@ func quantile(values []float64, q float64) float64 {
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// spread is how far the middle half of the values goes from the median to either
-// side, as a share of it.
+// spread is half the distance between the quartiles, as a share of the median.
 func spread(values []float64) float64 {
 	m := median(values)
 	if m == 0 {
@@ -32,8 +31,8 @@ func spread(values []float64) float64 {
 	return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / m
 }
 
-// uncertainty is the standard error of the median, as a share of it: 1.25 σ/√n where
-// the values vary at random, whose spread is 0.67 σ then.
+// uncertainty is the standard error of the median, as a share of it: 1.25 σ/√n
+// for random values, with a spread of 0.67 σ.
 func uncertainty(values []float64) float64 {
 	return 1.25 / 0.67 * spread(values) / math.Sqrt(float64(len(values)))
 }
@@ -49,7 +48,7 @@ func ratios(values, by []float64) []float64 {
 	return out
 }
 
-// perOp divides something about each sample by its operations.
+// perOp divides a figure of each sample by its operations.
 func perOp(samples []sample, of func(sample) float64) []float64 {
 	out := make([]float64, len(samples))
 	for i, s := range samples {

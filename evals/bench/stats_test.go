@@ -87,8 +87,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// More samples are taken while a ratio is so close to its target that chance would
-// decide.
+// More samples are taken while a ratio is too close to its target.
 func TestDecided(t *testing.T) {
 	samples := func(n int, cpu ...time.Duration) (all []sample) {
 		for i := range n {

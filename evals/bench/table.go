@@ -11,7 +11,7 @@ import (
 // column is one figure in the table of a cell.
 type column struct {
 	head string
-	text func(figures) string // "" where the figure is absent
+	text func(figures) string // "" if the figure is absent
 }
 
 func numeric(of func(figures) *float64, format func(float64) string) func(figures) string {
@@ -39,7 +39,7 @@ var columns = []column{
 	{"copies", numeric(func(f figures) *float64 { return f.Alive }, ratio)},
 }
 
-// printCell prints what all clients did in one cell.
+// printCell prints the results of all clients in one cell.
 func printCell(out io.Writer, results []result) {
 	present := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !slices.ContainsFunc(results, func(r result) bool { return c.text(r.figures) != "" })
@@ -60,7 +60,7 @@ func printCell(out io.Writer, results []result) {
 }
 
 // printSummary prints one line for each cell: the CPU ratio of every client, or
-// what a cell weighs.
+// the memory.
 func printSummary(out io.Writer, results []result, clients []client) {
 	fmt.Fprintf(out, "%-26s", "summary (cpu ÷ "+baseline+")")
 	for _, c := range clients {
@@ -84,7 +84,7 @@ func printSummary(out io.Writer, results []result, clients []client) {
 	fmt.Fprintln(out)
 }
 
-// byCell cuts results, which come cell by cell.
+// byCell splits the results by cell; they are in the order of cells.
 func byCell(results []result) (cut [][]result) {
 	for len(results) > 0 {
 		n := slices.IndexFunc(results, func(r result) bool { return r.Cell != results[0].Cell })

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// target bounds a figure of ours in the cells whose names match.
+// target bounds a figure of ours in the cells with matching names.
 type target struct {
 	cells *regexp.Regexp
 	what  string
@@ -30,7 +30,7 @@ var targets = []target{
 	{regexp.MustCompile(`^(json|sse)(-default)?/(64|512)/`), cpuRatioName, cpuRatio, 1.15, ratio},
 	{regexp.MustCompile(`-default/`), "new connections a call", func(f figures) *float64 { return f.Connections }, 0.005, ratio},
 	{regexp.MustCompile(`/(1mib|10mib)/`), cpuRatioName, cpuRatio, 0.6, ratio},
-	// Two, and the room in a buffer that grows by a quarter: doc.go says so.
+	// Two, and the room in a buffer that grows by a quarter: see doc.go.
 	{regexp.MustCompile(`/alive/`), "copies alive, 2 and 0.3 of room", func(f figures) *float64 { return f.Alive }, 2.3, ratio},
 	{regexp.MustCompile(`/tools/`), cpuRatioName, cpuRatio, 0.6, ratio},
 	{regexp.MustCompile(`/tools/`), "allocations", allocs, 12000, count},
@@ -49,12 +49,12 @@ func ratioLimit(cell string) (limit float64, ok bool) {
 	return targets[i].limit, true
 }
 
-// rawList is the size of the raw JSON of all tools: a test holds it against what
-// the responder sends.
+// rawList is the size of the raw JSON of all tools: a test compares it with the
+// responder's.
 const rawList = 1_564_170
 
-// printTargets says of each target in each cell whether it is met, and returns
-// how many there are and how many are not met.
+// printTargets prints the result of each target in each cell, and returns the
+// number of targets and of missed targets.
 func printTargets(out io.Writer, results []result) (checked, missed int) {
 	fmt.Fprintln(out, "targets")
 	say := func(ok bool, cell, what, got, want string) {
@@ -94,8 +94,8 @@ func printTargets(out io.Writer, results []result) (checked, missed int) {
 	return checked, missed
 }
 
-// leads are the figures in which ours is to be ahead of both peers, or equal, in every
-// cell. A difference up to the slack means nothing.
+// leads are the figures that must be better than both peers', or equal, in
+// every cell. A difference up to the slack is ignored.
 var leads = []struct {
 	what  string
 	of    func(figures) *float64

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"time"
 
-	// So that go test knows what its result depends on.
+	// go test must know the files that its result depends on.
 	_ "github.com/mcpchain/mcpchain/mcpclient"
 	_ "github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// selections are what the suite runs in one go. Together they have every
-// scenario for clients under every revision that it is for: the requirements of
-// a revision are run with its extensions and what the suite got later.
+// selections are the runs of the suite. Together they have every scenario for
+// clients under each of its revisions: the requirements of a revision run with
+// its extensions and later additions of the suite.
 var selections = []struct {
-	name string // the revision, or "extension" for what belongs to none
+	name string // the revision, or "extension" for other scenarios
 	args []string
 }{
 	{"2026-07-28", []string{"--requirements", "2026-07-28"}},
@@ -30,8 +30,8 @@ var selections = []struct {
 	{"extension", []string{"--suite", "all"}},
 }
 
-// must are the checks that scenarios have to make: a client that reads no skill
-// would do nothing wrong.
+// must are checks that scenarios have to make: a client that reads no skill
+// would pass otherwise.
 var must = map[string]string{
 	"sep-2640-client-no-prefetch":        "sep-2640-host-no-prefetch",
 	"sep-2640-client-verify-digest":      "sep-2640-host-verify-digest",
@@ -39,8 +39,8 @@ var must = map[string]string{
 	"sep-2640-client-verify-frontmatter": "sep-2640-host-frontmatter-comparison",
 }
 
-// TestConformance runs every client scenario of the official suite, under every
-// revision that has it. No check may fail or warn, and each run must make some.
+// TestConformance runs every client scenario of the official suite, under each
+// of its revisions. No check may fail or warn, and each run must make some.
 func TestConformance(t *testing.T) {
 	s := install(t)
 	client := build(t)

@@ -27,12 +27,12 @@ func install(t *testing.T) suite {
 
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Node(), append([]string{s.Module("@modelcontextprotocol/conformance/dist/index.js")}, args...)...)
-	cmd.WaitDelay = 5 * time.Second // for clients that it started
+	cmd.WaitDelay = 5 * time.Second // for its clients
 	return cmd
 }
 
-// scenarios asks the suite which scenarios it has for clients, by revision;
-// those that belong to none are under "extension".
+// scenarios asks the suite for its client scenarios, by revision; scenarios
+// without a revision are under "extension".
 func (s suite) scenarios(t *testing.T) map[string][]string {
 	out, err := s.command(t.Context(), "list", "--client").Output()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s suite) scenarios(t *testing.T) map[string][]string {
 	return found
 }
 
-// required asks the suite which scenarios a revision demands of clients.
+// required asks the suite for the client scenarios that a revision demands.
 func (s suite) required(t *testing.T, revision string) []string {
 	out, err := s.command(t.Context(), "list", "--requirements", revision).Output()
 	if err != nil {
@@ -71,17 +71,17 @@ type check struct {
 	ID, Name, Status, ErrorMessage string
 }
 
-// outcome is what became of one scenario.
+// outcome is the result of one scenario.
 type outcome struct {
 	passed []string // the ids of the checks
-	wrong  []string // what failed or gave a warning
+	wrong  []string // failures and warnings
 	stderr string   // of the client
 }
 
 var startTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[0-9-]+Z$`)
 
-// run has the suite run the scenarios that args select, side by side. The error
-// is the suite's own verdict.
+// run makes the suite run the scenarios of args concurrently. The error is the
+// suite's own verdict.
 func (s suite) run(ctx context.Context, client, results string, args ...string) (map[string]*outcome, error) {
 	args = append([]string{"client", "--command", client, "-o", results}, args...)
 	out, verdict := s.command(ctx, args...).CombinedOutput()
@@ -129,8 +129,8 @@ func readOutcome(files fs.FS, dir string) (*outcome, error) {
 	return o, nil
 }
 
-// verify fails the test unless all checks passed, and some were made, those in
-// want among them.
+// verify fails the test unless all checks passed, and the checks in want were
+// made.
 func (o *outcome) verify(t *testing.T, want ...string) {
 	t.Helper()
 	if len(o.wrong) > 0 {

@@ -1,7 +1,7 @@
-// Package googleai holds the tools that an agent gives to a model against
-// langchaingo's provider for Gemini, which turns down a whole conversation over one
-// schema that it cannot convert.
+// Package googleai tests an agent's tools with langchaingo's provider for
+// Gemini. The provider refuses a whole conversation because of one schema that
+// it cannot convert.
 //
-// It is a module of its own: that provider brings Google's clients and gRPC, which
-// programs with other models are spared.
+// It is a module of its own: that provider brings Google's clients and gRPC,
+// and programs with other models do not need these.
 package googleai

@@ -47,8 +47,8 @@ func (g *gemini) model(t *testing.T) *googleai.GoogleAI {
 	return model
 }
 
-// recorded reads the tools of each server in the interoperability tests, and the
-// schemas that the adapter is tested with, by the name of the list.
+// recorded reads the tools of each server in the interoperability tests, and
+// the schemas of the adapter's tests, by the name of the list.
 func recorded(t *testing.T) map[string][]*sdk.Tool {
 	t.Helper()
 	out := map[string][]*sdk.Tool{}
@@ -122,7 +122,7 @@ func serve(t *testing.T, tools []*sdk.Tool) *adapter.Toolset {
 	return set
 }
 
-// declaration is a function as Gemini is sent it.
+// declaration is a function in a request to Gemini.
 type declaration struct {
 	Name       string
 	Parameters *parameters
@@ -134,14 +134,14 @@ type parameters struct {
 	Items      *parameters
 }
 
-// The names and the numbers that the Gemini API gives to types.
+// The Gemini API's names and numbers of types.
 var typeNames = map[string]string{
 	"1": "STRING", "2": "NUMBER", "3": "INTEGER", "4": "BOOLEAN", "5": "ARRAY", "6": "OBJECT",
 	"STRING": "STRING", "NUMBER": "NUMBER", "INTEGER": "INTEGER", "BOOLEAN": "BOOLEAN", "ARRAY": "ARRAY", "OBJECT": "OBJECT",
 }
 
-// check says what Gemini refuses of a schema: a type that is none, an object
-// without properties, a list without items.
+// check reports parts of a schema that Gemini refuses: an unknown type, an
+// object without properties, a list without items.
 func (p *parameters) check(at string) error {
 	kind := typeNames[fmt.Sprint(p.Type)]
 	switch {
@@ -163,8 +163,8 @@ func (p *parameters) check(at string) error {
 	return nil
 }
 
-// What an agent gives to langchaingo's googleai is taken by it, and what it writes is
-// taken by Gemini: each tool of each server.
+// For each tool of each server, langchaingo's googleai accepts an agent's
+// definition, and Gemini accepts googleai's request.
 func TestToolsOfServers(t *testing.T) {
 	for list, tools := range recorded(t) {
 		t.Run(list, func(t *testing.T) {

@@ -15,9 +15,9 @@ func npmPeers(t *testing.T) *npmtest.Set {
 	return npmtest.Install(t, os.DirFS("testdata/peers"))
 }
 
-// TestFastMCP has a server on fastmcp as its peer, which speaks 2025-11-25 over
-// all three transports. It does not declare that its list of tools changes, so that
-// the client does not listen for that.
+// TestFastMCP has a server on fastmcp as its peer. It speaks 2025-11-25 over
+// all three transports. It does not declare changes of its list of tools, so
+// the client does not listen for them.
 func TestFastMCP(t *testing.T) {
 	set := npmPeers(t)
 	program := set.Path("fastmcp.mjs")

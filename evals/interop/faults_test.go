@@ -82,8 +82,8 @@ func faulty(t *testing.T, opts *mcpclient.Options) *mcpclient.Client {
 	return c
 }
 
-// TestServerDies shows that a call on a server whose process ends fails at once
-// and says how the process ended.
+// TestServerDies: if the server's process ends, a call fails at once and its
+// error describes the end.
 func TestServerDies(t *testing.T) {
 	c := faulty(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -104,7 +104,7 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// TestServerKilled does the same to a server that is killed from outside.
+// TestServerKilled does the same with a server killed from outside.
 func TestServerKilled(t *testing.T) {
 	c := faulty(t, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}})
 	done := make(chan error, 1)
@@ -121,8 +121,8 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// TestEndlessLine shows that 100 MiB without a newline fail the call they are
-// meant for, within the bound of a message, and that the session goes on.
+// TestEndlessLine: 100 MiB without a newline fail their call, within the bound
+// of a message, and the session continues.
 func TestEndlessLine(t *testing.T) {
 	written := make(chan struct{})
 	c := faulty(t, &mcpclient.Options{
@@ -148,7 +148,7 @@ func TestEndlessLine(t *testing.T) {
 	}
 }
 
-// TestResponseCut shows that a response cut in the middle fails its call alone.
+// TestResponseCut: a response cut in the middle fails only its call.
 func TestResponseCut(t *testing.T) {
 	server := goServer(t.Context())
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})

@@ -17,8 +17,8 @@ const (
 	markExamples  = "github.com/mark3labs/mcp-go/examples/"
 )
 
-// goExamples builds example programs of a module that go.mod has, and returns how to
-// run each over stdio.
+// goExamples builds example programs of a module in go.mod, and returns a
+// command over stdio for each.
 func goExamples(t *testing.T, module string, programs ...string) map[string]*mcpclient.Command {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ type asking struct {
 	want string
 }
 
-// asks calls tools that ask.
+// asks calls tools that ask the client.
 func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, calls []asking) {
 	ctx, c := connect(t, transport, opts)
 	for _, call := range calls {
@@ -53,12 +53,12 @@ func asks(t *testing.T, transport mcpclient.Transport, opts mcpclient.Options, c
 	}
 }
 
-// forced asks for the newest revision in which servers ask by requests.
+// forced forces the newest revision in which servers send requests.
 var forced = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20251125}}
 
-// TestGoSDKExamples has the example server of the official Go SDK as its peer, whose
-// tools ask by requests: where it speaks the modern era they fail, and with the
-// revision forced they work.
+// TestGoSDKExamples has the example server of the official Go SDK as its peer.
+// Its tools send requests: in the modern era they fail, with a forced revision
+// they work.
 func TestGoSDKExamples(t *testing.T) {
 	server := goExamples(t, goSDKExamples, "server/everything")["server/everything"]
 	calls := []asking{
@@ -85,8 +85,8 @@ func TestGoSDKExamples(t *testing.T) {
 	})
 }
 
-// TestMCPGoExamples has example servers of mcp-go as its peers, which ask by
-// requests. One of them prints to its standard output what it hears.
+// TestMCPGoExamples has example servers of mcp-go as its peers. They send
+// requests. One of them prints received messages to its standard output.
 func TestMCPGoExamples(t *testing.T) {
 	servers := goExamples(t, markExamples, "everything", "sampling_server", "roots_server", "elicitation")
 	t.Run("everything", func(t *testing.T) {

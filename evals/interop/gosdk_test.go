@@ -23,12 +23,11 @@ import (
 // goStateless does not end the calls of a client that closes their streams.
 var (
 	goSDK       = peer{name: "go-sdk"}
-	goStateless = peer{name: "go-sdk", deaf: true}
+	goStateless = peer{name: "go-sdk", ignoresCancel: true}
 )
 
-// goServer makes a server with the official Go SDK that uses everything the
-// scenario needs. A page of its lists has three items.
-// stop ends the tool that waits.
+// goServer makes a server with the official Go SDK for the whole scenario. A
+// page of its lists has three items. stop ends the waiting tool.
 func goServer(stop context.Context) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "go-sdk", Version: "1.8.0"}, &sdk.ServerOptions{
 		PageSize:           3,
@@ -73,8 +72,8 @@ func goServer(stop context.Context) *sdk.Server {
 	return s
 }
 
-// waits are what became of the calls of the tool that waits, for another tool to
-// tell. What nobody asks for is dropped.
+// waits are the results of calls of the waiting tool, for another tool to
+// return. Results are dropped without a reader.
 type waits chan string
 
 func (w waits) add(event string) {
@@ -216,7 +215,7 @@ func serveGo() int {
 }
 
 // TestGoSDK has the server of the official Go SDK as its peer. Over HTTP that
-// server speaks the modern era only when it is stateless.
+// server speaks the modern era only if it is stateless.
 func TestGoSDK(t *testing.T) {
 	stateless := &sdk.StreamableHTTPOptions{Stateless: true}
 	t.Run("probed", func(t *testing.T) {

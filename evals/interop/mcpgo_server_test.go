@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// markServer makes with mcp-go what goServer makes with the official SDK.
+// markServer makes the server of goServer with mcp-go.
 func markServer(stop context.Context) *server.MCPServer {
 	s := server.NewMCPServer("mcp-go", "1.2.1",
 		server.WithPaginationLimit(3),
@@ -130,8 +130,7 @@ func markCount(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResul
 			return nil, err
 		}
 	}
-	// The result would overtake all notices that are still queued, of which nobody
-	// is told then.
+	// The result would overtake the queued notices, and these would be lost.
 	for queue := server.ClientSessionFromContext(ctx).NotificationChannel(); len(queue) > 0 && ctx.Err() == nil; {
 		runtime.Gosched()
 	}

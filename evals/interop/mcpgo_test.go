@@ -22,8 +22,8 @@ func serveMark() int {
 	return 0
 }
 
-// markHTTP serves markServer over Streamable HTTP. Without a store of events that
-// server drops a notice of a change when a call ends just then.
+// markHTTP serves markServer over Streamable HTTP. Without a store of events
+// that server drops a notice of a change if a call ends at the same time.
 func markHTTP(t *testing.T, opts ...server.StreamableHTTPOption) mcpclient.Transport {
 	opts = append(opts, server.WithEventStore(server.NewInMemoryEventStore()), server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler)))
 	s := servertest.NewTestStreamableHTTPServer(markServer(t.Context()), opts...)
@@ -38,10 +38,10 @@ func markSSE(t *testing.T) (url string) {
 }
 
 // TestMCPGo has the server of mcp-go as its peer. It lets notices of progress
-// race with each other and with the result. In the modern era it tells of no
-// resource, and over stdio its notices lack the id of the subscription, so that
-// nobody can be told of them: there it is only shown that it agrees to tell. Over
-// HTTP+SSE it cannot ask.
+// race with each other and with the result. In the modern era it never reports
+// changes of a resource, and over stdio its notices lack the id of the
+// subscription, so that they have no receiver: there the test only checks that
+// the server accepts the subscription. Over HTTP+SSE it cannot send requests.
 func TestMCPGo(t *testing.T) {
 	legacy := peer{name: "mcp-go", looseProgress: true}
 	modern, modernStdio, sse := legacy, legacy, legacy

@@ -50,8 +50,8 @@ func nodeAt(t *testing.T, set *npmtest.Set, program string, args ...string) stri
 	return "http://127.0.0.1:" + port
 }
 
-// listening reads what a program says until it tells its port, "" for never. Of one
-// that takes 20 s it calls kill.
+// listening reads a program's output up to its port, "" for none. After 20 s it
+// calls kill.
 func listening(errs io.Reader, kill func()) (port, said string) {
 	slow := time.AfterFunc(20*time.Second, kill)
 	defer slow.Stop()

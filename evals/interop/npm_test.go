@@ -27,8 +27,8 @@ func npmServers(t *testing.T) *npmtest.Set {
 	return npmtest.Install(t, os.DirFS("testdata/npm"))
 }
 
-// TestServerEverything has the reference server of the protocol as its peer,
-// which speaks 2025-11-25 over stdio and Streamable HTTP.
+// TestServerEverything has the reference server of the protocol as its peer. It
+// speaks 2025-11-25 over stdio and Streamable HTTP.
 func TestServerEverything(t *testing.T) {
 	set := npmServers(t)
 	t.Run("stdio", func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestServerEverything(t *testing.T) {
 	})
 }
 
-// TestServerEverythingForgetsSession replaces the server by another one, which
-// answers 400 to the session of the first.
+// TestServerEverythingForgetsSession replaces the server by another one. That
+// one answers 400 to the session of the first.
 func TestServerEverythingForgetsSession(t *testing.T) {
 	set := npmServers(t)
 	var current atomic.Pointer[httputil.ReverseProxy]

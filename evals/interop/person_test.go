@@ -6,8 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// person fills in the fields of forms that have no default, and agrees to visit
-// URLs.
+// person fills in form fields without a default, and agrees to visit URLs.
 type person struct{}
 
 func (person) ElicitationCapability() mcp.ElicitationCapability {

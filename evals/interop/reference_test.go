@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// reference is a reference server over stdio that holds every result against the
+// reference is a reference server over stdio; every result is checked by the
 // output schema of its tool.
 type reference struct {
 	*mcpclient.Client
@@ -47,7 +47,7 @@ func connectReference(t *testing.T, name string, env []string, args []string, op
 	return r
 }
 
-// call runs a tool, which must have an output schema.
+// call runs a tool. The tool must have an output schema.
 func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResult, error) {
 	t.Helper()
 	tool := r.tools[name]
@@ -63,7 +63,7 @@ func (r *reference) call(t *testing.T, name string, args any) (*mcp.CallToolResu
 	return res, res.Err()
 }
 
-// must is call without a failure, its structured content decoded into out.
+// must is call without a failure. It decodes the structured content into out.
 func (r *reference) must(t *testing.T, name string, args, out any) {
 	t.Helper()
 	res, err := r.call(t, name, args)
@@ -77,7 +77,7 @@ func (r *reference) must(t *testing.T, name string, args, out any) {
 
 type content struct{ Content string }
 
-// realDir is a new folder under its real name, as the server sees it.
+// realDir is a new folder under its real name, as for the server.
 func realDir(t *testing.T) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -86,8 +86,8 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
-// TestFilesystem has the reference server for files as its peer. It asks for the
-// client's roots, in which it then works and nowhere else.
+// TestFilesystem has the reference server for files as its peer. It asks for
+// the client's roots, and works only in these.
 func TestFilesystem(t *testing.T) {
 	outside, inside := realDir(t), realDir(t)
 	root := (&url.URL{Scheme: "file", Path: filepath.ToSlash(inside)}).String()
@@ -138,8 +138,8 @@ type graph struct {
 	Relations []relation `json:"relations"`
 }
 
-// TestMemory has the reference server with a graph of what it was told as its
-// peer, whose resource it watches.
+// TestMemory has the reference server with a knowledge graph as its peer, and
+// watches its resource.
 func TestMemory(t *testing.T) {
 	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)
 	const resource = "memory://knowledge-graph"
@@ -175,8 +175,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSequentialThinking has the reference server that keeps a train of thought
-// as its peer.
+// TestSequentialThinking has the reference server for a chain of thoughts as
+// its peer.
 func TestSequentialThinking(t *testing.T) {
 	r := connectReference(t, "server-sequential-thinking", nil, nil, nil)
 	type thought struct {

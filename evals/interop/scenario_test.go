@@ -13,13 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// peer is a server that offers what the scenario uses, and what it does otherwise
-// than the protocol says.
+// peer is a server for the scenario, with its differences from the protocol.
 type peer struct {
 	name string
 
-	// looseProgress: notices of progress take other ways than the result, and
-	// come in any order or after it, when nobody waits for them any more.
+	// looseProgress: notices of progress travel apart from the result, and come in
+	// any order or after it, too late for the call.
 	looseProgress bool
 
 	// visits: it has a tool that asks the person to visit a URL.
@@ -28,11 +27,11 @@ type peer struct {
 	// oneWay: it cannot ask the client anything.
 	oneWay bool
 
-	// deaf: it does not tell a tool that its call was cancelled.
-	deaf bool
+	// ignoresCancel: it does not tell a tool that its call was cancelled.
+	ignoresCancel bool
 
-	// silent are the changes that it does not tell of as the protocol says,
-	// though it may agree to.
+	// silent are changes that it does not report by the protocol, though it may
+	// accept the subscription.
 	silent []mcpclient.ChangeKind
 }
 
@@ -41,8 +40,8 @@ const (
 	notes     = "file:///notes.txt" // a resource of the server
 )
 
-// scenario uses everything that the server of [goServer] offers. force is the
-// revision to ask for, "" to probe; want is the one to end up with.
+// scenario uses all features of the server of [goServer]. force is the forced
+// revision, "" to probe; want is the expected revision.
 func scenario(t *testing.T, p peer, transport mcpclient.Transport, force, want string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -216,8 +215,9 @@ func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 }
 
-// watch has the server change a tool and a resource, and hears of both. Of one that
-// is silent it shows only that it agrees to tell.
+// watch makes the server change a tool and a resource, and waits for both
+// notices. For silent changes it only checks that the server accepts the
+// subscription.
 func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	sub, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
 	if err != nil {
@@ -240,8 +240,8 @@ func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	}
 }
 
-// cancelOne gives up a call while the server works on it. The server hears of it,
-// unless it is deaf, and the connection is as good as before.
+// cancelOne cancels a call while the server works on it. The tool is told,
+// unless the server ignores cancellation, and the connection stays usable.
 func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	hear := func(want string) {
 		t.Helper()
@@ -263,7 +263,7 @@ func cancelOne(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("wait: got %v, want context.Canceled", err)
 	}
-	if !p.deaf {
+	if !p.ignoresCancel {
 		hear("cancelled")
 	}
 	if _, err := c.CallTool(ctx, "add", addArgs{1, 1}); err != nil {

@@ -22,8 +22,8 @@ func goSSE(t *testing.T) string {
 	return s.URL
 }
 
-// TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP transport
-// as its peer, asked for directly and found by falling back.
+// TestGoSDKOverSSE has the official Go SDK's server of the oldest HTTP
+// transport as its peer, with SSE, and with HTTP by its fallback.
 func TestGoSDKOverSSE(t *testing.T) {
 	p := peer{name: "go-sdk"}
 	t.Run("direct", func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestServerEverythingOverSSE(t *testing.T) {
 	everything(t, &mcpclient.SSE{URL: everythingAt(t, npmServers(t), "sse", "/sse")})
 }
 
-// TestGoSDKForgetsSession replaces the official Go SDK's server by a new one,
-// which knows no session of the old one.
+// TestGoSDKForgetsSession replaces the official Go SDK's server by a new one
+// without the old sessions.
 func TestGoSDKForgetsSession(t *testing.T) {
 	var current atomic.Pointer[sdk.StreamableHTTPHandler]
 	restart := func() {

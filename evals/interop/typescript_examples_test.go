@@ -27,8 +27,8 @@ func exampleHTTP(t *testing.T, name string) *mcpclient.HTTP {
 	return &mcpclient.HTTP{URL: nodeAt(t, set, set.Module(examplePath(name))) + "/mcp"}
 }
 
-// longRunning hears the progress of a call, and gives another one up once it hears
-// of that. The connection is as good as before.
+// longRunning follows the progress of a call, and cancels another call after
+// its first progress. The connection stays usable.
 func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool string, short, long any) {
 	t.Helper()
 	var last mcp.Progress
@@ -46,8 +46,8 @@ func longRunning(t *testing.T, ctx context.Context, c *mcpclient.Client, tool st
 	}
 }
 
-// TestTypeScriptExamples has the example servers of the official SDK for TypeScript
-// as its peers, in the version that speaks 2025-11-25.
+// TestTypeScriptExamples has the example servers of the official SDK for
+// TypeScript as its peers, in the version for 2025-11-25.
 func TestTypeScriptExamples(t *testing.T) {
 	npmPeers(t) // once, for all that run at the same time
 	for name, run := range map[string]func(t *testing.T, name string){
@@ -158,7 +158,7 @@ func callTasks(t *testing.T, ctx context.Context, c *mcpclient.Client, calls ...
 	}
 }
 
-// exampleTasks's server asks in the course of tasks, on the stream of tasks/result.
+// exampleTasks's server asks during tasks, on the stream of tasks/result.
 func exampleTasks(t *testing.T, name string) {
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
 	callTasks(t, ctx, c,
@@ -192,8 +192,8 @@ func exampleChanges(t *testing.T, name string) {
 	}
 }
 
-// examplePolling's server ends the stream of a call before the answer, which comes
-// on the one that resumes it.
+// examplePolling's server ends the stream of a call before the answer. The
+// answer comes on the resumed stream.
 func examplePolling(t *testing.T, name string) {
 	asks(t, exampleHTTP(t, name), mcpclient.Options{}, []asking{{"long-task", nil, "completed successfully"}})
 }

@@ -32,8 +32,8 @@ type endpoint struct{ host, model string }
 
 func (e endpoint) String() string { return e.model + " at " + e.host }
 
-// endpoints are all hosts that are known, and models of other vendors where a host
-// has them.
+// endpoints are all known hosts, and models of other vendors if a host has
+// them.
 func endpoints() []endpoint {
 	var out []endpoint
 	for _, host := range chat.Hosts() {
@@ -45,8 +45,8 @@ func endpoints() []endpoint {
 	return append(out, endpoint{"openai", "gpt-5"}, endpoint{"azure", "o3"})
 }
 
-// recorder is the host. It calls the first tool that it is given, and answers with a
-// text once it has a result.
+// recorder is the host. It calls the first offered tool, and answers with a
+// text after a result.
 type recorder struct {
 	mu       sync.Mutex
 	requests []map[string]any
@@ -96,7 +96,7 @@ func (r *recorder) config() openai.ClientConfig {
 }
 
 // lists reads the tools of the servers in the interoperability tests, and the
-// schemas that the adapter is tested with, by the name of the list.
+// schemas of the adapter's tests, by the name of the list.
 func lists(t *testing.T) map[string][]*mcp.Tool {
 	t.Helper()
 	out := map[string][]*mcp.Tool{}
@@ -140,8 +140,8 @@ func files(t *testing.T, pattern string) map[string][]byte {
 	return out
 }
 
-// sampled lets a server ask the model by each request that the sampler is tested
-// with, and with each list of tools.
+// sampled sends each request of the sampler's tests to the model, and a request
+// with each list of tools.
 func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[string]any {
 	t.Helper()
 	r := new(recorder)
@@ -261,8 +261,8 @@ func open(t *testing.T, server *sdk.Server) *adapter.Toolset {
 	return set
 }
 
-// capture hands every request of samplers and agents to visit, which is told who
-// sent it where.
+// capture calls visit with every request of samplers and agents, with its
+// sender and its endpoint.
 func capture(t *testing.T, visit func(e endpoint, by string, request map[string]any)) {
 	t.Helper()
 	lists := lists(t)

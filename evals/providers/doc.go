@@ -1,4 +1,4 @@
-// Package providers holds every request that agents and samplers send against what
-// the providers of models take: a digest of OpenAI's OpenAPI description, and a
-// table of what each of them is known to refuse.
+// Package providers checks every request of agents and samplers by the rules of
+// the models' providers: a digest of OpenAI's OpenAPI description, and a table
+// of each provider's known refusals.
 package providers

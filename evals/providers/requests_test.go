@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// TestRequests captures every request of agents and samplers, at every host, and
-// holds it against the digest of OpenAI's description and against the table of
-// what providers refuse.
+// TestRequests captures every request of agents and samplers, at every host,
+// and checks it by the digest of OpenAI's description and the table of
+// providers' refusals.
 func TestRequests(t *testing.T) {
 	raw, err := os.ReadFile("testdata/openai-chat-completions.json")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// additions takes out of a request what a host has of its own.
+// additions removes a host's own fields from a request.
 func additions(host string, request map[string]any) {
 	switch host {
 	case "mistral":
@@ -67,9 +67,9 @@ func additions(host string, request map[string]any) {
 	}
 }
 
-// refusal is something that a provider is known to refuse a whole request for.
+// refusal is a known reason of a provider to refuse a whole request.
 type refusal struct {
-	name  string // what it is, in its own words where they are known
+	name  string // the reason, in the provider's words if known
 	at    func(e endpoint) bool
 	check func(request map[string]any) error
 }
@@ -247,7 +247,7 @@ func ofRoots(check func(root map[string]any) error) func(request map[string]any)
 	}
 }
 
-// ofSchemas checks the schema of each tool and all that is below it.
+// ofSchemas checks the schema of each tool and all its subschemas.
 func ofSchemas(check func(s map[string]any) error) func(request map[string]any) error {
 	return ofRoots(func(root map[string]any) error { return each(root, "", check) })
 }

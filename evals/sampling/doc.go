@@ -1,3 +1,3 @@
-// Package sampling runs the sampler end to end: servers that others wrote ask
-// for completions, of a model's host that others wrote too.
+// Package sampling runs the sampler end to end: servers by other authors ask
+// for completions, and a model's host by other authors answers.
 package sampling

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// ownHost answers like testdata/answers.json, but in this process, and knows
-// when a client gives up.
+// ownHost answers like testdata/answers.json, but in this process, and reports
+// cancelled requests.
 type ownHost struct {
 	*httptest.Server
-	gaveUp chan struct{} // gets one for each endless story that nobody waits for
+	gaveUp chan struct{} // gets one for each cancelled endless story
 }
 
 func newOwnHost(t *testing.T) *ownHost {

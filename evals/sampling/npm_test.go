@@ -17,9 +17,9 @@ func install(t *testing.T) *npmtest.Set {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)`)
 
-// aimock starts an OpenAI-compatible server that others wrote, and returns its
-// base URL. It answers by testdata/answers.json, and what is not in there with
-// an error.
+// aimock starts an OpenAI-compatible server by other authors, and returns its
+// base URL. It answers by testdata/answers.json, and other requests with an
+// error.
 func aimock(t *testing.T) string {
 	t.Helper()
 	set := install(t)

@@ -20,13 +20,13 @@ import (
 type bench struct {
 	asker
 	url    string
-	gaveUp <-chan struct{} // nil when the host does not tell
+	gaveUp <-chan struct{} // nil if the host does not report it
 
 	mu       sync.Mutex
 	outcomes []sampling.Outcome
 }
 
-// call has the server ask about something.
+// call makes the server ask about something.
 func (b *bench) call(ctx context.Context, t *testing.T, c *mcpclient.Client, about string) (string, error) {
 	t.Helper()
 	res, err := c.CallTool(ctx, b.tool, map[string]any{b.argument: about, "maxTokens": 100})
@@ -75,8 +75,8 @@ func (b *bench) check(t *testing.T, want ...sampling.Outcome) {
 	}
 }
 
-// wantRefused checks how a refusal looks from the other side: error -1 in the
-// legacy era, the end of the call in the modern one, which knows no such answer.
+// wantRefused checks a refusal from the server's side: error -1 in the legacy
+// era, the end of the call in the modern one, which has no such answer.
 func (b *bench) wantRefused(t *testing.T, err error, reason string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), reason) {
@@ -91,7 +91,7 @@ func (b *bench) wantRefused(t *testing.T, err error, reason string) {
 	}
 }
 
-// TestEndToEnd has every server ask every host.
+// TestEndToEnd makes every server ask every host.
 func TestEndToEnd(t *testing.T) {
 	for _, a := range askers() {
 		t.Run(a.name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func overBudget(t *testing.T, b *bench) {
 	b.check(t, sampling.Answered, sampling.Refused)
 }
 
-// cancelled gives up when the first words of a long answer are there.
+// cancelled cancels after the first words of a long answer.
 func cancelled(t *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -202,8 +202,9 @@ func cancelled(t *testing.T, b *bench) {
 	if b.gaveUp != nil {
 		<-b.gaveUp
 	}
-	if err := c.Close(); err != nil { // waits for handlers
+	if err := c.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
+	<-c.Done() // the handler has returned
 	b.check(t, sampling.Cancelled)
 }

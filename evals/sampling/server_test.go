@@ -23,8 +23,8 @@ type asker struct {
 	transport func(t *testing.T) mcpclient.Transport
 	revision  string
 	tool      string
-	argument  string // that takes the prompt
-	tools     bool   // it gives the model a tool, and asks again with its result
+	argument  string // the argument with the prompt
+	tools     bool   // it offers the model a tool, and asks again with the tool's result
 	modern    bool
 }
 
@@ -42,7 +42,7 @@ func everything(t *testing.T) mcpclient.Transport {
 }
 
 // goServer is a server of the official SDK with one tool in two variants. One
-// sends its questions as requests, the other leaves the way to the SDK.
+// sends requests, the other leaves the choice to the SDK.
 func goServer(t *testing.T) mcpclient.Transport {
 	s := sdk.NewServer(&sdk.Implementation{Name: "adviser", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"about":{"type":"string"}}}`)
@@ -72,8 +72,8 @@ func adviceOn(about string) *sdk.CreateMessageWithToolsParams {
 	}
 }
 
-// goOn adds the results of what the model has called to its next question.
-func goOn(p *sdk.CreateMessageWithToolsParams, answer *sdk.CreateMessageWithToolsResult) error {
+// continueWith adds the results of the model's calls to the next question.
+func continueWith(p *sdk.CreateMessageWithToolsParams, answer *sdk.CreateMessageWithToolsResult) error {
 	results := &sdk.SamplingMessageV2{Role: "user"}
 	for _, c := range answer.Content {
 		if use, ok := c.(*sdk.ToolUseContent); ok {
@@ -116,7 +116,7 @@ func advise(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, e
 		if answer.StopReason != "toolUse" {
 			return final(answer)
 		}
-		if err := goOn(p, answer); err != nil {
+		if err := continueWith(p, answer); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +140,7 @@ func adviseByRounds(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolRes
 		if answer.StopReason != "toolUse" {
 			return final(answer)
 		}
-		if err := goOn(p, answer); err != nil {
+		if err := continueWith(p, answer); err != nil {
 			return nil, err
 		}
 	}

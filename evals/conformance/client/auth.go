@@ -14,10 +14,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// document is the client id metadata document that the suite knows.
+// document is the suite's client id metadata document.
 const document = "https://conformance-test.local/client-metadata.json"
 
-// scenarioContext is what the suite provisions for some scenarios.
+// scenarioContext is the suite's data for some scenarios.
 type scenarioContext struct {
 	ClientID         string `json:"client_id"`
 	ClientSecret     string `json:"client_secret"`
@@ -30,8 +30,8 @@ type scenarioContext struct {
 	ValidJWT         string `json:"valid_jwt"`
 }
 
-// authorization makes what signs in at a protected server. The suite plays the
-// authorization server, and no person is needed: see browse.
+// authorization makes the HTTP client that signs in at a protected server. The
+// suite plays the authorization server, and no person is needed: see browse.
 func authorization(ctx context.Context, serverURL, scenario string, raw json.RawMessage) (*oauth.Transport, error) {
 	var given scenarioContext
 	if len(raw) > 0 {
@@ -83,8 +83,8 @@ func grant(ctx context.Context, serverURL, scenario string, given *scenarioConte
 	return &oauth.AuthorizationCode{Receiver: receiver, Document: &oauth.Credentials{ID: document}}, nil
 }
 
-// provisioned makes credentials of what the suite gives. It does not say which
-// authorization server they are for: it is the one that the server names.
+// provisioned makes credentials from the suite's data. Their authorization
+// server is the one that the server names, as the suite does not tell.
 func provisioned(ctx context.Context, serverURL string, given *scenarioContext) (oauth.Credentials, error) {
 	c := oauth.Credentials{ID: given.ClientID, Secret: given.ClientSecret}
 	found, err := oauth.Discover(ctx, serverURL, nil)

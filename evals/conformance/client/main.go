@@ -1,7 +1,8 @@
-// Command client is what the official conformance suite of the protocol runs
-// against its servers. The suite starts it with the URL of a server as the last
-// argument and names the scenario in MCP_CONFORMANCE_SCENARIO. What is under
-// test is mcpclient's behaviour: the program only does what a scenario asks for.
+// Command client is the client that the official conformance suite of the
+// protocol runs against its servers. The suite starts it with the URL of a
+// server as the last argument and names the scenario in
+// MCP_CONFORMANCE_SCENARIO. It tests mcpclient's behaviour: the program only
+// performs the steps of a scenario.
 package main
 
 import (
@@ -25,10 +26,10 @@ func main() {
 	}
 }
 
-// scenario is what the client does in a scenario of the suite.
+// scenario performs the client's steps in a scenario of the suite.
 type scenario func(ctx context.Context, s *session) error
 
-// session is a client that is connected, and what its scenario may know.
+// session is a connected client, with the data of its scenario.
 type session struct {
 	*mcpclient.Client
 	context json.RawMessage // given by the suite
@@ -86,7 +87,7 @@ func run(args []string, env func(string) string) error {
 	return errors.Join(play(ctx, s), client.Close())
 }
 
-// options has a handler for all that a server may ask.
+// options has a handler for each request of a server.
 func (s *session) options() *mcpclient.Options {
 	return &mcpclient.Options{
 		Client: mcp.Implementation{Name: "mcpchain-conformance", Version: "1.0.0"},
@@ -101,9 +102,9 @@ func (s *session) options() *mcpclient.Options {
 	}
 }
 
-// elicit accepts with nothing but what a form asks to be confirmed: defaults are
-// the client's to fill in. Between the rounds of a tool that wants input it
-// calls another tool, which must not see anything of them.
+// elicit accepts with only the values that a form wants confirmed: the client
+// fills in defaults. Between the rounds of a tool that wants input it calls
+// another tool. That tool must not see anything of the rounds.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := p.Fields()
 	if err != nil {

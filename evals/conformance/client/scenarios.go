@@ -90,7 +90,7 @@ func callsOfContext(ctx context.Context, s *session) error {
 	return nil
 }
 
-// echoSchema sends a schema back as it was listed.
+// echoSchema sends a listed schema back, unchanged.
 func echoSchema(ctx context.Context, s *session) error {
 	tools, err := s.tools(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func listSkills(ctx context.Context, s *session) error {
 	return nil
 }
 
-// loadSkills loads every skill that the server lists and reads its files. One
-// that does not hold what its entry promises is not used; that is no failure.
+// loadSkills loads every listed skill and reads its files. A skill that differs
+// from its entry is not used; that is no failure.
 func loadSkills(ctx context.Context, s *session) error {
 	for skill, err := range skills.List(ctx, s.Client) {
 		if err != nil {
