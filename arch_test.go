@@ -27,6 +27,8 @@ var layers = []struct {
 	{"internal/backoff", nil},
 	{"internal/idle", nil},
 	{"internal/excerpt", nil},
+	{"internal/redact", []string{"internal/jsonrpc"}},
+	{"internal/version", nil},
 	{"internal/guard", nil},
 	{"internal/parallel", nil},
 	{"internal/memhttp", nil},
@@ -43,7 +45,8 @@ var layers = []struct {
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
-	{"mcpclient", []string{"internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient/transport/streamable", []string{"internal/backoff", "internal/excerpt", "internal/idle", "internal/jsonrpc", "internal/redact", "internal/sse", "internal/version", "mcpclient/mcp", "mcpclient/transport"}},
+	{"mcpclient", []string{"internal/redact", "internal/version", "internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
 	{"mcpclient/skills", []string{"internal/excerpt", "internal/frontmatter", "internal/jsonrpc", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},

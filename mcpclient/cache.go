@@ -89,7 +89,7 @@ func (c *Client) cacheOwner(ctx context.Context) string {
 	if x == nil {
 		return ""
 	}
-	owner, err := x.owner(ctx)
+	owner, err := x.Owner(ctx)
 	if err != nil {
 		c.cache.get().clear()
 		return ""

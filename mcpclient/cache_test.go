@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // wantTools lists the tools.
@@ -254,7 +255,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 				asked++
 				_, _ = io.WriteString(jsonWriter(w), answer(m))
 			})
-			token := new(mcpclient.Bearer)
+			token := new(streamable.Bearer)
 			c := connectWith(t, s, token, modern())
 			defer func() { _ = c.Close() }()
 			for i, next := range []string{"one", "one", "two"} {

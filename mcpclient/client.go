@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -253,22 +251,3 @@ func (c *Client) notify(ctx context.Context, method string, params []byte) error
 		}
 	}
 }
-
-// moduleVersion is the version of this module in the running program, which is
-// long to read.
-var moduleVersion = sync.OnceValue(func() string {
-	const path = "github.com/mcpchain/mcpchain"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(devel)"
-	}
-	if info.Main.Path == path && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	for _, m := range info.Deps {
-		if m.Path == path {
-			return m.Version
-		}
-	}
-	return "(devel)"
-})

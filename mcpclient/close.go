@@ -68,7 +68,7 @@ func (c *Client) goodbye() {
 // transport, which may not return.
 func (c *Client) endSession(within time.Duration) {
 	l := c.link.Load()
-	if l == nil || l.exchange == nil || !l.exchange.inSession() {
+	if l == nil || l.exchange == nil {
 		return
 	}
 	told := make(chan struct{})
@@ -76,7 +76,7 @@ func (c *Client) endSession(within time.Duration) {
 		defer close(told)
 		ctx, cancel := context.WithTimeout(c.life.ctx, within)
 		defer cancel()
-		l.exchange.endSession(ctx)
+		l.exchange.EndSessions(ctx)
 	}) {
 		return
 	}

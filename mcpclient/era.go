@@ -27,7 +27,7 @@ func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]
 // versionFields say the revision in the header of a request.
 var versionFields = func() (all fields) {
 	for _, r := range Revisions() {
-		all = append(all, field{versionHeader, []string{r}})
+		all = append(all, field{"Mcp-Protocol-Version", []string{r}})
 	}
 	return all
 }()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 func ExampleClient_RegisterTools() {
@@ -48,8 +49,8 @@ func ExampleBearer() {
 	}))
 	defer server.Close()
 
-	token := new(mcpclient.Bearer)
-	token.Refused = func(context.Context, *mcpclient.Refusal) error {
+	token := new(streamable.Bearer)
+	token.Refused = func(context.Context, *streamable.Refusal) error {
 		return token.Renew("fresh")
 	}
 	client, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{

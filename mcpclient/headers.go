@@ -2,6 +2,8 @@ package mcpclient
 
 import (
 	"encoding/base64"
+	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -37,4 +39,31 @@ func plainHeader(v string) bool {
 		}
 	}
 	return v == strings.TrimSpace(v)
+}
+
+// fields are the few fields that the header of one message has. Their values are
+// shared: they are not changed in place.
+type fields []field
+
+type field struct {
+	key    string
+	values []string
+}
+
+// own is a header that shares nothing.
+func (f fields) own() http.Header {
+	h := f.shared()
+	for key, values := range h {
+		h[key] = slices.Clone(values)
+	}
+	return h
+}
+
+// shared is a header whose values are not to be changed.
+func (f fields) shared() http.Header {
+	h := make(http.Header, len(f))
+	for _, field := range f {
+		h[field.key] = field.values
+	}
+	return h
 }

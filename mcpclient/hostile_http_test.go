@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // neverEnds fails a request in a response whose body does not end.
@@ -54,11 +55,11 @@ func endlessStatus(status int) func(t *testing.T) {
 		opts := legacy()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
-			Token: mcpclient.TokenFunc(func(_ context.Context, refused *mcpclient.Refusal) (mcpclient.Token, error) {
+			Token: streamable.TokenFunc(func(_ context.Context, refused *streamable.Refusal) (streamable.Token, error) {
 				if refused != nil {
 					asked.Add(1)
 				}
-				return mcpclient.Token{Value: fmt.Sprint("token", asked.Load())}, nil
+				return streamable.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
 		}, &opts)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Silence ends a call, and however much progress it makes there is an end. The error
@@ -284,8 +285,8 @@ func TestIdleTimeoutWaitsForToken(t *testing.T) {
 					}
 					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 				})
-				token := new(mcpclient.Bearer)
-				token.Refused = func(context.Context, *mcpclient.Refusal) error {
+				token := new(streamable.Bearer)
+				token.Refused = func(context.Context, *streamable.Refusal) error {
 					time.Sleep(30 * time.Minute)
 					return token.Renew("new")
 				}

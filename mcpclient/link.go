@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
 	conn      Conn
 	transport Transport            // that conn is of
-	exchange  exchanger            // conn, when every request has a response channel of its own
+	exchange  transport.Exchanger  // conn, when every request has a response channel of its own
 	headed    transport.HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
@@ -30,67 +31,11 @@ type link struct {
 	breaches, failures int // of the protocol, and of answering the server
 }
 
-// exchanger is a Conn on which every request has a response channel of its own:
-// HTTP. Such a connection needs no reader, and what goes wrong with one
-// exchange concerns that call alone.
-type exchanger interface {
-	Conn
-
-	// roundTrip sends a request and gives every message of its response to
-	// deliver, in order and on this goroutine, until deliver is satisfied or
-	// the response ends.
-	roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) (satisfied bool)) error
-
-	// post sends a message that has no response.
-	post(ctx context.Context, m *outgoing) error
-
-	// listen gives deliver the messages of the server's standalone stream until
-	// ctx ends or the server has none. It calls open whenever the stream is open;
-	// resumed says that the server was asked to go on where it had ended.
-	listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error
-
-	// endCalls ends all round trips.
-	endCalls()
-
-	// endSession ends all exchanges, then the sessions on the server, if there
-	// are any.
-	endSession(ctx context.Context)
-
-	// inSession reports whether there are any.
-	inSession() bool
-	sessionID() string
-	joined() *httpSession // by the next request; nil for none
-
-	// owner is for whom the next request is made; "" where there is one user only.
-	owner(ctx context.Context) (string, error)
-
-	// lose takes the session for one that has ended, and returns it.
-	lose() *httpSession
-
-	transport.Redactor
-}
-
-// outgoing is a message on its way to an exchanger.
-type outgoing struct {
-	body         []byte
-	header       fields
-	room         [3]field // for header, which seldom has more
-	opensSession bool     // the response may name a session
-	repeatable   bool     // it does the same when it is sent twice
-	asks         bool     // it awaits an answer
-	first        bool     // it is of a handshake, and nothing else is under way
-	bound        bool     // to session as it is; otherwise it joins the one that there is
-	heard        func()   // called when something of the response comes, if set
-
-	session atomic.Pointer[httpSession] // that it belongs to; nil before it is sent, and for none
-	token   Token                       // that it is sent with
-}
-
 // source is where a message of the server came from.
 type source struct {
-	call    *jsonrpc.Call // in whose response it came; nil elsewhere
-	session *httpSession  // that it belongs to; nil where there is none
-	quoted  bool          // it stands among other text, as in a log
+	call    *jsonrpc.Call     // in whose response it came; nil elsewhere
+	session transport.Session // that it belongs to; nil if there is none
+	quoted  bool              // it stands among other text, as in a log
 }
 
 // dial opens the connection and starts to read it.
@@ -109,7 +54,7 @@ func (c *Client) dial(ctx context.Context) error {
 			l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", l.scrub(line))
 		})
 	}
-	l.exchange, _ = conn.(exchanger)
+	l.exchange, _ = conn.(transport.Exchanger)
 	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
@@ -133,12 +78,21 @@ func (l *link) doubted(err error) error {
 // the protocol, or that it has nothing there, if that is so: a web site or another
 // API.
 func doubtful(err error) error {
-	status, refused := errors.AsType[*HTTPError](err)
+	status, refused := errors.AsType[*streamable.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
-	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && status.nothingThere()) && !(answered && rpc.Code == 0) {
+	if !errors.Is(err, mcp.ErrInvalidResult) && !(refused && nothingThere(status.Status)) && !(answered && rpc.Code == 0) {
 		return err
 	}
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
+}
+
+// nothingThere reports whether a server of something else may say so of a handshake.
+func nothingThere(status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // kill makes the end of the connection take no more time.
@@ -175,7 +129,7 @@ func (l *link) dead() error {
 func (l *link) endCalls() {
 	l.calls.Close(ErrClosed)
 	if l.exchange != nil {
-		l.exchange.endCalls()
+		l.exchange.EndCalls()
 	}
 }
 

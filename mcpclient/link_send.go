@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // notify sends a notification.
@@ -30,8 +31,8 @@ func (l *link) hand(ctx context.Context, body []byte, header fields) error {
 }
 
 // post sends a message that has no response, in a session that it belongs to, nil
-// for the one that there is. The error is errSessionOver when it came too late.
-func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, s *httpSession) error {
+// for the one that there is. The error is [transport.ErrSessionOver] if it came too late.
+func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, s transport.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)
 		if err != nil {
@@ -39,7 +40,9 @@ func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, 
 		}
 		return nil
 	}
-	m := &outgoing{body: body, header: header, bound: s != nil}
-	m.session.Store(s)
-	return l.exchange.post(ctx, m)
+	err := l.exchange.Post(ctx, &transport.Message{Body: body, Header: header.shared(), In: s})
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return err
 }

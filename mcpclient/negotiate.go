@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // firstEra is the one that the client begins with: the one that was asked for,
@@ -88,8 +89,8 @@ func (c *Client) recall(ctx context.Context) error {
 // disproves reports whether a server that answers initialize with err may be
 // none of the legacy era. That it cannot be reached says nothing.
 func disproves(err error) bool {
-	if status, ok := errors.AsType[*HTTPError](err); ok {
-		return !status.transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+		return !status.Transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	_, mismatch := errors.AsType[*RevisionError](err)
@@ -242,15 +243,15 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		return "", false, fmt.Errorf("%w: %w", probeErr, &RevisionError{Client: Revisions(), Server: named})
 	}
 	var rpc *mcp.RPCError
-	var status *HTTPError
+	var status *streamable.HTTPError
 	switch {
 	case errors.As(probeErr, &status):
-		if status.transient() || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		if status.Transient() || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
 			return "", false, probeErr
 		}
 		return newest, false, nil
 	case errors.As(probeErr, &rpc):
-		if modernCode(rpc) {
+		if rpc.Modern() {
 			return "", false, probeErr
 		}
 		return newest, false, nil
@@ -297,11 +298,6 @@ func namedRevisions(err error) ([]string, bool) {
 	}
 	named := supportedBy(rpc)
 	return named, len(named) > 0
-}
-
-// modernCode reports a code that only servers of the modern era give.
-func modernCode(e *mcp.RPCError) bool {
-	return e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeMissingCapability || e.Code == mcp.CodeUnsupportedRevision
 }
 
 // supportedBy lists the revisions that the data of an error names, whatever the

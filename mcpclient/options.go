@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -146,7 +147,7 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	if out.Client.Name == "" {
-		out.Client = mcp.Implementation{Name: "mcpchain", Version: moduleVersion()}
+		out.Client = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
 	}
 	out.Handlers = maps.Clone(out.Handlers)
 	out.Restart = out.Restart.withDefaults()

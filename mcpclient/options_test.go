@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -26,7 +27,7 @@ func TestDefaults(t *testing.T) {
 		if got.Limits != limits || got.Timeouts != timeouts {
 			t.Errorf("%s: got %+v and %+v, want %+v and %+v", name, got.Limits, got.Timeouts, limits, timeouts)
 		}
-		if want := (mcp.Implementation{Name: "mcpchain", Version: moduleVersion()}); !reflect.DeepEqual(got.Client, want) {
+		if want := (mcp.Implementation{Name: "mcpchain", Version: version.Module()}); !reflect.DeepEqual(got.Client, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got.Client, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func (r *request) info() mcp.CallInfo {
@@ -31,7 +32,7 @@ type asked struct {
 
 // askedID is the id of a server request, which counts in its session.
 type askedID struct {
-	session *httpSession
+	session transport.Session
 	id      string
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // status answers with a failure.
@@ -135,7 +136,7 @@ func TestStrangeResponses(t *testing.T) {
 					case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 						t.Errorf("got %v, want %q in it", err, test.want)
 					case test.status != 0:
-						if e := wantError[*mcpclient.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
+						if e := wantError[*streamable.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
 							t.Errorf("got %+v", e)
 						}
 					}

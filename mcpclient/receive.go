@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -160,11 +161,11 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e := new(mcp.RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {
-		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), maxScrubbed)])))))
+		return fmt.Errorf("%w: error object: %v: %s", mcp.ErrInvalidResult, err, excerpt.Quote([]byte(scrub(string(raw[:min(len(raw), redact.Max)])))))
 	}
 	e.Message = scrub(e.Message)
 	if e.Code != mcp.CodeURLElicitationNeeded {
-		e.Data = scrubJSON(e.Data, scrub)
+		e.Data = redact.JSON(e.Data, scrub)
 	}
 	return e
 }

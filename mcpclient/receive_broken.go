@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -12,7 +13,7 @@ import (
 // garbled looks for messages in what is not one, and fails the call that what remains
 // was meant for. Text that came in the response to a call can only be that call's.
 func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, &scrubbedError{l.cut(err.Error()), err}, l.quote(data))
+	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.cut(err.Error()), err), l.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}

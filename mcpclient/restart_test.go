@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // frail is a transport whose connections each have a peer of their own.
@@ -595,7 +596,7 @@ func TestRestartOverSSE(t *testing.T) {
 				if name == "direct" {
 					o.Protocol.Revision = mcp.Revision20241105
 				}
-				token := new(mcpclient.Bearer)
+				token := new(streamable.Bearer)
 				recipe := transport(server.URL()+"/sse", server.Client())
 				switch recipe := recipe.(type) {
 				case *mcpclient.HTTP:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // maxRetryWait is the longest wait that a server can ask for before a request is
@@ -96,9 +97,9 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	later := wait
-	status, ok := errors.AsType[*HTTPError](err)
+	status, ok := errors.AsType[*streamable.HTTPError](err)
 	switch {
-	case ok && status.transient() && status.Status != http.StatusNotImplemented:
+	case ok && status.Transient() && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		later = max(wait, backoff.Spread(status.RetryAfter))
 	case ok || !lost(err):
@@ -115,8 +116,8 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 
 // lost reports whether an answer over HTTP was lost on the way, or not begun.
 func lost(err error) bool {
-	_, broken := errors.AsType[*brokenError](err)
-	return broken || errors.Is(err, errLost) && !errors.Is(err, transport.ErrMessageTooLarge)
+	_, broken := errors.AsType[*transport.BrokenError](err)
+	return broken
 }
 
 // safe reports whether a request of a call may be sent again.
@@ -133,7 +134,7 @@ func repeatableInHandshake(method string, err error) bool {
 
 // busy reports a status that says to come again later.
 func busy(err error) bool {
-	status, ok := errors.AsType[*HTTPError](err)
+	status, ok := errors.AsType[*streamable.HTTPError](err)
 	if !ok {
 		return false
 	}
@@ -146,7 +147,7 @@ func busy(err error) bool {
 
 // reply sends the answer to a request of the server, in the session that asked and
 // again where the server refuses it for now: who asked waits for it.
-func (l *link) reply(ctx context.Context, c *Client, body []byte, s *httpSession) error {
+func (l *link) reply(ctx context.Context, c *Client, body []byte, s transport.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return l.post(ctx, c, body, c.current().header(nil, nil), s)
 	}, func(f *backoff.Failure) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -19,9 +20,9 @@ type inFlight struct {
 	jsonrpc.Call
 	ctx      context.Context // the caller's
 	request  *request
-	sent     *outgoing   // over HTTP
-	answered bool        // by the exchange over HTTP
-	asked    atomic.Bool // the server asked something in between
+	sent     *transport.Message // over HTTP
+	answered bool               // by the exchange over HTTP
+	asked    atomic.Bool        // the server asked something in between
 
 	listening *listening // of subscriptions/listen only
 }
@@ -61,8 +62,10 @@ func (c *Client) roundTrip(ctx context.Context, r *request, o *callOptions) (res
 
 // start enters a request among those that await their responses.
 func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
-	flight := l.flight()
-	flight.ctx, flight.request, flight.listening = ctx, r, o.listening
+	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
+	if l.exchange != nil {
+		flight.sent = new(transport.Message)
+	}
 	flight.Value = flight
 	maxNotes := 0
 	if o.progress != nil {
@@ -76,19 +79,6 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 		o.follower.enter(l, flight.ID)
 	}
 	return flight, err
-}
-
-// flight makes an inFlight, over HTTP with its message in one piece.
-func (l *link) flight() *inFlight {
-	if l.exchange == nil {
-		return new(inFlight)
-	}
-	whole := &struct {
-		inFlight
-		message outgoing
-	}{}
-	whole.sent = &whole.message
-	return &whole.inFlight
 }
 
 // bodies are buffers for messages, which a connection does not keep.
@@ -117,13 +107,13 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 		}
 	} else {
 		m := l.message(e, flight, o)
-		m.first = !c.ready.Load()
+		m.Handshake = !c.ready.Load()
 		if o.heed || o.progress != nil {
 			c.openStandaloneStream(ctx)
 		}
 		post := func() {
-			err := l.exchange.roundTrip(ctx, m, func(data []byte) bool {
-				flight.answered = l.receive(c, data, source{call: &flight.Call, session: m.session.Load()})
+			err := l.exchange.Exchange(ctx, m, func(data []byte) bool {
+				flight.answered = l.receive(c, data, source{call: &flight.Call, session: m.Session()})
 				return flight.answered
 			})
 			c.posted(l, flight, err)
@@ -142,17 +132,16 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 }
 
 // message makes what goes over HTTP of a request.
-func (l *link) message(e era, flight *inFlight, o *callOptions) *outgoing {
+func (l *link) message(e era, flight *inFlight, o *callOptions) *transport.Message {
 	m, r := flight.sent, flight.request
-	m.body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
-	m.header = e.header(m.room[:0], r)
-	m.opensSession, m.repeatable = r.method == "initialize", repeatable(r.method)
+	m.Body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
+	m.Header = e.header(nil, r).shared()
+	m.Opens, m.Repeatable = r.method == "initialize", repeatable(r.method)
 	if o.listening != nil {
-		m.heard = o.listening.heard
+		m.Heard = o.listening.heard
 	}
-	if r.session != nil && r.session.session != nil {
-		m.bound = true
-		m.session.Store(r.session.session)
+	if r.session != nil {
+		m.In = r.session.session
 	}
 	return m
 }
@@ -164,6 +153,8 @@ func (c *Client) posted(l *link, flight *inFlight, err error) {
 		return
 	case c.life.isClosed():
 		err = ErrClosed
+	case errors.Is(err, transport.ErrSessionOver): // only a cursor is of a certain session
+		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
 	known := c.current().answers()
 	switch {
-	case from.session.ended():
+	case from.session != nil && from.session.Over():
 		c.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
 	case len(m.ID) > maxServerID:
 		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
@@ -117,7 +118,7 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, a *aske
 	defer cancel()
 	switch err := l.reply(ctx, c, responseTo(m.ID, result, err), a.id.session); {
 	case err == nil || c.life.isClosed() || errors.Is(err, ErrClosed):
-	case errors.Is(err, errSessionOver):
+	case errors.Is(err, transport.ErrSessionOver):
 		c.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:
 		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
@@ -139,7 +140,7 @@ func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason strin
 }
 
 // cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(c *Client, s *httpSession, params json.RawMessage) {
+func (l *link) cancelled(c *Client, s transport.Session, params json.RawMessage) {
 	id, reason := l.givenUp(params)
 	l.mu.Lock()
 	a, ok := l.asking[askedID{s, string(id)}]

@@ -12,7 +12,7 @@ const skillsExtension = "io.modelcontextprotocol/skills"
 // a new session begins. Treat it as a secret.
 func (c *Client) SessionID() string {
 	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
-		return l.exchange.sessionID()
+		return l.sessionID()
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const (
@@ -97,11 +98,11 @@ func (c *Client) begun(r *renewal) bool {
 
 // lostSession returns the session that the server no longer knows.
 func lostSession(err error) (id string, ok bool) {
-	status, ok := errors.AsType[*HTTPError](err)
-	if !ok || status.session == "" {
+	lost, ok := errors.AsType[transport.LostSessionError](err)
+	if !ok || lost.LostSession() == "" {
 		return "", false
 	}
-	return status.session, true
+	return lost.LostSession(), true
 }
 
 // renew has begin make a new session in the place of the one with this id, once
@@ -115,7 +116,7 @@ func (c *Client) renew(ctx context.Context, id string, begin func(context.Contex
 	r := s.renewal.Load()
 	switch {
 	case r != nil: // under way
-	case c.link.Load().exchange.sessionID() != id: // done by another call
+	case c.link.Load().sessionID() != id: // done by another call
 		s.mu.Unlock()
 		return nil
 	default:
@@ -139,11 +140,14 @@ func (c *Client) renew(ctx context.Context, id string, begin func(context.Contex
 func (c *Client) beginAnew(ctx context.Context) error {
 	c.log.Debug("the server has forgotten the session: beginning a new one")
 	l := c.link.Load()
-	lost := l.exchange.lose()
+	lost := l.exchange.Session()
+	if lost != nil {
+		lost.SetOver(true)
+	}
 	l.abandon(lost)
 	err := c.beginNext(ctx)
-	if err != nil && lost != nil && l.exchange.sessionID() == lost.id[0] {
-		lost.over.Store(false) // it goes on, should the server know it after all
+	if err != nil && lost != nil && l.exchange.Session() == lost {
+		lost.SetOver(false) // it goes on, should the server know it after all
 	}
 	return err
 }
@@ -174,7 +178,7 @@ func (c *Client) restore(ctx context.Context) error {
 
 // abandon gives up what is being answered in a session, nil for all: nobody waits
 // for it any more.
-func (l *link) abandon(s *httpSession) {
+func (l *link) abandon(s transport.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, a := range l.asking {
@@ -196,7 +200,7 @@ func (c *Client) resend(ctx context.Context, r *request, err error, resends int)
 	if errors.Is(err, ErrConnectionLost) {
 		return c.reconnected(ctx, r, err)
 	}
-	if _, other := errors.AsType[*ownerError](err); other {
+	if _, other := errors.AsType[*transport.OwnerError](err); other {
 		return c.otherOwner(ctx, err, resends)
 	}
 	id, lost := lostSession(err)
@@ -220,11 +224,11 @@ const maxOwners = 5
 // otherOwner begins a session for the user of a message that failed with err, where it
 // was not sent as the session is of another one, and reports whether to send it.
 func (c *Client) otherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
-	other, ok := errors.AsType[*ownerError](err)
+	other, ok := errors.AsType[*transport.OwnerError](err)
 	if !ok || renewed >= maxOwners {
 		return false, err
 	}
-	if err := c.renew(ctx, other.session, c.beginForOwner); err != nil {
+	if err := c.renew(ctx, other.Session, c.beginForOwner); err != nil {
 		return false, fmt.Errorf("%w: a new session could not be begun: %w", other, err)
 	}
 	return true, nil
@@ -235,7 +239,7 @@ func (c *Client) otherOwner(ctx context.Context, err error, renewed int) (again 
 func (c *Client) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
 		err = c.beginNext(ctx)
-		if _, other := errors.AsType[*ownerError](err); !other {
+		if _, other := errors.AsType[*transport.OwnerError](err); !other {
 			return err
 		}
 	}
@@ -245,7 +249,15 @@ func (c *Client) beginForOwner(ctx context.Context) (err error) {
 // sessionRef is where a request goes: a connection, and over HTTP a session on that.
 type sessionRef struct {
 	link    *link
-	session *httpSession // nil for none
+	session transport.Session // nil for none
+}
+
+// sessionID is that of the next request, "" for none.
+func (l *link) sessionID() string {
+	if s := l.nextSession().session; s != nil {
+		return s.ID()
+	}
+	return ""
 }
 
 // nextSession is where the next request goes.
@@ -253,7 +265,7 @@ func (l *link) nextSession() sessionRef {
 	if l.exchange == nil {
 		return sessionRef{link: l}
 	}
-	return sessionRef{l, l.exchange.joined()}
+	return sessionRef{l, l.exchange.Session()}
 }
 
 // session is where the request went.
@@ -261,7 +273,7 @@ func (f *inFlight) session(l *link) sessionRef {
 	if f.sent == nil {
 		return sessionRef{link: l}
 	}
-	return sessionRef{l, f.sent.session.Load()}
+	return sessionRef{l, f.sent.Session()}
 }
 
 // errLostCursor is the error of a request whose cursor its server has forgotten:

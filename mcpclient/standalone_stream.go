@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // streamGrace bounds the wait for the server to open its standalone stream.
@@ -78,8 +80,8 @@ func (c *Client) readStandaloneStream(ctx context.Context) {
 			}
 			wasOpen = true
 		}
-		m := &outgoing{header: c.current().header(nil, nil)}
-		err := l.exchange.listen(reading, m, open, func(data []byte) { l.receive(c, data, source{session: m.session.Load()}) })
+		m := &transport.Message{Header: c.current().header(nil, nil).shared()}
+		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(c, data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
 			c.streamEnded(err)

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
@@ -90,8 +91,8 @@ func (s *Subscription) agreed() bool {
 // broken reports whether a stream ended for a reason that may pass. An answer of
 // the server does not.
 func broken(err error) bool {
-	if status, ok := errors.AsType[*HTTPError](err); ok {
-		return status.transient()
+	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
+		return status.Transient()
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)
@@ -244,25 +245,12 @@ func endedFor(reason string) error {
 	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
 }
 
-// heardBody tells whenever something was read from it: comments too, by which a
-// server keeps a stream alive.
-type heardBody struct {
-	io.ReadCloser
-	heard func()
-}
-
-func (b *heardBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.heard()
+// askedWait is how long a server that refused a stream for now asks to wait, by
+// Retry-After: as long at most as it can by the retry time of a stream.
+func askedWait(err error) time.Duration {
+	status, ok := errors.AsType[*streamable.HTTPError](err)
+	if !ok {
+		return 0
 	}
-	return n, err
-}
-
-// listened is the body of a response, as the one who sent the request hears it.
-func (m *outgoing) listened(body io.ReadCloser) io.ReadCloser {
-	if m.heard == nil {
-		return body
-	}
-	return &heardBody{body, m.heard}
+	return min(status.RetryAfter, sse.MaxRetry)
 }

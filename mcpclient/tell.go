@@ -32,8 +32,8 @@ type teller struct {
 
 type told struct {
 	link    *link
-	session *httpSession // that the message belongs to; nil where there is none
-	what    string       // for the log
+	session transport.Session // that the message belongs to; nil where there is none
+	what    string            // for the log
 	body    []byte
 	header  fields          // over HTTP; nil for that of an answer
 	caller  context.Context // whose values go with it; nil for Connect's
@@ -70,7 +70,7 @@ func (c *Client) sendTold() {
 		err := c.sendOne(&m)
 		switch {
 		case err == nil || errors.Is(err, ErrClosed):
-		case errors.Is(err, errSessionOver):
+		case errors.Is(err, transport.ErrSessionOver):
 			c.log.Debug("message to the server dropped", "message", m.what, "because", err)
 		default:
 			m.link.failed(c.life.ctx, c, "message to the server lost", "message", m.what, "error", err)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Transport is a recipe for reaching one server. See [transport.Transport].
@@ -19,6 +20,12 @@ type Command = transport.Command
 
 // IO speaks over a reader and a writer. See [transport.IO].
 type IO = transport.IO
+
+// HTTP reaches a server at a URL. See [streamable.HTTP].
+type HTTP = streamable.HTTP
+
+// SSE reaches a server over HTTP+SSE. See [streamable.SSE].
+type SSE = streamable.SSE
 
 // Pipe returns two ends of a connection inside this process: a transport for a
 // client, which can be dialed once, and the server's end. See [transport.Pipe].

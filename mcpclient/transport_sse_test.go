@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // oldServer is a server of revision 2024-11-05 over HTTP+SSE.
@@ -152,7 +153,7 @@ func TestSSE(t *testing.T) {
 						}()
 						callText(t, t.Context(), c, "a", "a")
 						_, err := c.CallTool(t.Context(), "refused", nil)
-						if e := wantError[*mcpclient.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
+						if e := wantError[*streamable.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
 							t.Errorf("got %v", err)
 						}
 						if err := c.Close(); err != nil {

@@ -1,6 +1,8 @@
 package mcpclient
 
-import "time"
+import (
+	"time"
+)
 
 // waitFor waits for a channel to be closed, but not longer than d, and reports
 // whether it was.

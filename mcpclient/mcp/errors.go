@@ -68,3 +68,8 @@ func (e *ToolError) Error() string {
 	}
 	return fmt.Sprintf("tool %q failed: %s", e.Tool, excerpt.Cut(text))
 }
+
+// Modern reports a code that only servers of the modern era give.
+func (e *RPCError) Modern() bool {
+	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
+}

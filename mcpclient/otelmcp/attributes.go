@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // The attributes of the conventions.
@@ -202,7 +203,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 			return failure{kind: k.kind}
 		}
 	}
-	if status, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
 		return failure{kind: strconv.Itoa(status.Status)}
 	}
 	return failure{kind: "_OTHER"}

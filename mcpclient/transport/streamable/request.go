@@ -1,4 +1,4 @@
-package mcpclient
+package streamable
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // accepts are the values of Accept to try, in this order, when a server answers
@@ -55,7 +57,7 @@ func (a *accept) next(level int32) bool {
 // do makes an HTTP request. It makes it again with other words for the same when
 // the server takes another Accept, and once with another token after 401 and 403: in
 // either case the server has refused to look at the message.
-func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Response, error) {
+func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *Token
 	for asked := false; ; {
 		c.enter(m)
@@ -87,13 +89,13 @@ func (c *httpConn) do(ctx context.Context, method string, m *outgoing) (*http.Re
 }
 
 // once makes one HTTP request. accept is for requests that carry a message.
-func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept []string) (*http.Response, error) {
-	req, err := c.request(ctx, method, m.body)
+func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
+	req, err := c.request(ctx, method, m.sent.Body)
 	if err != nil {
 		return nil, err
 	}
 	req.Header = c.header(method, m, accept)
-	if _, set := req.Header[replayable]; m.repeatable && !set {
+	if _, set := req.Header[replayable]; m.sent.Repeatable && !set {
 		req.Header[replayable] = nil
 	}
 	resp, err := c.client.Do(req)
@@ -115,25 +117,20 @@ func (c *httpConn) once(ctx context.Context, method string, m *outgoing, accept 
 const replayable = "Idempotency-Key"
 
 // unsent is the error of a request that has no response.
-func (c *httpConn) unsent(method string, err error) error {
+func (c *conn) unsent(method string, err error) error {
 	if c.exchanges.over() {
-		return ErrClosed
+		return transport.ErrClosed
 	}
 	if text := c.Redact(err.Error()); text != err.Error() { // it quotes a redirect
-		err = &scrubbedError{excerpt.Cut(text), err}
+		err = redact.Error(excerpt.Cut(text), err)
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	// Before the head of the response came: what the server did is not known.
 	if broke(err) {
-		return &brokenError{err}
+		return &transport.BrokenError{Err: err}
 	}
 	return err
 }
-
-// brokenError marks a request whose connection failed before the head of its response
-// came. What the server did is not known.
-type brokenError struct{ error }
-
-func (e *brokenError) Unwrap() error { return e.error }
 
 // broke reports whether a request failed because of the network: its connection was
 // not made, or was cut. That a name has no address, or a certificate is not trusted, is
@@ -144,7 +141,7 @@ func broke(err error) bool {
 }
 
 // request makes a request without its header.
-func (c *httpConn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+func (c *conn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
 	if len(body) == 0 {
 		return http.NewRequestWithContext(ctx, method, c.url.String(), nil)
 	}

@@ -1,8 +1,7 @@
-package mcpclient
+package streamable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,71 +9,80 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// httpSession is a session of the server. A request belongs to the one that it was
+// session is a session of the server. A request belongs to the one that it was
 // sent in, and so does all that follows from it: the rest of its response, what the
 // server asks in that, and the answers.
-type httpSession struct {
-	id      []string // the value of its header; nil before the server has named it
-	users   group    // requests under way
+type session struct {
+	id      string // empty before the server has named it
+	users   group  // requests under way
 	over    atomic.Bool
 	token   atomic.Pointer[Token]    // that was sent last; nil without a source
 	version atomic.Pointer[[]string] // the revision in headers; nil for none
 }
 
-// errSessionOver marks a message that belongs to a session which has ended.
-var errSessionOver = errors.New("its session has ended")
+// ID implements [transport.Session].
+func (s *session) ID() string { return s.id }
 
-func (s *httpSession) ended() bool { return s != nil && s.over.Load() }
+// Over implements [transport.Session].
+func (s *session) Over() bool { return s.over.Load() }
+
+// SetOver implements [transport.Session].
+func (s *session) SetOver(over bool) { s.over.Store(over) }
 
 // join makes a message one of the session, unless that has ended.
-func (s *httpSession) join() bool {
-	s.users.began()
+func (s *session) join() bool {
+	s.users.enter()
 	if s.over.Load() {
-		s.users.ended()
+		s.users.leave()
 		return false
 	}
 	return true
 }
 
-// join makes m a message of the session that there is, until [outgoing.leave].
-func (c *httpConn) join(m *outgoing) {
+// enterOwn makes a bound message one of its session, until [message.leave]. It reports
+// false if that has ended.
+func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
+
+// join makes m a message of the current session, until [message.leave].
+func (c *conn) join(m *message) {
 	for {
 		s := c.session.Load()
-		m.session.Store(s)
+		m.in(s)
 		if s == nil {
 			return
 		}
-		s.users.began()
+		s.users.enter()
 		if c.session.Load() == s { // whoever replaces it from now on waits
 			return
 		}
-		s.users.ended()
+		s.users.leave()
 	}
 }
 
-// enter makes m a message of the session that it belongs to, until [outgoing.leave].
-func (c *httpConn) enter(m *outgoing) {
+// enter makes m a message of the session that it belongs to, until [message.leave].
+func (c *conn) enter(m *message) {
 	switch {
 	case m.bound: // it is one already
-	case m.opensSession:
-		s := new(httpSession)
-		s.users.began()
-		m.session.Store(s)
+	case m.sent.Opens:
+		s := new(session)
+		s.users.enter()
+		m.in(s)
 	default:
 		c.join(m)
 	}
-	if s := m.session.Load(); s != nil {
-		if version := m.header.of(versionHeader); version != nil && s.version.Load() == nil {
+	if s := m.session; s != nil {
+		if version := m.header[versionHeader]; version != nil && s.version.Load() == nil {
 			s.version.Store(&version)
 		}
 	}
 }
 
-func (m *outgoing) leave() {
-	if s := m.session.Load(); s != nil {
-		s.users.ended()
+func (m *message) leave() {
+	if m.session != nil {
+		m.session.users.leave()
 	}
 }
 
@@ -83,16 +91,16 @@ const maxSessionID = 8 << 10
 
 // begin takes the session that a response names, "" for none, and that its request
 // has entered. The session before it ends, unless the server has forgotten it.
-func (c *httpConn) begin(m *outgoing, id string) error {
+func (c *conn) begin(m *message, id string) error {
 	if len(id) > maxSessionID {
 		return fmt.Errorf("%w: the session id has %d bytes, more than %d", mcp.ErrInvalidResult, len(id), maxSessionID)
 	}
-	s := m.session.Load()
+	s := m.session
 	if id == "" {
 		s = nil
-		m.session.Store(s)
+		m.in(s)
 	} else {
-		s.id = []string{id}
+		s.id = id
 	}
 	if old := c.session.Swap(s); old != nil && !old.over.Load() {
 		c.retiring.begin(func(ctx context.Context) { c.retire(ctx, old) })
@@ -100,23 +108,12 @@ func (c *httpConn) begin(m *outgoing, id string) error {
 	return nil
 }
 
-func (c *httpConn) sessionID() string {
+// Session implements [transport.Exchanger].
+func (c *conn) Session() transport.Session {
 	if s := c.session.Load(); s != nil {
-		return s.id[0]
+		return s
 	}
-	return ""
-}
-
-// joined implements [exchanger].
-func (c *httpConn) joined() *httpSession { return c.session.Load() }
-
-// lose implements [exchanger].
-func (c *httpConn) lose() *httpSession {
-	s := c.session.Load()
-	if s != nil {
-		s.over.Store(true)
-	}
-	return s
+	return nil
 }
 
 // retiring ends sessions that another one has replaced, each on a goroutine.
@@ -151,9 +148,12 @@ func (r *retiring) stop(d time.Duration) {
 	r.group.wait(d)
 }
 
+// forgetTimeout bounds telling the server that a session has ended.
+const forgetTimeout = 5 * time.Second
+
 // retire ends a session in whose place there is another, once nothing belongs to it
 // any more.
-func (c *httpConn) retire(ctx context.Context, s *httpSession) {
+func (c *conn) retire(ctx context.Context, s *session) {
 	for range 2 { // what joined it in between is waited for, too
 		select {
 		case <-s.users.whenIdle():
@@ -162,19 +162,16 @@ func (c *httpConn) retire(ctx context.Context, s *httpSession) {
 		}
 		s.over.Store(true)
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, forgetTimeout)
 	defer cancel()
 	c.forget(ctx, s)
 }
 
-// inSession implements [exchanger].
-func (c *httpConn) inSession() bool { return c.session.Load() != nil || c.retiring.group.count() > 0 }
+// EndCalls implements [transport.Exchanger].
+func (c *conn) EndCalls() { c.exchanges.endCalls() }
 
-// endCalls implements [exchanger].
-func (c *httpConn) endCalls() { c.exchanges.endCalls() }
-
-// endSession implements [exchanger].
-func (c *httpConn) endSession(ctx context.Context) {
+// EndSessions implements [transport.Exchanger].
+func (c *conn) EndSessions(ctx context.Context) {
 	c.exchanges.close()
 	if s := c.session.Load(); s != nil {
 		c.forget(ctx, s)
@@ -187,12 +184,12 @@ func (c *httpConn) endSession(ctx context.Context) {
 
 // forget tells the server that a session has ended. Whether it listens is its
 // own affair.
-func (c *httpConn) forget(ctx context.Context, s *httpSession) {
-	m := &outgoing{bound: true}
-	m.session.Store(s)
+func (c *conn) forget(ctx context.Context, s *session) {
+	sent := &transport.Message{In: s}
 	if version := s.version.Load(); version != nil {
-		m.header = fields{{versionHeader, *version}}
+		sent.Header = http.Header{versionHeader: *version}
 	}
+	m := newMessage(sent)
 	if resp, err := c.do(ctx, http.MethodDelete, m); err == nil {
 		_ = resp.Body.Close()
 	}

@@ -1,4 +1,6 @@
-package mcpclient
+// Package streamable reaches a server over HTTP: Streamable HTTP, and HTTP+SSE of
+// revision 2024-11-05.
+package streamable
 
 import (
 	"cmp"
@@ -10,6 +12,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -61,24 +64,27 @@ type HTTP struct {
 }
 
 // Dial prepares the connection; no request is made yet.
-func (t *HTTP) Dial(context.Context) (Conn, error) {
-	if err := missing(t); err != nil {
-		return nil, err
+func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
+	if t == nil {
+		return nil, errors.New("no transport (a nil *streamable.HTTP)")
 	}
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redactWithout(t.URL))
+		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redact.RawURL(t.URL))
 	}
-	c := &httpConn{
+	c := &conn{
 		url:     u,
-		secrets: secretsOf(u, t.Header),
-		fixed:   fixedFields(t.Header),
-		max:     positive(t.MaxMessage, transport.DefaultMaxMessage),
+		secrets: redact.Of(u, t.Header),
+		fixed:   fixedHeader(t.Header),
+		max:     t.MaxMessage,
 		source:  t.Token,
 
 		exchanges: newExchanges(),
 	}
-	c.accept.own = c.fixed.of("Accept")
+	if c.max <= 0 {
+		c.max = transport.DefaultMaxMessage
+	}
+	c.accept.own = c.fixed["Accept"]
 	if t.Client != nil {
 		c.client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -101,13 +107,13 @@ func (t *HTTP) Dial(context.Context) (Conn, error) {
 func (t *HTTP) Identity() string { return "http " + t.URL }
 
 // Explain implements [transport.Explainer].
-func (c *httpConn) Explain(err error) error {
+func (c *conn) Explain(err error) error {
 	return fmt.Errorf("%w (%s gave no answer)", err, c.shown())
 }
 
 // shown is the URL without secrets.
-func (c *httpConn) shown() string {
-	return shownURL(c.url)
+func (c *conn) shown() string {
+	return redact.URL(c.url)
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -119,11 +125,11 @@ const maxRedirects = 5
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
-		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", shownURL(req.URL))
+		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", redact.URL(req.URL))
 	}
 	if req.Method != via[0].Method {
 		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server, whose status should be 307 or 308",
-			via[0].Method, req.Method, shownURL(req.URL))
+			via[0].Method, req.Method, redact.URL(req.URL))
 	}
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -131,20 +137,19 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// httpConn is an [exchanger].
-type httpConn struct {
+// conn is a [transport.Exchanger].
+type conn struct {
 	url     *url.URL
-	secrets []string
-	fixed   fields // of the header of every request
+	secrets *redact.Secrets
+	fixed   http.Header // of every request
 	max     int
 
 	client http.Client
 	idle   *http.Transport // the transport of client, if it is our own
 	accept accept
 
-	source    TokenSource // nil for none
-	sent      recentSecrets
-	session   atomic.Pointer[httpSession] // nil for none
+	source    TokenSource             // nil for none
+	session   atomic.Pointer[session] // nil for none
 	retiring  retiring
 	exchanges *exchanges
 }
@@ -157,40 +162,42 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// roundTrip implements [exchanger].
-func (c *httpConn) roundTrip(ctx context.Context, m *outgoing, deliver func([]byte) bool) error {
-	if m.bound && !m.session.Load().join() {
-		return errLostCursor // nothing else is bound here
-	}
+// Exchange implements [transport.Exchanger].
+func (c *conn) Exchange(ctx context.Context, sent *transport.Message, deliver func([]byte) bool) error {
+	m := newMessage(sent)
 	m.asks = true
-	x := c.exchanges.begin(ctx, true, m.first)
+	if !m.enterOwn() {
+		return transport.ErrSessionOver
+	}
+	x := c.exchanges.begin(ctx, true, sent.Handshake)
 	defer x.end()
 	defer m.leave()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil {
 		return err
 	}
-	if m.opensSession && resp.StatusCode == http.StatusOK {
+	if sent.Opens && resp.StatusCode == http.StatusOK {
 		if err := c.begin(m, resp.Header.Get(sessionHeader)); err != nil {
 			_ = resp.Body.Close()
 			return err
 		}
 	}
 	if resp.StatusCode == http.StatusOK && mediaType(resp) == mediaStream {
-		s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
+		s := &eventStream{conn: c, header: m.header, session: m.session}
 		return s.exchange(x, m.listened(resp.Body), deliver)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return c.single(resp, m, deliver)
 }
 
-// post implements [exchanger].
-func (c *httpConn) post(ctx context.Context, m *outgoing) error {
-	if m.bound && !m.session.Load().join() {
-		return errSessionOver
+// Post implements [transport.Exchanger].
+func (c *conn) Post(ctx context.Context, sent *transport.Message) error {
+	m := newMessage(sent)
+	if !m.enterOwn() {
+		return transport.ErrSessionOver
 	}
 	defer m.leave()
-	x := c.exchanges.begin(ctx, false, m.first)
+	x := c.exchanges.begin(ctx, false, sent.Handshake)
 	defer x.end()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {
@@ -208,20 +215,20 @@ func (c *httpConn) post(ctx context.Context, m *outgoing) error {
 }
 
 // Send posts a notification or a response; requests take another way.
-func (c *httpConn) Send(ctx context.Context, message []byte) error {
-	return c.post(ctx, &outgoing{body: message})
+func (c *conn) Send(ctx context.Context, message []byte) error {
+	return c.Post(ctx, &transport.Message{Body: message})
 }
 
 // Recv has nothing to return before the end: every message arrives in the
 // response to a request, or on the standalone stream.
-func (c *httpConn) Recv() ([]byte, error) {
+func (c *conn) Recv() ([]byte, error) {
 	<-c.exchanges.done
 	return nil, io.EOF
 }
 
 // Close ends all exchanges. It waits for those that are being drained, unless a
 // body of the host's goes on although its context has ended.
-func (c *httpConn) Close() error {
+func (c *conn) Close() error {
 	c.exchanges.close()
 	c.exchanges.drains.wait(drainTime)
 	c.retiring.stop(drainTime)

@@ -1,33 +1,33 @@
-package mcpclient
+package streamable
 
 import (
 	"sync"
 	"time"
 )
 
-// group counts what runs at the same time, so that others can wait until nothing does.
+// group counts what is under way, so that its end can be waited for.
 type group struct {
 	mu   sync.Mutex
 	size int
-	idle chan struct{} // closed when size is 0 again; nil if nothing waits for that
+	idle chan struct{} // closed when nothing is; nil if no goroutine waits
 }
 
 // Go runs fn on a goroutine of the group.
 func (g *group) Go(fn func()) {
-	g.began()
+	g.enter()
 	go func() {
-		defer g.ended()
+		defer g.leave()
 		fn()
 	}()
 }
 
-func (g *group) began() {
+func (g *group) enter() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.size++
 }
 
-func (g *group) ended() {
+func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.size--; g.size == 0 && g.idle != nil {
@@ -42,15 +42,14 @@ func (g *group) count() int {
 	return g.size
 }
 
-// wait reports whether all have ended within d.
-func (g *group) wait(d time.Duration) bool { return waitFor(g.whenIdle(), d) }
-
-// whenIdle is closed once all have ended.
+// whenIdle is closed once nothing is under way.
 func (g *group) whenIdle() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.size == 0 {
-		return alreadyClosed
+		done := make(chan struct{})
+		close(done)
+		return done
 	}
 	if g.idle == nil {
 		g.idle = make(chan struct{})
@@ -58,4 +57,12 @@ func (g *group) whenIdle() <-chan struct{} {
 	return g.idle
 }
 
-var alreadyClosed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+// wait waits at most d until nothing is under way.
+func (g *group) wait(d time.Duration) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-g.whenIdle():
+	case <-late.C:
+	}
+}

@@ -1,8 +1,8 @@
-package mcpclient
+package streamable
 
 import (
 	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -13,12 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // single handles a response that is one message, or none.
-func (c *httpConn) single(resp *http.Response, m *outgoing, deliver func([]byte) bool) error {
+func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
 		return c.refused(resp, m, deliver)
 	}
@@ -37,7 +38,7 @@ func (c *httpConn) single(resp *http.Response, m *outgoing, deliver func([]byte)
 }
 
 // misfit is the error of a response that is no message by its type.
-func (c *httpConn) misfit(resp *http.Response) error {
+func (c *conn) misfit(resp *http.Response) error {
 	body := readFailed(resp.Body, maxFailed)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return c.bodiless(resp)
@@ -46,7 +47,7 @@ func (c *httpConn) misfit(resp *http.Response) error {
 		mcp.ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
 }
 
-func (c *httpConn) bodiless(resp *http.Response) error {
+func (c *conn) bodiless(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
 }
 
@@ -55,26 +56,40 @@ func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(te
 
 // refused handles a failure status. A JSON-RPC error in the body is the
 // server's answer, unless the status is about more than this request.
-func (c *httpConn) refused(resp *http.Response, m *outgoing, deliver func([]byte) bool) error {
+func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
 	answer, err := jsonrpc.Parse(failure.raw)
 	if err != nil || answer.Error == nil {
 		return failure
 	}
-	rpc, ok := errors.AsType[*mcp.RPCError](rpcError(answer.Error, c.Redact))
+	rpc, ok := c.rpcError(answer.Error)
 	switch {
 	case ok && rpc.Code == mcp.CodeMethodNotFound:
 		failure.session = "" // the method is what was not found
 	case ok && forgets(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
-	beyond := failure.transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
-		failure.session != "" || m.opensSession && failure.older()
-	if ok && (!beyond || modernCode(rpc)) && deliver(failure.raw) {
+	beyond := failure.Transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
+		failure.session != "" || m.sent.Opens && failure.older()
+	if ok && (!beyond || rpc.Modern()) && deliver(failure.raw) {
 		return nil
 	}
 	failure.rpc = rpc
 	return failure
+}
+
+// rpcError reads the error of a message, without secrets. The URLs that a person is to
+// visit stay whole: some name the session.
+func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
+	e := new(mcp.RPCError)
+	if json.Unmarshal(raw, e) != nil {
+		return nil, false
+	}
+	e.Message = c.Redact(e.Message)
+	if e.Code != mcp.CodeURLElicitationNeeded {
+		e.Data = redact.JSON(e.Data, c.Redact)
+	}
+	return e, true
 }
 
 // forgets reports whether an answer says that the server does not know the session.
@@ -95,12 +110,12 @@ func mediaType(resp *http.Response) string {
 }
 
 // shownType is what an error shows of the type of a response: as it was sent.
-func (c *httpConn) shownType(resp *http.Response) string {
+func (c *conn) shownType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
 // readBody reads a body within the bound of a message.
-func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
+func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	if resp.ContentLength > int64(c.max) {
 		return nil, c.tooLarge()
 	}
@@ -111,14 +126,14 @@ func (c *httpConn) readBody(resp *http.Response) (body []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown(), len(body), err)
+		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown(), len(body), err)}
 	case len(body) > c.max:
 		return nil, c.tooLarge()
 	}
 	return body, nil
 }
 
-func (c *httpConn) tooLarge() error {
+func (c *conn) tooLarge() error {
 	return fmt.Errorf("%w: the body of the response is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, c.max)
 }
 
@@ -147,7 +162,7 @@ func readSized(r io.Reader, size int) ([]byte, error) {
 }
 
 const (
-	maxFailed  = maxScrubbed // bytes of a body that is read for what an error shows
+	maxFailed  = redact.Max  // bytes of a body that is read for what an error shows
 	failedTime = time.Second // and how long that may take
 )
 
@@ -161,7 +176,7 @@ func readFailed(body io.ReadCloser, max int64) []byte {
 }
 
 // statusError makes an error of a response that has a failure status.
-func (c *httpConn) statusError(resp *http.Response) *HTTPError {
+func (c *conn) statusError(resp *http.Response) *HTTPError {
 	raw := readFailed(resp.Body, maxFailed)
 	lost := ""
 	if resp.StatusCode == http.StatusNotFound {

@@ -1,4 +1,4 @@
-package mcpclient
+package redact
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 
 // However a server writes a secret, data is JSON without it, and what has none
 // stays as it came.
-func TestScrubJSON(t *testing.T) {
-	scrub := func(s string) string {
+func TestJSON(t *testing.T) {
+	redact := func(s string) string {
 		for _, secret := range []string{"a/secret+key", "123456789"} {
 			s = strings.ReplaceAll(s, secret, "[secret]")
 		}
@@ -26,20 +26,20 @@ func TestScrubJSON(t *testing.T) {
 		{`1`, `1`},
 		{``, ``},
 	} {
-		got := string(scrubJSON(json.RawMessage(test.in), scrub))
+		got := string(JSON(json.RawMessage(test.in), redact))
 		if got != test.want || len(got) > 0 && !json.Valid([]byte(got)) {
 			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
 		}
 	}
 }
 
-func FuzzScrubJSON(f *testing.F) {
+func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":["secret",1,true,"\"\\"],"secret":{}}`)
 	f.Fuzz(func(t *testing.T, in string) {
 		if !json.Valid([]byte(in)) {
 			return
 		}
-		got := scrubJSON(json.RawMessage(in), func(s string) string { return strings.ReplaceAll(s, "secret", "[-]") })
+		got := JSON(json.RawMessage(in), func(s string) string { return strings.ReplaceAll(s, "secret", "[-]") })
 		if !json.Valid(got) || strings.Contains(string(got), "secret") {
 			t.Errorf("%q: got %q", in, got)
 		}

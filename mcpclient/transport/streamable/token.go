@@ -1,4 +1,4 @@
-package mcpclient
+package streamable
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // TokenSource gives the requests of an [HTTP] transport their tokens. Its method may be
@@ -110,18 +111,18 @@ func checkToken(token string) error {
 }
 
 // ask gets a token from the source.
-func (c *httpConn) ask(ctx context.Context, refused *Refusal) (Token, error) {
+func (c *conn) ask(ctx context.Context, refused *Refusal) (Token, error) {
 	defer idle.From(ctx).Hold()() // a person may sign in
 	t, err := c.source.Token(ctx, refused)
 	if err = cmp.Or(err, checkToken(t.Value)); err != nil {
 		return Token{}, fmt.Errorf("HTTP.Token: %w", err)
 	}
-	c.sent.add(t.Value)
+	c.secrets.Add(t.Value)
 	return t, nil
 }
 
-// owner implements [exchanger].
-func (c *httpConn) owner(ctx context.Context) (string, error) {
+// Owner implements [transport.Exchanger].
+func (c *conn) Owner(ctx context.Context) (string, error) {
 	if c.source == nil {
 		return "", nil
 	}
@@ -131,8 +132,8 @@ func (c *httpConn) owner(ctx context.Context) (string, error) {
 
 // authorize gives a message its token: the renewed one, after a refusal; that of its
 // session, if it follows from an earlier message there; or else what the source says.
-func (c *httpConn) authorize(ctx context.Context, m *outgoing, renewed *Token) (err error) {
-	s := m.session.Load()
+func (c *conn) authorize(ctx context.Context, m *message, renewed *Token) (err error) {
+	s := m.session
 	switch {
 	case c.source == nil:
 		return nil
@@ -147,28 +148,22 @@ func (c *httpConn) authorize(ctx context.Context, m *outgoing, renewed *Token) (
 	}
 	switch {
 	case s == nil:
-	case m.opensSession || s.token.Load().Owner == m.token.Owner:
+	case m.sent.Opens || s.token.Load().Owner == m.token.Owner:
 		sent := m.token
 		s.token.Store(&sent)
 	case m.bound:
-		return errLostCursor
+		return transport.ErrSessionOver
 	default:
-		return &ownerError{s.id[0]}
+		return &transport.OwnerError{Session: s.ID()}
 	}
 	return nil
 }
 
-// follows reports whether a message follows from an earlier one of its session, as the
-// answer to a question does. A request for the next page does not: its caller asks now.
-func (m *outgoing) follows() bool {
-	return m.bound && m.session.Load() != nil && !m.asks
-}
-
 // reauthorize returns another token for a message whose token was refused, nil for
 // none: then the response is passed on.
-func (c *httpConn) reauthorize(ctx context.Context, m *outgoing, resp *http.Response) (*Token, error) {
+func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response) (*Token, error) {
 	t, err := c.ask(ctx, &Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
-	switch s := m.session.Load(); {
+	switch s := m.session; {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", c.statusError(resp), err)
 	case t.Value == m.token.Value && t.Owner == m.token.Owner:
@@ -181,13 +176,7 @@ func (c *httpConn) reauthorize(ctx context.Context, m *outgoing, resp *http.Resp
 
 // refuses reports whether a response is about the token. The end of a session is not
 // worth another token.
-func (c *httpConn) refuses(resp *http.Response) bool {
+func (c *conn) refuses(resp *http.Response) bool {
 	return c.source != nil && resp.Request.Method != http.MethodDelete &&
 		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
 }
-
-// ownerError is the error of a message that was not sent, as its session belongs to
-// another user than its token.
-type ownerError struct{ session string }
-
-func (e *ownerError) Error() string { return "the token is for another user than the session" }

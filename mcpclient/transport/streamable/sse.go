@@ -1,4 +1,4 @@
-package mcpclient
+package streamable
 
 import (
 	"bytes"
@@ -58,15 +58,15 @@ const (
 
 // Dial opens the stream and waits up to 10 s for the endpoint, which must be on
 // the same origin.
-func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
-	if err := missing(t); err != nil {
-		return nil, err
+func (t *SSE) Dial(ctx context.Context) (_ transport.Conn, err error) {
+	if t == nil {
+		return nil, errors.New("no transport (a nil *streamable.SSE)")
 	}
-	conn, err := t.streamable(t.URL).Dial(ctx)
+	stream, err := t.streamable(t.URL).Dial(ctx)
 	if err != nil {
 		return nil, errors.New(strings.Replace(err.Error(), "HTTP.", "SSE.", 1))
 	}
-	c := &sseConn{recipe: t, stream: conn.(*httpConn)}
+	c := &sseConn{recipe: t, stream: stream.(*conn)}
 	defer func() {
 		if err != nil {
 			_ = c.Close()
@@ -74,7 +74,7 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 	}()
 	wait, cancel := context.WithTimeoutCause(ctx, endpointTimeout, fmt.Errorf("no endpoint within %v", endpointTimeout))
 	defer cancel()
-	m := &outgoing{bound: true}
+	m := &message{sent: new(transport.Message), bound: true}
 	c.life = c.stream.exchanges.begin(wait, false, false)
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
@@ -95,8 +95,8 @@ func (t *SSE) Dial(ctx context.Context) (_ Conn, err error) {
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
 	recipe *SSE
-	stream *httpConn // makes the stream
-	posts  *httpConn // posts to the endpoint
+	stream *conn     // makes the stream
+	posts  *conn     // posts to the endpoint
 	life   *exchange // of the stream
 	body   io.ReadCloser
 	events *sse.Reader
@@ -140,11 +140,11 @@ func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error
 	u.User, u.Fragment = base.User, ""
 	posts := c.recipe.streamable(u.String())
 	posts.Client, posts.RoundTripper = &c.stream.client, nil // the client has it
-	conn, err := posts.Dial(ctx)
+	dialed, err := posts.Dial(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}
-	c.posts = conn.(*httpConn)
+	c.posts = dialed.(*conn)
 	return nil
 }
 
@@ -169,6 +169,15 @@ func (c *sseConn) Recv() ([]byte, error) {
 			return event.Data, nil
 		}
 	}
+}
+
+// Redact implements [transport.Redactor] for both halves of the connection.
+func (c *sseConn) Redact(text string) string {
+	text = c.stream.Redact(text)
+	if c.posts != nil {
+		text = c.posts.Redact(text)
+	}
+	return text
 }
 
 // Close ends the stream, and with it the session.

@@ -1,10 +1,11 @@
-package mcpclient
+package streamable
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -18,9 +19,9 @@ import (
 // eventStream is the stream of one exchange, or the standalone stream, over the
 // several connections that it may take (2025-11-25 transports, "Resumability").
 type eventStream struct {
-	conn    *httpConn
-	header  fields
-	session *httpSession  // that the stream belongs to, also when another has begun; nil for none
+	conn    *conn
+	header  http.Header
+	session *session      // that the stream belongs to, also when another has begun; nil for none
 	lastID  string        // of the last event that had one
 	retry   time.Duration // what the server asks to wait before a reconnect
 	after   time.Duration // what it asks to wait before the next one, by the status of the last
@@ -61,6 +62,9 @@ func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]b
 			err = errors.New("the event stream ended")
 		}
 		err = fmt.Errorf("%w: %w", errLost, err)
+		if !errors.Is(err, transport.ErrMessageTooLarge) {
+			err = &transport.BrokenError{Err: err}
+		}
 		if s.lastID == "" || s.modern() || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil {
 			return err
 		}
@@ -96,7 +100,7 @@ func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
 
 // modern reports whether the request was one of the modern era, whose streams
 // cannot be resumed.
-func (s *eventStream) modern() bool { return s.header.has("Mcp-Method") }
+func (s *eventStream) modern() bool { return s.header["Mcp-Method"] != nil }
 
 // read gives the messages of one connection to deliver until it is satisfied or
 // the connection ends.
@@ -178,10 +182,13 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	s.opened++
 	s.failed++
 	s.after = 0
-	m := &outgoing{header: s.header, bound: true}
-	m.session.Store(s.session)
+	m := &message{sent: new(transport.Message), header: s.header, bound: true, session: s.session}
 	if s.lastID != "" {
-		m.header = s.header.with(field{"Last-Event-Id", []string{s.lastID}})
+		m.header = maps.Clone(s.header)
+		if m.header == nil {
+			m.header = http.Header{}
+		}
+		m.header["Last-Event-Id"] = []string{s.lastID}
 	}
 	resp, err := s.conn.do(ctx, http.MethodGet, m)
 	if err != nil {
@@ -213,17 +220,18 @@ func askedWait(err error) time.Duration {
 // permanent reports whether there is no use in connecting again.
 func permanent(err error) bool {
 	status, ok := errors.AsType[*HTTPError](err)
-	return ok && !status.transient() || errors.Is(err, errNoStream)
+	return ok && !status.Transient() || errors.Is(err, errNoStream)
 }
 
-// listen implements [exchanger]. The stream is opened again whenever it ends,
+// Listen implements [transport.Exchanger]. The stream is opened again whenever it ends,
 // ever more slowly while it ends at once.
-func (c *httpConn) listen(ctx context.Context, m *outgoing, open func(resumed bool), deliver func([]byte)) error {
+func (c *conn) Listen(ctx context.Context, sent *transport.Message, open func(resumed bool), deliver func([]byte)) error {
+	m := newMessage(sent)
 	c.join(m)
 	defer m.leave()
 	x := c.exchanges.begin(ctx, false, false)
 	defer x.end()
-	s := &eventStream{conn: c, header: m.header, session: m.session.Load()}
+	s := &eventStream{conn: c, header: m.header, session: m.session}
 	for wasOpen := false; ; {
 		body, err := s.open(x)
 		switch {

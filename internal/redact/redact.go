@@ -1,0 +1,167 @@
+// Package redact takes secrets out of what errors and logs show.
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// URL is a URL without what may be secret: user info, query, fragment.
+func URL(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// RawURL is URL for text that may be no URL, or lack its scheme.
+func RawURL(raw string) string {
+	if u, err := url.Parse("//" + raw); err == nil && u.Host != "" && !strings.Contains(raw, "://") {
+		return strings.TrimPrefix(URL(u), "//")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(not a URL)"
+	}
+	return URL(u)
+}
+
+// Min is the length in bytes of the shortest secret that is taken out of
+// texts: what is shorter hides nothing, and would spoil them.
+const Min = 6
+
+// Max bounds the text that is looked through for secrets before it is
+// cut to what is shown: none is cut into a part that would not be found.
+const Max = 64 << 10
+
+// Error returns err with another text.
+func Error(text string, err error) error { return &redactedError{text, err} }
+
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+// Secrets are what a connection sends and no error may show: the secrets of its URL and
+// its header, and its last tokens. A server may repeat them.
+type Secrets struct {
+	fixed []string
+
+	mu     sync.Mutex
+	tokens []string // the last of them; each may still be in an answer
+}
+
+const maxTokens = 8
+
+// Of returns the secrets of requests to a URL with a header.
+func Of(u *url.URL, header http.Header) *Secrets {
+	return &Secrets{fixed: requestSecrets(u, header)}
+}
+
+// Add adds a token.
+func (s *Secrets) Add(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(token) < Min || slices.Contains(s.tokens, token) {
+		return
+	}
+	if s.tokens = append(s.tokens, token); len(s.tokens) > maxTokens {
+		s.tokens = slices.Delete(s.tokens, 0, 1)
+	}
+}
+
+// Redact replaces the secrets in text.
+func (s *Secrets) Redact(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secrets := range [][]string{s.tokens, s.fixed} {
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
+	}
+	return text
+}
+
+// requestSecrets lists the secrets of a URL and a header, the longest first.
+func requestSecrets(u *url.URL, header http.Header) []string {
+	if u.RawQuery == "" && u.User == nil && len(header) == 0 {
+		return nil
+	}
+	name, password := u.User.Username(), ""
+	secrets := []string{u.RawQuery, name} // some hosts take a token as the name
+	if u.User != nil {
+		password, _ = u.User.Password()
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(name+":"+password)), password)
+	}
+	for _, values := range u.Query() {
+		secrets = append(secrets, values...)
+	}
+	for _, values := range header {
+		for _, v := range values {
+			_, credentials, _ := strings.Cut(v, " ") // behind the scheme of an Authorization
+			secrets = append(secrets, v, credentials)
+		}
+	}
+	for _, s := range slices.Clone(secrets) { // as JSON has them
+		quoted := jsonrpc.AppendString(nil, s)
+		secrets = append(secrets, string(quoted[1:len(quoted)-1]))
+	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < Min })
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one may be part of another
+	return slices.Compact(secrets)
+}
+
+// JSON redacts the names, strings and numbers of a JSON value, however they are
+// escaped.
+func JSON(raw json.RawMessage, redact func(string) string) json.RawMessage {
+	var out []byte // nil while nothing had to go
+	kept := 0      // raw[:kept] is in out
+	for i := 0; i < len(raw); {
+		end := i + scalar(raw[i:])
+		var text any
+		if end-i >= Min && json.Unmarshal(raw[i:end], &text) == nil {
+			s, ok := text.(string)
+			if !ok {
+				s = string(raw[i:end])
+			}
+			if clean := redact(s); clean != s {
+				out = jsonrpc.AppendString(append(out, raw[kept:i]...), clean)
+				kept = end
+			}
+		}
+		i = end
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[kept:]...)
+}
+
+// scalar is the length of the string, number or literal that valid JSON begins
+// with, 1 for anything else.
+func scalar(raw []byte) int {
+	if raw[0] != '"' {
+		if n := bytes.IndexAny(raw, "{}[]:,\" \t\r\n"); n >= 0 {
+			return max(n, 1)
+		}
+		return len(raw)
+	}
+	for i := 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}

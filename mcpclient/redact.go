@@ -1,0 +1,49 @@
+package mcpclient
+
+import (
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// scrub takes what is secret on this connection out of text that the server sent.
+func (l *link) scrub(text string) string {
+	if conn, ok := transport.As[transport.Redactor](l.conn); ok {
+		return conn.Redact(text)
+	}
+	return text
+}
+
+// cut limits text of the server to 1 KiB without secrets.
+func (l *link) cut(text string) string {
+	return excerpt.Cut(l.scrub(text[:min(len(text), redact.Max)]))
+}
+
+// quote shows bytes of the server without secrets.
+func (l *link) quote(b []byte) string {
+	return excerpt.Quote([]byte(l.cut(string(b[:min(len(b), redact.Max)]))))
+}
+
+// quote is that of the connection.
+func (c *Client) quote(b []byte) string { return c.link.Load().quote(b) }
+
+// quoteJSON is quote for a JSON value: a string is shown as what it says.
+func (c *Client) quoteJSON(raw []byte) string {
+	if text, ok := jsonrpc.String(raw); ok {
+		raw = []byte(text)
+	}
+	return c.quote(raw)
+}
+
+// scrubbed is err with a text that has no secrets.
+func (c *Client) scrubbed(err error) error {
+	l := c.link.Load()
+	if err == nil || l == nil {
+		return err
+	}
+	if text := l.scrub(err.Error()); text != err.Error() {
+		return redact.Error(text, err)
+	}
+	return err
+}
