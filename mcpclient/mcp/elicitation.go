@@ -3,10 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
-
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // ElicitationHandler lets a server ask the person something in the middle of a
@@ -80,47 +77,6 @@ const (
 type ElicitResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content,omitzero"`
-}
-
-// Complete is the answer that the server gets when a handler returns r: the
-// defaults filled into an accepted form, every value checked and in the type
-// that its field has. The error names the field and what it wants. The client
-// completes what handlers return; a handler that wants to know beforehand, to
-// ask the person again or to record what was sent, calls it too. r is not
-// changed.
-func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
-	switch r.Action {
-	case ElicitDecline, ElicitCancel:
-		return &ElicitResult{Action: r.Action}, nil
-	case ElicitAccept:
-	default:
-		return nil, &FormError{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
-	}
-	if p.Mode == ElicitURL {
-		return &ElicitResult{Action: r.Action}, nil
-	}
-	fields, err := p.Fields()
-	if err != nil {
-		return nil, err
-	}
-	content, err := fill(fields, r.Content)
-	if err != nil {
-		return nil, &FormError{err}
-	}
-	return &ElicitResult{Action: r.Action, Content: content}, nil
-}
-
-// Fields reads the form's fields in the order of the server's schema. A schema
-// that is not flat, or that has a kind of field unknown to the protocol, is an
-// error that names the field. So is one of more than 256 KiB, 200 fields, 1,000
-// options in a field, 1 KiB of pattern in a field and 8 KiB in all, or patterns that
-// compile to more than 10,000 instructions in a field and 250,000 in all.
-func (p *ElicitParams) Fields() ([]*Field, error) {
-	fields, err := readForm(p.RequestedSchema)
-	if err != nil {
-		return nil, fmt.Errorf("requested schema: %w", err)
-	}
-	return fields, nil
 }
 
 // Visitable reports whether a URL of the server is one that a person may be sent

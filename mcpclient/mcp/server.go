@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Implementation names a program that speaks the protocol.
@@ -126,62 +124,4 @@ type ListCapability struct {
 type ResourceCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 	Subscribe   bool `json:"subscribe,omitempty"`
-}
-
-func (i *Implementation) decode(d *jsonrpc.Decoder) {
-	*i = Implementation{}
-	for key := range jsonrpc.MembersOf(d) {
-		switch string(key) {
-		case "name":
-			i.Name = jsonrpc.StringMember(d, "name", d.Raw())
-		case "title":
-			i.Title = jsonrpc.StringMember(d, "title", d.Raw())
-		case "version":
-			i.Version = jsonrpc.StringMember(d, "version", d.Raw())
-		case "description":
-			i.Description = jsonrpc.StringMember(d, "description", d.Raw())
-		case "websiteUrl":
-			i.WebsiteURL = jsonrpc.StringMember(d, "websiteUrl", d.Raw())
-		case "icons":
-			jsonrpc.UnmarshalMember(d, "icons", &i.Icons)
-		}
-	}
-}
-
-func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
-	*c = ServerCapabilities{}
-	size := 0 // of what is kept though it is not known
-	for key := range jsonrpc.MembersOf(d) {
-		switch string(key) {
-		case "tools":
-			c.Tools = listCapability(d)
-		case "prompts":
-			c.Prompts = listCapability(d)
-		case "resources":
-			c.Resources = resourceCapability(d)
-		case "completions":
-			c.Completions = emptyObject(d)
-		case "logging":
-			c.Logging = emptyObject(d)
-		case "tasks":
-			c.Tasks = taskCapability(d)
-		case "extensions":
-			c.Extensions = jsonrpc.MapMember(d, "extensions")
-		case "experimental":
-			c.Experimental = jsonrpc.MapMember(d, "experimental")
-		default:
-			size += len(key)
-			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {
-				size += len(raw)
-				c.other(string(key), raw)
-			}
-		}
-	}
-}
-
-func (c *ServerCapabilities) other(name string, raw []byte) {
-	if c.Others == nil {
-		c.Others = map[string]json.RawMessage{}
-	}
-	c.Others[name] = bytes.Clone(raw)
 }

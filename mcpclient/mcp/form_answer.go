@@ -41,3 +41,31 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 	}
 	return content, nil
 }
+
+// Complete is the answer that the server gets when a handler returns r: the
+// defaults filled into an accepted form, every value checked and in the type
+// that its field has. The error names the field and what it wants. The client
+// completes what handlers return; a handler that wants to know beforehand, to
+// ask the person again or to record what was sent, calls it too. r is not
+// changed.
+func (p *ElicitParams) Complete(r *ElicitResult) (*ElicitResult, error) {
+	switch r.Action {
+	case ElicitDecline, ElicitCancel:
+		return &ElicitResult{Action: r.Action}, nil
+	case ElicitAccept:
+	default:
+		return nil, &FormError{fmt.Errorf("action %q, want accept, decline or cancel", excerpt.Cut(r.Action))}
+	}
+	if p.Mode == ElicitURL {
+		return &ElicitResult{Action: r.Action}, nil
+	}
+	fields, err := p.Fields()
+	if err != nil {
+		return nil, err
+	}
+	content, err := fill(fields, r.Content)
+	if err != nil {
+		return nil, &FormError{err}
+	}
+	return &ElicitResult{Action: r.Action, Content: content}, nil
+}

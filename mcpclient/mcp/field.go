@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// FieldKind is the type of a form's [Field].
+type FieldKind string
+
+// The kinds of fields.
+const (
+	FieldString  FieldKind = "string"
+	FieldNumber  FieldKind = "number"
+	FieldInteger FieldKind = "integer"
+	FieldBoolean FieldKind = "boolean"
+	FieldChoice  FieldKind = "choice"  // one of Options
+	FieldChoices FieldKind = "choices" // any of Options
+)
+
+// Field is one question of a form.
+type Field struct {
+	Name        string
+	Title       string // Name when the server gave none
+	Description string
+	Kind        FieldKind
+	Required    bool
+
+	Options []FieldOption // for FieldChoice and FieldChoices
+
+	Format    string // of a string: "email", "uri", "date", "date-time", or the server's own
+	Pattern   string // of a string: a regular expression in the syntax of package regexp
+	MinLength *int   // in characters
+	MaxLength *int
+	Minimum   *float64
+	Maximum   *float64
+	MinItems  *int
+	MaxItems  *int
+
+	// Default is of the types that [Field.Parse] returns. It is nil when the
+	// server gave none, or one that is no answer to its own field.
+	Default any
+}
+
+// FieldOption is one choice of a field.
+type FieldOption struct {
+	Value string // what the server gets
+	Title string // what the person sees
+}
+
+// Parse turns what a person typed into the field's value and checks it. The
+// value is a string, float64, int64, bool or []string, as the kind has it. The
+// empty text takes the default, or else is nil for a field that is not
+// required.
+//
+// A choice is named by its value, its title, or its number from 1; case does
+// not matter unless it tells options apart. Choices are separated by commas. A
+// boolean is yes or no, true or false, y or n, 1 or 0.
+func (f *Field) Parse(text string) (any, error) {
+	if f.Kind != FieldString || formatName(f.Format) != "" {
+		text = strings.TrimSpace(text)
+	}
+	if text == "" {
+		return f.untouched()
+	}
+	switch f.Kind {
+	case FieldString:
+		return f.value(text)
+	case FieldNumber, FieldInteger:
+		return f.value(json.Number(text))
+	case FieldBoolean:
+		switch strings.ToLower(text) {
+		case "yes", "y", "true", "1":
+			return true, nil
+		case "no", "n", "false", "0":
+			return false, nil
+		}
+		return nil, f.want()
+	case FieldChoice:
+		return f.pick(text)
+	}
+	if value, err := f.pick(text); err == nil { // an option may have a comma in it
+		return f.value([]string{value})
+	}
+	var values []string
+	for part := range strings.SplitSeq(text, ",") {
+		value, err := f.pick(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return f.value(values)
+}
+
+// Check reports why v is not an answer to the field. A number may be of any
+// numeric type or a [json.Number], choices may be a []any of strings, and a
+// choice is the option's value, not its title. Nil is an answer to a field that
+// is not required or that has a default.
+func (f *Field) Check(v any) error {
+	_, err := f.answer(v)
+	return err
+}
+
+// answer checks v and returns it in the type that the field's kind has. Nil
+// leaves the field alone.
+func (f *Field) answer(v any) (any, error) {
+	if v == nil {
+		return f.untouched()
+	}
+	return f.value(v)
+}
+
+// untouched is the value of a field that the person left alone.
+func (f *Field) untouched() (any, error) {
+	switch v := f.Default.(type) {
+	case nil:
+	case []string:
+		return slices.Clone(v), nil
+	default:
+		return v, nil
+	}
+	if f.Required {
+		return nil, fmt.Errorf("field %q: an answer is required: %s", excerpt.Cut(f.Name), f.expected())
+	}
+	return nil, nil
+}
+
+// pick finds the option that the text names.
+func (f *Field) pick(text string) (string, error) {
+	if f.hasOption(text) {
+		return text, nil
+	}
+	exact := func(o FieldOption) bool { return o.Title == text }
+	folded := func(o FieldOption) bool {
+		return strings.EqualFold(o.Title, text) || strings.EqualFold(o.Value, text)
+	}
+	for _, fits := range []func(FieldOption) bool{exact, folded} {
+		i := slices.IndexFunc(f.Options, fits)
+		switch {
+		case i < 0:
+		case slices.ContainsFunc(f.Options[i+1:], fits):
+			return "", fmt.Errorf("field %q: several options have this name: give the value or the number of one", excerpt.Cut(f.Name))
+		default:
+			return f.Options[i].Value, nil
+		}
+	}
+	if n, err := strconv.Atoi(text); err == nil && 1 <= n && n <= len(f.Options) {
+		return f.Options[n-1].Value, nil
+	}
+	return "", f.want()
+}
+
+// readDefault gives nil for a default that does not answer the field: the
+// person is asked then, which is better than no form at all.
+func (f *Field) readDefault(raw json.RawMessage) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	v, err := f.value(v)
+	if err != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+)
+
+// want says what the field wants. It does not say what it got: the error may
+// reach the server, to which the person's answer was not given yet.
+func (f *Field) want() error {
+	return fmt.Errorf("field %q: want %s", excerpt.Cut(f.Name), f.expected())
+}
+
+// expected describes an answer to the field.
+func (f *Field) expected() string {
+	var b strings.Builder
+	switch f.Kind {
+	case FieldString:
+		b.WriteString(cmp.Or(formatName(f.Format), "text"))
+	case FieldNumber:
+		b.WriteString("a number")
+	case FieldInteger:
+		b.WriteString("a whole number")
+	case FieldBoolean:
+		b.WriteString("yes or no")
+	case FieldChoice:
+		b.WriteString("one of " + listOptions(f.Options))
+	case FieldChoices:
+		b.WriteString("any of " + listOptions(f.Options) + ", each once")
+	default:
+		fmt.Fprintf(&b, "a kind that fields have, not %q", excerpt.Cut(string(f.Kind)))
+	}
+	writeBounds(&b, "length ", f.MinLength, f.MaxLength)
+	writeBounds(&b, "", f.Minimum, f.Maximum)
+	writeBounds(&b, "count ", f.MinItems, f.MaxItems)
+	if f.Pattern != "" {
+		fmt.Fprintf(&b, ", matching %q", excerpt.Cut(f.Pattern))
+	}
+	return b.String()
+}
+
+func listOptions(options []FieldOption) string {
+	var names []string
+	for _, o := range options[:min(len(options), maxOptionsListed)] {
+		name := strconv.Quote(excerpt.Cut(o.Value))
+		if o.Title != o.Value {
+			name += " (" + excerpt.Cut(o.Title) + ")"
+		}
+		names = append(names, name)
+	}
+	if more := len(options) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return excerpt.Cut(strings.Join(names, ", "))
+}
+
+func writeBounds[T int | float64](b *strings.Builder, what string, least, most *T) {
+	if least != nil {
+		fmt.Fprintf(b, ", %sat least %v", what, *least)
+		what = ""
+	}
+	if most != nil {
+		fmt.Fprintf(b, ", %sat most %v", what, *most)
+	}
+}

@@ -1,0 +1,199 @@
+package mcp
+
+import (
+	"encoding/json"
+	"math/big"
+	"net/mail"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/pattern"
+)
+
+const (
+	maxNumber        = 64 // characters of a number
+	maxOptionsListed = 10 // in an error
+)
+
+// value checks v, which is not nil, and returns it in the type that the
+// field's kind has.
+func (f *Field) value(v any) (any, error) {
+	switch f.Kind {
+	case FieldString:
+		if s, ok := v.(string); ok && f.fitsString(s) {
+			return s, nil
+		}
+	case FieldNumber, FieldInteger:
+		if n, ok := f.number(v); ok {
+			return n, nil
+		}
+	case FieldBoolean:
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+	case FieldChoice:
+		if s, ok := v.(string); ok && f.hasOption(s) {
+			return s, nil
+		}
+	case FieldChoices:
+		if list, ok := stringList(v); ok && f.fitsChoices(list) {
+			return list, nil
+		}
+	}
+	return nil, f.want()
+}
+
+func (f *Field) fitsString(s string) bool {
+	n := utf8.RuneCountInString(s)
+	if !utf8.ValidString(s) || f.MinLength != nil && n < *f.MinLength || f.MaxLength != nil && n > *f.MaxLength {
+		return false
+	}
+	re, err := pattern.Compile(f.Pattern) // unanchored, as in JSON Schema
+	return fitsFormat(f.Format, s) && err == nil && re.MatchString(s)
+}
+
+// formatName names a format that is checked; "" stands for the others, which
+// are the server's own.
+func formatName(format string) string {
+	switch format {
+	case "email":
+		return "an email address"
+	case "uri":
+		return "a URI with its scheme"
+	case "date":
+		return "a date like 2006-01-02"
+	case "date-time":
+		return "a date and time like 2006-01-02T15:04:05Z"
+	}
+	return ""
+}
+
+func fitsFormat(format, s string) bool {
+	switch format {
+	case "email":
+		a, err := mail.ParseAddress(s)
+		return err == nil && a.Address == s // without a display name
+	case "uri":
+		u, err := url.Parse(s)
+		return err == nil && u.IsAbs() && !strings.ContainsFunc(s, notInURI)
+	case "date":
+		_, err := time.Parse(time.DateOnly, s)
+		return err == nil
+	case "date-time":
+		_, err := time.Parse(time.RFC3339, s)
+		return err == nil && s[len("2006-01-02T15")] == ':' && !strings.Contains(s, ",") // which Parse does not mind
+	}
+	return true
+}
+
+func notInURI(r rune) bool {
+	return r <= ' ' || r >= 0x7F || strings.ContainsRune("\"<>\\^`{|}", r)
+}
+
+// number returns the value of a number within the field's bounds, without
+// rounding: an int64, or a float64 that is written with the same digits.
+func (f *Field) number(v any) (any, bool) {
+	text, ok := numberText(v)
+	if !ok {
+		return nil, false
+	}
+	n, ok := exact(text)
+	if !ok || !f.inRange(n) {
+		return nil, false
+	}
+	if f.Kind == FieldInteger {
+		return n.Num().Int64(), n.IsInt() && n.Num().IsInt64()
+	}
+	x, _ := n.Float64()
+	written := ratOf(&x)
+	return x, written != nil && written.Cmp(n) == 0
+}
+
+func numberText(v any) (string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return string(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	case float32:
+		return strconv.FormatFloat(float64(v), 'g', -1, 32), true
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return strconv.FormatInt(r.Int(), 10), true
+	case r.CanUint():
+		return strconv.FormatUint(r.Uint(), 10), true
+	}
+	return "", false
+}
+
+// exact reads a number in JSON's notation. It refuses those beyond a float64,
+// whose exponent alone can ask for a great deal of memory.
+func exact(text string) (*big.Rat, bool) {
+	if len(text) > maxNumber || !json.Valid([]byte(text)) || !strings.ContainsRune("-0123456789", rune(text[0])) {
+		return nil, false
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, false
+	}
+	if x == 0 {
+		digits, _, _ := strings.Cut(strings.ToLower(text), "e")
+		return new(big.Rat), !strings.ContainsAny(digits, "123456789")
+	}
+	return new(big.Rat).SetString(text)
+}
+
+func (f *Field) inRange(n *big.Rat) bool {
+	least, most := ratOf(f.Minimum), ratOf(f.Maximum)
+	return (least == nil || n.Cmp(least) >= 0) && (most == nil || n.Cmp(most) <= 0)
+}
+
+// ratOf is the number that x is written as, nil when there is none.
+func ratOf(x *float64) *big.Rat {
+	if x == nil {
+		return nil
+	}
+	n, ok := exact(strconv.FormatFloat(*x, 'g', -1, 64))
+	if !ok {
+		return nil
+	}
+	return n
+}
+
+func (f *Field) hasOption(value string) bool {
+	return slices.ContainsFunc(f.Options, func(o FieldOption) bool { return o.Value == value })
+}
+
+// stringList copies a list of strings.
+func stringList(v any) ([]string, bool) {
+	switch v := v.(type) {
+	case []string:
+		return append([]string{}, v...), true
+	case []any:
+		list := make([]string, len(v))
+		for i, item := range v {
+			s, ok := item.(string)
+			if !ok {
+				return nil, false
+			}
+			list[i] = s
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+func (f *Field) fitsChoices(list []string) bool {
+	for i, s := range list {
+		if !f.hasOption(s) || slices.Contains(list[:i], s) {
+			return false
+		}
+	}
+	return (f.MinItems == nil || len(list) >= *f.MinItems) && (f.MaxItems == nil || len(list) <= *f.MaxItems)
+}

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+)
+
+// CallToolResult is what a tool answered.
+type CallToolResult struct {
+	Content []Content
+
+	// StructuredContent is the machine-readable answer, nil when absent. It is
+	// an object up to revision 2025-11-25 and any JSON value, null included,
+	// since 2026-07-28.
+	StructuredContent json.RawMessage
+
+	// IsError says that the tool ran and failed; Content tells why.
+	IsError bool
+
+	Meta json.RawMessage
+
+	Tool   string
+	Advice string // of a ToolError
+}
+
+// Text joins the text blocks of the result with newlines.
+func (r *CallToolResult) Text() string {
+	var parts []string
+	for _, c := range r.Content {
+		if t, ok := c.(*TextContent); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Err is a [*ToolError] when the tool failed, else nil.
+func (r *CallToolResult) Err() error {
+	if !r.IsError {
+		return nil
+	}
+	return &ToolError{Tool: r.Tool, Result: r, Advice: r.Advice}
+}
+
+type callToolResultWire struct {
+	Content           json.RawMessage `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              json.RawMessage `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *CallToolResult) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
+	r.decode(&d)
+	return d.Err()
+}
+
+func (r *CallToolResult) decode(d *jsonrpc.Decoder) {
+	out := CallToolResult{Tool: r.Tool}
+	for key := range d.Members {
+		switch string(key) {
+		case "content":
+			out.Content = readContents(d, maxContentDepth)
+		case "structuredContent":
+			out.StructuredContent = bytes.Clone(d.Raw())
+		case "isError":
+			raw := d.Raw()
+			failed, ok := jsonrpc.Boolean(raw)
+			if !ok {
+				d.Fail(fmt.Errorf("isError is not a boolean: %s", excerpt.Quote(raw)))
+			}
+			out.IsError = failed
+		case "_meta":
+			out.Meta = bytes.Clone(d.Raw())
+		}
+	}
+	if d.Err() == nil {
+		*r = out
+	}
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r *CallToolResult) MarshalJSON() ([]byte, error) {
+	blocks := r.Content
+	if blocks == nil {
+		blocks = []Content{}
+	}
+	content, err := jsonrpc.Marshal(blocks)
+	if err != nil {
+		return nil, err
+	}
+	return jsonrpc.Marshal(callToolResultWire{content, r.StructuredContent, r.IsError, r.Meta})
+}
