@@ -32,10 +32,10 @@
 //     stream. All clients share one HTTP client there with enough idle
 //     connections; in json-default and sse-default each library has its own
 //     default instead, and the floors keep the shared one.
-//   - small: a call with a result of 102 bytes. 64, 512: so many of those at
+//   - small: a call with a result of 102 bytes. 64, 512: so many such calls at
 //     once. 1mib, 10mib: a text of that length, with escapes as prose has them.
 //     tools: 1,000 tools of about 1.6 kB in 20 pages. connect: a session from the
-//     handshake to Close. The era is always forced, so nobody probes.
+//     handshake to Close. The era is always forced, so no client probes.
 //   - idle: what a session weighs after one call. kept: what it keeps after
 //     listing 1,000 tools. alive: how many copies of a result of 10 MiB are
 //     alive at once, at most.

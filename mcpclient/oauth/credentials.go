@@ -69,7 +69,7 @@ func (c *Credentials) check() error {
 	case c.Issuer == "":
 		return fmt.Errorf("Credentials.Issuer of client %q is empty: name the authorization server that it is registered with", c.ID)
 	case c.Secret != "" && c.Key != nil:
-		return fmt.Errorf("client %q has a Secret and a Key: set the one that it is registered with", c.ID)
+		return fmt.Errorf("client %q has a Secret and a Key: set only the registered one", c.ID)
 	case c.Key != nil:
 		_, err := algorithmFor(c.Key, nil)
 		return err

@@ -146,8 +146,8 @@ func methodToRegister(m *Metadata) AuthMethod {
 	return AuthNone
 }
 
-// applicationType tells programs on a person's machine from those on a server
-// (OpenID Connect registration; required since 2026-07-28).
+// applicationType is native for a program on a person's machine, web for a
+// program on a server (OpenID Connect registration; required since 2026-07-28).
 func applicationType(redirectURI string) string {
 	if u, err := url.Parse(redirectURI); err == nil && u.Scheme == "https" && !isLoopback(u.Hostname()) {
 		return "web"

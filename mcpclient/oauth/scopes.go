@@ -64,7 +64,7 @@ func scopesFor(d *demand, s *site, before *Token, configured []string) ([]string
 		want = s.scopes
 	}
 	if len(want) > maxScopes {
-		return nil, fmt.Errorf("%s demands more than %d scopes: set Options.Scopes to those that are needed", s.resource, maxScopes)
+		return nil, fmt.Errorf("%s demands more than %d scopes: set Options.Scopes to the needed scopes", s.resource, maxScopes)
 	}
 	return slices.Clone(want), nil
 }

@@ -83,8 +83,8 @@ func grant(ctx context.Context, serverURL, scenario string, given *scenarioConte
 	return &oauth.AuthorizationCode{Receiver: receiver, Document: &oauth.Credentials{ID: document}}, nil
 }
 
-// provisioned makes credentials from the suite's data. Their authorization
-// server is the one that the server names, as the suite does not tell.
+// provisioned makes credentials from the suite's data. The suite does not name
+// their authorization server: the MCP server does.
 func provisioned(ctx context.Context, serverURL string, given *scenarioContext) (oauth.Credentials, error) {
 	c := oauth.Credentials{ID: given.ClientID, Secret: given.ClientSecret}
 	found, err := oauth.Discover(ctx, serverURL, nil)

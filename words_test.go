@@ -1,0 +1,102 @@
+package mcpchain
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hardPhrase matches phrases that readers have to read twice. The rule is in docs/conventions.md.
+var hardPhrase = regexp.MustCompile(`(?i)\b((of|from|in|with|by|for|to|than|are|is) those|those of|nobody|that which|of which|of whom|hand(s|ed|ing)? on|says whether|the one (that|of|whose|which))\b`)
+
+// The folders that keep the rule, and folders in them that do not.
+var (
+	plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "agent/openaimodel",
+		"mcpclient/config", "mcpclient/oauth", "mcpclient/otelmcp"}
+	otherFolders = []string{"internal/schema/rewrite"}
+)
+
+// TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.
+func TestPlainWords(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		path = filepath.ToSlash(path)
+		if !d.IsDir() && keepsPlainWords(path) {
+			for _, text := range prose(t, path) {
+				text = withoutQuotes(text)
+				if at := hardPhrase.FindStringIndex(text); at != nil {
+					t.Errorf("%s: %q in %q", path, text[at[0]:at[1]], text[max(0, at[0]-60):min(len(text), at[1]+60)])
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keepsPlainWords(path string) bool {
+	in := func(folder string) bool { return within(path, folder) }
+	return !strings.Contains(path, "/") || slices.ContainsFunc(plainFolders, in) && !slices.ContainsFunc(otherFolders, in)
+}
+
+// prose lists the texts of a file, each on one line: paragraphs of a document, comments, and strings outside of tests.
+func prose(t *testing.T, path string) []string {
+	switch filepath.Ext(path) {
+	case ".md":
+		return paragraphs(read(t, path))
+	case ".go":
+		return textsOf(t, path)
+	}
+	return nil
+}
+
+func paragraphs(document string) []string {
+	document = regexp.MustCompile("(?s)```.*?```").ReplaceAllString(document, "")
+	var out []string
+	for _, p := range regexp.MustCompile(`\n\s*\n|\n\s*[-|]`).Split(document, -1) {
+		out = append(out, strings.Join(strings.Fields(p), " "))
+	}
+	return out
+}
+
+func textsOf(t *testing.T, path string) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, group := range file.Comments {
+		out = append(out, strings.Join(strings.Fields(group.Text()), " "))
+	}
+	if strings.HasSuffix(path, "_test.go") {
+		return out
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				out = append(out, strings.Join(strings.Fields(text), " "))
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// withoutQuotes drops words that a text quotes.
+func withoutQuotes(text string) string {
+	return regexp.MustCompile("\"[^\"]*\"|`[^`]*`").ReplaceAllString(text, "")
+}
