@@ -42,9 +42,11 @@ type Client struct {
 	standalone    standaloneStream
 	restarts      *restarts // nil without Options.Restart
 
-	serving slots // of server requests that are being answered
-	unasked lazily[unasked]
-	cache   lazily[cache]
+	answers   slots          // for server requests that are being answered
+	callbacks *callbackQueue // of OnNotification and Restart.Notify
+	async     *asyncSender
+	visits    urlElicitations
+	cache     lazily[cache]
 
 	life  *lifecycle
 	ready atomic.Bool // Connect has succeeded
@@ -54,13 +56,6 @@ type eraBox struct{ era }
 
 // silent is the logger of those who want none.
 var silent = slog.New(slog.DiscardHandler)
-
-// unasked is what it takes when a server says something that nobody asked for.
-type unasked struct {
-	teller          teller
-	notices         notifier
-	urlElicitations urlElicitations
-}
 
 // lazily is a part of a client that is made when it is needed first, which for
 // most clients is never.
@@ -129,6 +124,9 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 		c.restarts = &restarts{}
 	}
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
+	c.answers = newSlots(opts.Limits.ServerRequests)
+	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
+	c.async = newAsyncSender(c.life, c.log)
 	c.pipelines = c.newPipelines()
 	c.subscriptions = &subscriptions{
 		life:       c.life,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // connectGrace is how long Connect still waits, when its context has ended, for
@@ -56,12 +58,20 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 
 // goodbye fails the calls, sends what is queued, and ends the sessions on the server.
 func (c *Client) goodbye() {
+	start, within := time.Now(), c.opts.Timeouts.Close
 	if l := c.link.Load(); l != nil { // none before the first dial
 		l.endCalls()
+		c.async.finish(l.sendingTime(within / 2)) // which leaves time for the session
 	}
-	start, within := time.Now(), c.opts.Timeouts.Close
-	c.finishTelling(within / 2) // which leaves time for the session
 	c.endSession(within - time.Since(start))
+}
+
+// sendingTime is within, or less on a pipe from which the server may not read any more.
+func (l *link) sendingTime(within time.Duration) time.Duration {
+	if conn, ok := transport.As[transport.Acknowledger](l.conn); ok && !conn.Acknowledged() {
+		return min(within, unreadTime)
+	}
+	return within
 }
 
 // endSession ends the sessions on the server, if there are any. It runs hooks of the

@@ -35,7 +35,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL is none to visit: want https://host/… or http://host/…")
 	}
 	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
-		ctx = context.WithValue(ctx, doneKey{}, c.unasked.get().urlElicitations.expect(params.ElicitationID))
+		ctx = context.WithValue(ctx, doneKey{}, c.visits.expect(params.ElicitationID))
 	}
 	fits, err := c.formCheck(params)
 	if err != nil {

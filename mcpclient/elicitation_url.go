@@ -153,7 +153,7 @@ func (c *Client) visitAll(ctx context.Context, r *request, needed *URLElicitatio
 	}
 	var waits []<-chan struct{}
 	for _, p := range needed.Elicitations {
-		waits = append(waits, c.unasked.get().urlElicitations.expect(p.ElicitationID))
+		waits = append(waits, c.visits.expect(p.ElicitationID))
 		action, err := c.visit(ctx, r, p)
 		if err != nil {
 			return err

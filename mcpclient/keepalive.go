@@ -36,7 +36,7 @@ func (l *link) busy() bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.asking) > 0
+	return len(l.serving) > 0
 }
 
 // sound asks for a sign of life, which any answer is, and ends the connection

@@ -23,10 +23,10 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	mu        sync.Mutex
-	asking    map[askedID]*asked  // server requests being answered; nil before the first
-	followers map[int64]*follower // of calls that became tasks, by their ids; nil before the first
-	err       error               // why the connection ended by itself
-	gone      chan struct{}       // closed when it did; nil before somebody waits for it
+	serving   map[serverRequestID]*serverRequest // server requests that are being answered; nil before the first
+	followers map[int64]*follower                // of calls that became tasks, by their ids; nil before the first
+	err       error                              // why the connection ended by itself
+	gone      chan struct{}                      // closed when it did; nil before somebody waits for it
 
 	breaches, failures int // of the protocol, and of answering the server
 }

@@ -46,3 +46,30 @@ func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, 
 	}
 	return err
 }
+
+// asyncPost is a message without response for which no caller waits.
+type asyncPost struct {
+	session transport.Session // that the message belongs to; nil for none
+	what    string            // for the log
+	body    []byte
+	header  fields          // over HTTP; nil for that of an answer
+	values  context.Context // whose values the sending has; nil for Connect's
+}
+
+// postAsync queues a message to be posted.
+func (l *link) postAsync(c *Client, p asyncPost) {
+	c.async.add(asyncMessage{
+		what:   p.what,
+		values: p.values,
+		send: func(ctx context.Context) error {
+			header := p.header
+			if header == nil {
+				header = c.current().header(nil, nil)
+			}
+			return l.post(ctx, c, p.body, header, p.session)
+		},
+		failed: func(err error) {
+			l.failed(c.life.ctx, c, "message to the server lost", "message", p.what, "error", err)
+		},
+	})
+}

@@ -149,11 +149,14 @@ func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
 	if c.current().has(listenStreams) {
 		l.noticed(c, m, from.call)
 	} else if m.Method == "notifications/elicitation/complete" {
-		c.unasked.get().urlElicitations.complete(m.Params)
+		c.visits.complete(m.Params)
 	} else if ok && m.Method != modernTaskNotice {
 		c.subscriptions.spread(change)
 	}
-	c.unasked.get().notices.add(c, m)
+	if observe := c.opts.OnNotification; observe != nil {
+		n := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+		c.callbacks.add(callback{func() { observe(n) }, len(n.Method) + len(n.Params)})
+	}
 }
 
 // rpcError reads the error of a response, without what scrub takes out. The URLs

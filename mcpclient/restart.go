@@ -233,7 +233,7 @@ func (c *Client) restartEvent(e RestartEvent) {
 		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
 	}
 	if notify := c.opts.Restart.Notify; notify != nil {
-		c.unasked.get().notices.queued(c, notice{tell: func() { notify(e) }})
+		c.callbacks.add(callback{run: func() { notify(e) }})
 	}
 }
 

@@ -184,7 +184,7 @@ func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, a := range l.asking {
+	for _, a := range l.serving {
 		if a.call == call && (a.certain || gaveUp) {
 			a.cancel()
 		}

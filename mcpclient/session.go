@@ -181,11 +181,11 @@ func (c *Client) restore(ctx context.Context) error {
 func (l *link) abandon(s transport.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id, a := range l.asking {
+	for id, a := range l.serving {
 		if s == nil || id.session == s {
 			a.silent = true
 			a.cancel()
-			delete(l.asking, id)
+			delete(l.serving, id)
 		}
 	}
 }

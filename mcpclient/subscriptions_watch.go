@@ -43,7 +43,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 		return
 	}
 	l.life.start(func() {
-		ctx, cancel := context.WithTimeout(l.life.ctx, tellTimeout)
+		ctx, cancel := context.WithTimeout(l.life.ctx, asyncTimeout)
 		defer cancel()
 		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.isOpen() {
 			l.log.Warn("the server goes on watching resources", "error", err)

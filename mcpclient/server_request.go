@@ -21,42 +21,42 @@ func (t *Task) info() mcp.CallInfo {
 	return mcp.CallInfo{ID: t.call, Method: "tools/call", Name: t.tool}
 }
 
-// asked is a server request that is being answered.
-type asked struct {
-	id      askedID
+// serverRequest is a server request that is being answered.
+type serverRequest struct {
+	id      serverRequestID
 	call    *jsonrpc.Call // the call it belongs to, when that is known
 	certain bool          // it came in the response to that call
 	cancel  context.CancelFunc
 	silent  bool // the server cancelled it: it wants no answer
 }
 
-// askedID is the id of a server request, which counts in its session.
-type askedID struct {
+// serverRequestID is the id of a server request, which counts in its session.
+type serverRequestID struct {
 	session transport.Session
 	id      string
 }
 
-// ask prepares the context of a handler for a request of the server. It ends
-// with the client, and with the call in whose response the request came. A
+// newServerRequest prepares the context of a handler for a request of the server. It ends
+// with life, and with the call in whose response the request came. A
 // shared connection does not tell the call: then it has the values of all that
 // are under way, and ends when the caller of the only one gives up.
-func (c *Client) ask(l *link, from *jsonrpc.Call) (context.Context, *asked) {
-	a := &asked{call: from, certain: from != nil}
+func (l *link) newServerRequest(life context.Context, from *jsonrpc.Call) (context.Context, *serverRequest) {
+	r := &serverRequest{call: from, certain: from != nil}
 	var parent context.Context
 	if from != nil {
 		parent = from.Value.(*inFlight).ctx
 	} else {
 		calls := l.askable()
 		if len(calls) == 1 {
-			a.call = calls[0]
+			r.call = calls[0]
 		}
 		parent = &sharedValues{Context: context.Background(), calls: calls}
 	}
 	ctx, cancel := context.WithCancel(parent)
-	stop := context.AfterFunc(c.life.ctx, cancel)
-	resume := l.hold(a.call)
-	a.cancel = func() { stop(); cancel(); resume() }
-	return ctx, a
+	stop := context.AfterFunc(life, cancel)
+	resume := l.hold(r.call)
+	r.cancel = func() { stop(); cancel(); resume() }
+	return ctx, r
 }
 
 // askable are the calls to which a server's request may belong: all that are under
@@ -106,11 +106,11 @@ func (l *link) hold(call *jsonrpc.Call) (resume func()) {
 	}
 }
 
-func (a *asked) info() *mcp.CallInfo {
-	if a.call == nil {
+func (r *serverRequest) info() *mcp.CallInfo {
+	if r.call == nil {
 		return nil
 	}
-	info := a.call.Value.(*inFlight).request.info()
+	info := r.call.Value.(*inFlight).request.info()
 	return &info
 }
 

@@ -74,7 +74,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != 2*time.Second { // as many go out at once as there are tellers
+		if took := time.Since(start); took != 2*time.Second { // as many go out at once as may
 			t.Errorf("Close took %v, want 2 s", took)
 		}
 		told := 0

@@ -1,0 +1,112 @@
+package mcpclient
+
+import (
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// maxCallbackBytes bounds the memory of the notifications that wait. One is kept
+// whatever its size.
+const maxCallbackBytes = transport.DefaultMaxMessage
+
+// callbackQueue runs callbacks of the host, one at a time, in the order in which they
+// are added. It has a goroutine only while there is something to run.
+type callbackQueue struct {
+	life  *lifecycle
+	limit int // callbacks that wait
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	queue   []callback
+	bytes   int
+	running bool
+	dropped dropCount
+}
+
+type callback struct {
+	run  func()
+	size int // of what it keeps in memory, in bytes
+}
+
+func newCallbackQueue(life *lifecycle, limit int, log *slog.Logger) *callbackQueue {
+	return &callbackQueue{life: life, limit: limit, log: log}
+}
+
+// add queues a callback. Beyond the bounds the oldest is dropped.
+func (q *callbackQueue) add(c callback) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue = append(q.queue, c)
+	q.bytes += c.size
+	for len(q.queue) > q.limit || q.bytes > maxCallbackBytes && len(q.queue) > 1 {
+		q.takeLocked()
+		q.dropped.count++
+	}
+	if !q.running {
+		q.running = q.life.startHost(q.runAll)
+	}
+}
+
+func (q *callbackQueue) takeLocked() (run func()) {
+	first := q.queue[0]
+	q.queue[0] = callback{} // the array behind the queue lives on
+	q.queue = q.queue[1:]
+	q.bytes -= first.size
+	return first.run
+}
+
+func (q *callbackQueue) runAll() {
+	for {
+		run, dropped := q.next()
+		if dropped > 0 {
+			q.log.Warn("dropped notifications: the observer is slower than the server", "count", dropped)
+		}
+		if run == nil {
+			return
+		}
+		q.call(run)
+	}
+}
+
+// next takes the oldest callback, or returns nil if the goroutine is to end.
+func (q *callbackQueue) next() (run func(), dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	idle := len(q.queue) == 0 || q.life.isClosed()
+	dropped = q.dropped.report(idle)
+	if idle {
+		q.running = false
+		q.queue, q.bytes = nil, 0
+		return nil, dropped
+	}
+	return q.takeLocked(), dropped
+}
+
+func (q *callbackQueue) call(run func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			q.log.Error("a callback panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	run()
+}
+
+// dropCount counts what a queue has dropped. It is reported at the first and when the
+// queue is empty, so that a peer cannot fill the log.
+type dropCount struct {
+	count    int
+	reported bool
+}
+
+// report returns the count if it is to be logged now, or else 0. idle says that the
+// queue is empty.
+func (d *dropCount) report(idle bool) (count int) {
+	if !d.reported || idle {
+		count, d.count = d.count, 0
+	}
+	d.reported = !idle && (d.reported || count > 0)
+	return count
+}

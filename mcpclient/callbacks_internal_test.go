@@ -1,0 +1,60 @@
+package mcpclient
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Callbacks run in their order. Beyond the bounds the oldest is dropped, a panic ends no
+// other, and what waits when the client closes is not run.
+func TestCallbackQueue(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, size int
+		close       bool
+		want        []int
+	}{
+		"all":          {limit: 5, want: []int{0, 1, 2, 3, 4}},
+		"too many":     {limit: 2, want: []int{0, 3, 4}},
+		"too large":    {limit: 5, size: maxCallbackBytes / 3, want: []int{0, 2, 3, 4}},
+		"one is kept":  {limit: 5, size: 2 * maxCallbackBytes, want: []int{0, 4}},
+		"closed early": {limit: 5, close: true, want: []int{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLife(t, func(t *testing.T, l *lifecycle) {
+				q := newCallbackQueue(l, test.limit, silent)
+				var got []int
+				for i := range 5 {
+					q.add(callback{func() {
+						got = append(got, i)
+						time.Sleep(time.Second)
+						panic("oops")
+					}, test.size})
+					if i == 0 {
+						time.Sleep(time.Millisecond) // it runs
+					}
+				}
+				if test.close {
+					l.close(func() {}, func() error { return nil })
+				}
+				time.Sleep(time.Minute)
+				if !slices.Equal(got, test.want) {
+					t.Errorf("got %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A drop is reported at the first and when nothing waits any more.
+func TestDropCount(t *testing.T) {
+	d := dropCount{count: 1}
+	got := []int{d.report(false)}
+	d.count = 5
+	got = append(got, d.report(false), d.report(true), d.report(true))
+	d.count = 2
+	got = append(got, d.report(false))
+	if want := []int{1, 0, 5, 0, 2}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

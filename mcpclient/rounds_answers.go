@@ -1,0 +1,110 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// reply is the answer to one question of an input round.
+type reply struct {
+	key    string
+	answer json.RawMessage
+	err    error
+}
+
+// gather answers several questions at once and returns the answers by key. The
+// first failure ends it; handlers that go on then are the client's to wait for.
+func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.life.ctx, func() { cancel(ErrClosed) })()
+	defer idle.From(ctx).Hold()()
+	replies := make(chan reply, len(questions))
+	for key, q := range questions {
+		if err := c.question(ctx, key, q, &call, replies); err != nil {
+			return nil, err
+		}
+	}
+	answers := make(map[string]json.RawMessage, len(questions))
+	for range questions {
+		select {
+		case r := <-replies:
+			switch {
+			case r.err == nil:
+				answers[r.key] = r.answer
+			case ctx.Err() != nil:
+				return nil, gathering(ctx)
+			default:
+				return nil, abandoned(questions[r.key].Method, r.err)
+			}
+		case <-ctx.Done():
+			return nil, gathering(ctx)
+		}
+	}
+	return answers, nil
+}
+
+// servingKey marks the context of this client's handlers, those of other clients
+// that they call included.
+type servingKey struct{ c *Client }
+
+// question has a handler answer one question. A handler whose own call led to
+// it has its place among those that run at the same time already.
+func (c *Client) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
+	nested := ctx.Value(servingKey{c}) != nil
+	if !nested && !c.answers.acquire(ctx) {
+		return gathering(ctx)
+	}
+	leave := func() {
+		if !nested {
+			c.answers.release()
+		}
+	}
+	started := c.life.startHost(func() {
+		defer leave()
+		answer, err := c.handle(ctx, q.Method, q.Params, nil, call)
+		replies <- reply{key, answer, err}
+	})
+	if !started {
+		leave()
+		return ErrClosed
+	}
+	return nil
+}
+
+// gathering is the error of a round whose context ended.
+func gathering(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return ended(ctx)
+}
+
+// abandoned is the error of a call whose question has no answer: "no error
+// encoding exists". What the handler met is not what became of the call: another
+// connection that is closed, a deadline of its own. Only a rejection can be told
+// from the error.
+func abandoned(method string, err error) error {
+	question := cmp.Or(excerpt.Cut(method), "a question")
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.Message, r.hint)
+	case errors.Is(err, mcp.ErrRejected):
+		return fmt.Errorf("%s of the server: %w", question, &rejected{err})
+	}
+	return fmt.Errorf("%s of the server: %v", question, err)
+}
+
+// rejected is the error of a handler of which only the rejection is told apart.
+type rejected struct{ err error }
+
+func (r *rejected) Error() string        { return r.err.Error() }
+func (r *rejected) Is(target error) bool { return target == mcp.ErrRejected }
