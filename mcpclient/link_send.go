@@ -22,7 +22,7 @@ func (l *link) postNotification(ctx context.Context, c *Client, method string, p
 	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// hand gives a message to a connection that is no exchanger.
+// hand gives a message to a connection that is no [transport.Exchanger].
 func (l *link) hand(ctx context.Context, body []byte, header fields) error {
 	if l.headed == nil {
 		return l.conn.Send(ctx, body)

@@ -41,6 +41,9 @@ const (
 // errLost marks a request whose response had begun and did not come to its end.
 var errLost = errors.New("the answer to the request did not come")
 
+// errEnded marks a connection of the standalone stream that ended: there is a next one.
+var errEnded = errors.New("the event stream ended")
+
 var errNoStream = errors.New("the response is no event stream")
 
 // exchange reads the response to a request until deliver is satisfied, and has x
@@ -48,31 +51,67 @@ var errNoStream = errors.New("the response is no event stream")
 // with an id, is taken up again where it ended.
 func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.opened, s.failed, s.since, s.polled = 1, 1, time.Now(), true
-	for {
-		satisfied, atEnd, err := s.connection(body, deliver)
-		if satisfied && !atEnd {
-			x.drainOff(body)
-			return nil
+	var lost error // of the last connection
+	err := s.keep(x, body, func(body io.ReadCloser) error {
+		lost = s.answered(x, body, deliver)
+		return lost
+	}, func(err error) error {
+		switch {
+		case err == lost && (s.lastID == "" || s.modern() || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil):
+			return err
+		case err != lost && (permanent(err) || x.Err() != nil):
+			return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, err)
+		case s.failed >= maxResumes:
+			return fmt.Errorf("%w; and the stream could not be resumed: %d attempts brought nothing", lost, s.failed)
 		}
-		_ = body.Close()
-		if satisfied {
-			return nil
+		return nil
+	})
+	if _, ok := err.(*backoff.Interrupted); ok {
+		return fmt.Errorf("%w; and the stream could not be resumed: %w", lost, ended(x))
+	}
+	return err
+}
+
+// answered reads one connection until deliver is satisfied. Otherwise the error says how
+// the connection ended.
+func (s *eventStream) answered(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
+	satisfied, atEnd, err := s.connection(body, deliver)
+	if satisfied && !atEnd {
+		x.drainOff(body)
+		return nil
+	}
+	_ = body.Close()
+	switch {
+	case satisfied:
+		return nil
+	case err == nil:
+		err = errEnded
+	case errors.Is(err, transport.ErrMessageTooLarge):
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err)}
+}
+
+// keep gives read the connections of the stream, the first of which is body if there is
+// one, until read succeeds or final returns an error for a failure.
+func (s *eventStream) keep(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
+	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
+		if body == nil {
+			if body, err = s.open(ctx); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = errors.New("the event stream ended")
-		}
-		err = fmt.Errorf("%w: %w", errLost, err)
-		if !errors.Is(err, transport.ErrMessageTooLarge) {
-			err = &transport.BrokenError{Err: err}
-		}
-		if s.lastID == "" || s.modern() || errors.Is(err, transport.ErrMessageTooLarge) || x.Err() != nil {
+		defer func() { body = nil }()
+		return read(body)
+	}, func(f *backoff.Failure) error {
+		if err := final(f.Err); err != nil {
 			return err
 		}
-		var resumeErr error
-		if body, resumeErr = s.resume(x); resumeErr != nil {
-			return fmt.Errorf("%w; and the stream could not be resumed: %w", err, resumeErr)
+		if f.Wait = s.wait(); f.Wait == 0 {
+			f.Wait = -1
 		}
-	}
+		return nil
+	})
 }
 
 // connection reads one connection of the stream until deliver is satisfied.
@@ -83,19 +122,6 @@ func (s *eventStream) connection(body io.Reader, deliver func([]byte) bool) (sat
 		s.ended()
 	}
 	return satisfied, r.AtEnd(), err
-}
-
-// resume connects again until that succeeds or is refused for good.
-func (s *eventStream) resume(ctx context.Context) (io.ReadCloser, error) {
-	for {
-		if s.failed >= maxResumes {
-			return nil, fmt.Errorf("%d attempts brought nothing", s.failed)
-		}
-		body, err := s.open(ctx)
-		if err == nil || ctx.Err() != nil || permanent(err) {
-			return body, err
-		}
-	}
 }
 
 // modern reports whether the request was one of the modern era, whose streams
@@ -164,21 +190,14 @@ func eventError(err error) error {
 // wait is how long to wait before the next connection. It differs among clients
 // that lost their streams together.
 func (s *eventStream) wait() time.Duration {
-	switch {
-	case s.opened == 0:
-		return 0
-	case s.opened == 1 && s.failed == 0 && s.polled:
+	if s.opened == 1 && s.failed == 0 && s.polled {
 		return s.retry
 	}
 	return max(s.retry, backoff.Spread(s.after), backoff.Policy{First: resumeDelay, Max: maxResumeDelay}.Delay(s.failed))
 }
 
-// open opens the stream again after the last event that was seen, having waited
-// as long as the server asked.
+// open opens the stream after the last event that was seen.
 func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
-	if backoff.Sleep(ctx, s.wait()) != nil {
-		return nil, ended(ctx)
-	}
 	s.opened++
 	s.failed++
 	s.after = 0
@@ -232,23 +251,24 @@ func (c *conn) Listen(ctx context.Context, sent *transport.Message, open func(re
 	x := c.exchanges.begin(ctx, false, false)
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session}
-	for wasOpen := false; ; {
-		body, err := s.open(x)
-		switch {
-		case x.Err() != nil:
-			return nil
-		case err == nil:
-			open(s.lastID != "")
-			wasOpen = true
-			s.listen(body, deliver)
-			s.ended()
-		case permanent(err):
-			if status, ok := errors.AsType[*HTTPError](err); ok && status.noStream(wasOpen) {
-				return nil
-			}
+	wasOpen := false
+	err := s.keep(x, nil, func(body io.ReadCloser) error {
+		open(s.lastID != "")
+		wasOpen = true
+		s.listen(body, deliver)
+		s.ended()
+		return errEnded
+	}, func(err error) error {
+		if permanent(err) || x.Err() != nil {
 			return err
 		}
+		return nil
+	})
+	status, ok := errors.AsType[*HTTPError](err)
+	if x.Err() != nil || ok && status.noStream(wasOpen) {
+		return nil
 	}
+	return err
 }
 
 // noStream reports whether the server says that it has no standalone stream,
