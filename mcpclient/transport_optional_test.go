@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -225,6 +226,37 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Close does not wait long for the other end of a pipe to read.
+func TestCloseOverAFullPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe, conn := mcpclient.Pipe()
+		defer func() { _ = conn.Close() }()
+		p := &peer{t: t, conn: conn, inbox: make(chan message, 1)}
+		go func() {
+			raw, _ := conn.Recv()
+			var m message
+			_ = json.Unmarshal(raw, &m)
+			p.send(handshakeAnswer(m))
+		}()
+		c, err := mcpclient.Connect(t.Context(), pipe, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var calls sync.WaitGroup
+		for range 40 { // 80 messages: a call, and that it was given up
+			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
+		}
+		calls.Wait()
+		start := time.Now()
+		_ = c.Close()
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("Close took %v, want less than a second", took)
+		}
+	})
 }
 
 type hasty struct{ foreign }

@@ -216,6 +216,18 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// Commands that differ have identities that differ.
+func TestCommandIdentity(t *testing.T) {
+	seen := map[string]*Command{}
+	for _, c := range []*Command{{Path: "a"}, {Path: "b"}, {Path: "a", Dir: "b"}, {Path: "a", Args: []string{"b"}}, {Path: "a", Args: []string{"b", "c"}}, {Path: "a", Args: []string{"b c"}}} {
+		id := c.Identity()
+		if other := seen[id]; other != nil {
+			t.Errorf("%+v and %+v have the identity %q", c, other, id)
+		}
+		seen[id] = c
+	}
+}
+
 func TestCommandRedial(t *testing.T) {
 	c := &Command{Path: os.Args[0], Env: []string{roleVariable + "=echo"}}
 	for range 2 {

@@ -178,14 +178,15 @@ func TestLineReaderEndlessLine(t *testing.T) {
 // spare.
 func TestLineReaderKeepsNothing(t *testing.T) {
 	l := &lineReader{max: 1 << 30}
-	idle := false
-	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), strings.NewReader("}\n"), readerFunc(func(b []byte) (int, error) {
-		idle = true
-		if len(b) > readBuffer || cap(l.data) > readBuffer {
-			t.Errorf("%d bytes are kept while nothing comes, want %d", cap(l.data), readBuffer)
+	idle := 0
+	check := func([]byte) (int, error) {
+		idle++
+		if len(l.buffer) != readBuffer || len(l.data) > 0 && &l.data[0] != &l.buffer[0] {
+			t.Errorf("while nothing comes, %d bytes are kept beside the buffer of %d", len(l.data), len(l.buffer))
 		}
 		return 0, io.EOF
-	}))
+	}
+	l.src = io.MultiReader(strings.NewReader("["+strings.Repeat("x", 5<<20)+"\n{"), readerFunc(check), strings.NewReader("}\n"), readerFunc(check))
 	message, err := l.next()
 	if err != nil || len(message) != 5<<20+1 || cap(message) > len(message)+len(message)/8 {
 		t.Fatalf("got %d bytes of %d and error %v, want %d", len(message), cap(message), err, 5<<20+1)
@@ -193,7 +194,7 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 	if message, err := l.next(); err != nil || string(message) != "{}" {
 		t.Errorf("got %q and error %v, want {}", message, err)
 	}
-	if _, err := l.next(); err != io.EOF || !idle {
+	if _, err := l.next(); err != io.EOF || idle != 2 {
 		t.Errorf("got %v, want %v after a read", err, io.EOF)
 	}
 }

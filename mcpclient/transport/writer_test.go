@@ -79,6 +79,9 @@ func TestSendBuffersApart(t *testing.T) {
 		if got, want := strings.Join(g.writes, ""), "first\n"+large+"\nsecond\nthird\n"; got != want {
 			t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(0, len(got)-20):], len(want))
 		}
+		if kept := max(cap(w.next), cap(w.spare)); kept > keptQueue {
+			t.Errorf("a buffer of %d bytes is kept, want %d at most", kept, keptQueue)
+		}
 	})
 }
 
