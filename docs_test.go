@@ -142,7 +142,7 @@ var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(conte
 		{Name: "files", Transport: files, Trust: adapter.TrustHints},
 		{Name: "web", Transport: web},
 	}, &adapter.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
-		return ask(ctx, a.Tool.Name(), a.Arguments)
+		return ask(ctx, a.Name, a.Arguments)
 	}})
 	if err != nil {
 		return err

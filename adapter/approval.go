@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Trust says how far a server's word counts when calls are approved.
@@ -33,11 +36,16 @@ func (t Trust) String() string {
 
 // Approval is a call that awaits a decision.
 type Approval struct {
-	Tool *Tool
-	Call llms.ToolCall // as the model made it
+	Server string        // the host's label, "" for a tool of the toolset's own
+	Name   string        // by which the model knows the tool
+	Call   llms.ToolCall // as the model made it
 
-	// Arguments are those that will be sent: repaired, checked, and as the
-	// interceptors left them.
+	// Definition is the tool as its server describes it. Annotations are claims of
+	// the server.
+	Definition *mcp.Tool
+
+	// Arguments are what will be sent: repaired, checked, and as the interceptors
+	// left them.
 	Arguments json.RawMessage
 }
 
@@ -82,10 +90,23 @@ func word(typeName string, n int, words ...string) string {
 	return words[n]
 }
 
-// ApproveFunc decides on a call before it is sent. In each toolset it is asked
-// about one call of a user at a time ([Options.User]), and not about calls for
-// which a decision is remembered or which [Server.Trust] lets run. An error fails
-// the call and is fatal (see [Result.Fatal]).
+// Allow is the [Decision] to run the call as it is.
+func Allow() Decision { return Decision{Allow: true} }
+
+// AllowWith is the [Decision] to run the call with other arguments, a JSON object.
+func AllowWith(arguments json.RawMessage) Decision {
+	return Decision{Allow: true, Arguments: arguments}
+}
+
+// Deny is the [Decision] not to run the call. The model is told the reason and goes
+// on.
+func Deny(reason string) Decision { return Decision{Reason: reason} }
+
+// ApproveFunc decides on a call before it is sent. A toolset asks about one call of a
+// user at a time ([Options.User]). It does not ask about calls for which a decision is
+// remembered or which [Server.Trust] lets run. An error is an [*ApprovalError]: the
+// call is not sent, its result is fatal (see [Result.Fatal]), and a run of package
+// agent ends.
 type ApproveFunc func(context.Context, *Approval) (Decision, error)
 
 // DeniedError says that a call was not allowed. It was not sent.
@@ -101,11 +122,26 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("the call of %s was denied: %s", e.Tool, e.Reason)
 }
 
-// approvalError says that there is no decision.
-type approvalError struct{ err error }
+// ApprovalError says that there is no decision on a call: whoever decides failed, or
+// changed the arguments to some that do not fit, which is an [*ArgumentError] in Err.
+// The call was not sent.
+type ApprovalError struct {
+	Tool string // the model's name of the tool
+	Err  error
+}
 
-func (e *approvalError) Error() string { return "approve: " + e.err.Error() }
-func (e *approvalError) Unwrap() error { return e.err }
+func (e *ApprovalError) Error() string {
+	return fmt.Sprintf("approve call of tool %q: %v", e.Tool, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ApprovalError) Unwrap() error { return e.Err }
+
+// editError says that the arguments of a decision do not fit.
+type editError struct{ *ArgumentError }
+
+func (e *editError) Error() string { return "the edited arguments do not fit: " + e.Err.Error() }
+func (e *editError) Unwrap() error { return e.ArgumentError }
 
 // approvals asks and remembers.
 type approvals struct {
@@ -125,13 +161,15 @@ func newApprovals(o *Options) *approvals {
 
 // question is a call about which somebody may have to be asked.
 type question struct {
-	*Approval
+	tool      *Tool
+	about     *Approval
+	ask       ApproveFunc
 	user      string
 	anonymous bool // the user is not known, so nothing is remembered
 }
 
 func (q *question) key(scope Scope) DecisionKey {
-	return keyOf(scope, q.user, q.Tool, q.Arguments)
+	return keyOf(scope, q.user, q.tool, q.about.Arguments)
 }
 
 // recall finds a decision from before. The narrowest one counts.
@@ -167,7 +205,7 @@ func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
 }
 
 func (a *approvals) warn(what string, q *question, err error) {
-	a.log.Warn(what, "server", q.Tool.Server(), "tool", q.Tool.name, "error", err)
+	a.log.Warn(what, "server", q.about.Server, "tool", q.about.Name, "error", err)
 }
 
 // errUnknownUser is why nothing is forgotten for a user without a name.
@@ -185,40 +223,42 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 	return t.approvals.store.Forget(ctx, user, server)
 }
 
-// needsApproval reports whether somebody must be asked about the tool.
-func (t *Tool) needsApproval() bool {
-	if t.policy.approve == nil || t.local != nil {
-		return false
+// asks returns whom to ask about calls of the tool, nil if they need no approval. The
+// caller of the context may put itself in the place of the host's function.
+func (t *Tool) asks(ctx context.Context) ApproveFunc {
+	ask := t.policy.approve
+	if around := callerFrom(ctx).Approve; around != nil {
+		ask = around(ask)
 	}
-	switch t.policy.trust {
-	case Trusted:
-		return false
-	case TrustHints:
-		return !ReadOnly(t.def)
+	switch {
+	case t.local != nil, t.policy.trust == Trusted, t.policy.trust == TrustHints && ReadOnly(t.def):
+		return nil
 	}
-	return true
+	return ask
 }
 
 // approve returns the arguments to send. edited says that they are not the
 // model's.
-func (a *approvals) approve(ctx context.Context, about *Approval) (_ json.RawMessage, edited bool, err error) {
-	if !about.Tool.needsApproval() {
-		return about.Arguments, false, nil
+func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+	ask := t.asks(ctx)
+	if ask == nil {
+		return arguments, false, nil
 	}
-	d, err := a.decide(ctx, &question{Approval: about})
+	about := &Approval{Server: t.policy.label, Name: t.name, Call: call, Definition: t.def, Arguments: arguments}
+	d, err := a.decide(ctx, &question{tool: t, about: about, ask: ask})
 	switch {
 	case err != nil:
 		return nil, false, err
 	case !d.Allow:
-		return nil, false, &DeniedError{Tool: about.Tool.name, Reason: d.Reason}
+		return nil, false, &DeniedError{Tool: t.name, Reason: d.Reason}
 	case d.Arguments == nil:
-		return about.Arguments, false, nil
+		return arguments, false, nil
 	}
-	arguments, err := about.Tool.check(d.Arguments)
-	if err != nil {
-		return nil, false, &approvalError{fmt.Errorf("the edited arguments do not fit: %w", errors.Unwrap(err))}
+	checked, err := t.check(d.Arguments)
+	if bad, ok := errors.AsType[*ArgumentError](err); ok {
+		return nil, false, &ApprovalError{t.name, &editError{bad}}
 	}
-	return arguments, true, nil
+	return checked, true, err
 }
 
 // decide finds a decision that holds for the call, or asks for one.
@@ -236,25 +276,25 @@ func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
-	d, err := q.ask(ctx)
+	d, err := q.put(ctx)
 	if err == nil {
 		a.remember(ctx, d, q)
 	}
 	return d, err
 }
 
-// ask asks the host.
-func (q *question) ask(ctx context.Context) (d Decision, err error) {
-	p := q.Tool.policy
-	about := *q.Approval
-	about.Arguments = append(json.RawMessage(nil), q.Arguments...)
-	err = guarded(p.log, "ApproveFunc", func() (err error) {
-		d, err = p.approve(ctx, &about)
+// put puts the question to the host.
+func (q *question) put(ctx context.Context) (d Decision, err error) {
+	log := q.tool.policy.log
+	about := *q.about
+	about.Arguments = slices.Clone(q.about.Arguments)
+	err = guarded(log, "ApproveFunc", func() (err error) {
+		d, err = q.ask(ctx, &about)
 		return err
 	})
 	if err != nil {
-		p.log.Warn("Options.Approve gave no decision", "server", p.label, "tool", q.Tool.name, "error", err)
-		return Decision{}, &approvalError{err}
+		log.Warn("Options.Approve gave no decision", "server", about.Server, "tool", about.Name, "error", err)
+		return Decision{}, &ApprovalError{q.about.Name, err}
 	}
 	return d, nil
 }

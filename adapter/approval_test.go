@@ -30,7 +30,7 @@ func TestApprovalByTrust(t *testing.T) {
 		var asked []string
 		p := annotated()
 		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
-			asked = append(asked, a.Tool.Name())
+			asked = append(asked, a.Name)
 			return Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Trust: trust})
 		ts.Catalog(Plain).Call(t.Context(), call("1", "read", ""))

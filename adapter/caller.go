@@ -9,6 +9,11 @@ import (
 // Caller takes part in the tool calls that are made with its context, see
 // [WithCaller]: an agent is one. A nil function leaves things as they are.
 type Caller struct {
+	// Approve returns what decides on a call instead of next, the function of the
+	// host: [Server.Approve] or [Options.Approve], nil if there is none. Nil allows
+	// every call. Trust and remembered decisions come before it.
+	Approve func(next ApproveFunc) ApproveFunc
+
 	// Elicit answers what a server asks a person during a call, instead of next,
 	// the handler of the connection.
 	Elicit func(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -45,7 +46,31 @@ func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mc
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	return c.run(ctx, t, call, arguments, opts)
+	return c.run(ctx, &sending{calls: c, tool: t, call: call, checked: arguments}, opts)
+}
+
+// reachable is a tool as it is at present, at a server with a connection.
+func (c *calls) reachable(t *Tool) (*Tool, error) {
+	now, err := c.current(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := now.client.Err(); err != nil {
+		return nil, &unsentError{now.about(err)}
+	}
+	return now, nil
+}
+
+// approve returns the arguments that are allowed. edited says that they are not the
+// model's. Nobody is asked about a call that cannot be made.
+func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+	if t.asks(ctx) == nil {
+		return arguments, false, nil
+	}
+	if _, err := c.reachable(t); err != nil {
+		return nil, false, err
+	}
+	return c.approvals.approve(ctx, t, call, arguments)
 }
 
 // text runs a call for one of langchaingo's agents.
@@ -57,19 +82,19 @@ func (c *calls) text(ctx context.Context, t *Tool, input string) (string, error)
 	return r.Text, nil
 }
 
-// run runs a call with arguments that have been read.
-func (c *calls) run(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage, opts []mcpclient.CallOption) *Result {
-	r := &Result{Call: call, Tool: t}
+// run runs a call with arguments that have been checked.
+func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption) *Result {
+	t := s.tool
+	r := &Result{Call: s.call, Tool: t}
 	if err := ctx.Err(); err != nil {
 		return r.fail(ctx, t.about(err))
 	}
 	if t.local != nil {
-		return c.answer(r, t.local(ctx, arguments), nil)
+		return c.answer(r, t.local(ctx, s.checked), nil)
 	}
-	opts = append(t.policy.limits(), opts...)
-	s := &sending{calls: c, tool: t, call: call, checked: arguments}
-	req := &Request{Tool: t, Call: call, Arguments: append(json.RawMessage(nil), arguments...), Options: opts}
-	res, err := s.through(withCall(ctx, t, &call), req)
+	opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
+	req := &Request{Tool: t, Call: s.call, Arguments: slices.Clone(s.checked), Options: opts}
+	res, err := s.through(withCall(ctx, t, &s.call), req)
 	var edited json.RawMessage
 	if s.edited {
 		edited = s.approved

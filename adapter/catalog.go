@@ -10,18 +10,18 @@ import (
 // schemas for one provider. It never changes: a name in the model's reply means
 // the tool that was offered under it, although servers may have changed
 // meanwhile. Take one for each call of the model, and answer the reply with the
-// same one.
+// same one. The zero value is a catalog of no tools.
 type Catalog struct {
 	calls   *calls
 	tools   []*Tool
 	byName  map[string]*Tool
 	folded  map[string]*Tool // by lower-case name: names are unique without case, too
-	offered *definitions
+	offered definitions
 }
 
 func newCatalog(run *calls, all []*Tool, p Profile) *Catalog {
 	c := &Catalog{
-		calls: run, tools: make([]*Tool, len(all)), offered: define(all, p),
+		calls: run, tools: make([]*Tool, len(all)), offered: *define(all, p),
 		byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
 	}
 	for i, tool := range all {
@@ -31,6 +31,14 @@ func newCatalog(run *calls, all []*Tool, p Profile) *Catalog {
 	return c
 }
 
+// maxResult bounds a text that is about no tool.
+func (c *Catalog) maxResult() int {
+	if c.calls == nil {
+		return minResult
+	}
+	return c.calls.maxResult
+}
+
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
 // Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
@@ -38,6 +46,9 @@ func newCatalog(run *calls, all []*Tool, p Profile) *Catalog {
 // as the server wrote it; langchaingo's openai, anthropic, mistral and bedrock
 // providers send it as it is.
 func (c *Catalog) Definitions() []llms.Tool {
+	if len(c.offered.tools) == 0 {
+		return nil
+	}
 	out := make([]llms.Tool, len(c.offered.tools))
 	functions := make([]llms.FunctionDefinition, len(out))
 	for i, tool := range c.offered.tools {

@@ -29,7 +29,11 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	parallel.Do(len(calls), c.calls.parallelism, func(i int) { results[i] = c.Call(ctx, calls[i]) })
+	limit := 1
+	if c.calls != nil {
+		limit = c.calls.parallelism
+	}
+	parallel.Do(len(calls), limit, func(i int) { results[i] = c.Call(ctx, calls[i]) })
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {

@@ -115,7 +115,7 @@ func ExampleOptions_approve() {
 	ctx := context.Background()
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, &adapter.Options{
 		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
-			fmt.Println("may", a.Tool.Name(), "run with", string(a.Arguments))
+			fmt.Println("may", a.Name, "run with", string(a.Arguments))
 			return adapter.Decision{Allow: true, Remember: adapter.SameTool}, nil
 		},
 	})

@@ -51,7 +51,7 @@ type sending struct {
 	tool     *Tool
 	call     llms.ToolCall
 	checked  []byte // the arguments that were last found to fit
-	approved []byte // the arguments that were last allowed
+	approved []byte // the arguments that were last allowed, nil for none
 	edited   bool   // approval has put others in their place
 	err      error  // the last error from beyond the interceptors
 }
@@ -91,13 +91,13 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
-	if _, err := s.reachable(); err != nil { // before anyone is asked
+	if _, err := s.calls.reachable(s.tool); err != nil { // before anyone is asked
 		return nil, err
 	}
 	if err := s.settle(ctx, r); err != nil {
 		return nil, err
 	}
-	t, err := s.reachable() // it may have changed while somebody was asked
+	t, err := s.calls.reachable(s.tool) // it may have changed while somebody was asked
 	if err != nil {
 		return nil, err
 	}
@@ -106,19 +106,6 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 	}
 	return res, nil
-}
-
-// reachable is the tool of the call as it is at present, at a server to which
-// there is a connection.
-func (s *sending) reachable() (*Tool, error) {
-	t, err := s.calls.current(s.tool)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.client.Err(); err != nil {
-		return nil, &unsentError{t.about(err)}
-	}
-	return t, nil
 }
 
 // settle makes the arguments of a request those that are sent: checked where
@@ -135,7 +122,7 @@ func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	if s.approved != nil && bytes.Equal(args, s.approved) {
 		return nil
 	}
-	if s.approved, s.edited, err = s.calls.approvals.approve(ctx, &Approval{Tool: s.tool, Call: s.call, Arguments: args}); err != nil {
+	if s.approved, s.edited, err = s.calls.approvals.approve(ctx, s.tool, s.call, args); err != nil {
 		return err
 	}
 	s.checked, r.Arguments = s.approved, slices.Clone(s.approved)

@@ -40,13 +40,14 @@ func newPolicy(o *Options, s *Server) *policy {
 	return p
 }
 
-// limits bound a call where the host has bounds of its own.
-func (p *policy) limits() (opts []mcpclient.CallOption) {
-	if p.idleTimeout != 0 {
-		opts = append(opts, mcpclient.WithIdleTimeout(p.idleTimeout))
+// CallLimits are the options of a call for a bound on its silence and one on the whole.
+// 0 keeps the limit that there is; negative means none.
+func CallLimits(idle, whole time.Duration) (opts []mcpclient.CallOption) {
+	if idle != 0 {
+		opts = append(opts, mcpclient.WithIdleTimeout(idle))
 	}
-	if p.callTimeout != 0 {
-		opts = append(opts, mcpclient.WithTimeout(p.callTimeout))
+	if whole != 0 {
+		opts = append(opts, mcpclient.WithTimeout(whole))
 	}
 	return opts
 }

@@ -18,6 +18,8 @@ type Prepared struct {
 	call      llms.ToolCall
 	tool      *Tool
 	arguments json.RawMessage
+	approved  bool // the arguments are allowed
+	edited    bool // whoever approved the call has changed them
 }
 
 // Prepare finds the tool that a call means and makes of what the model wrote the
@@ -60,13 +62,30 @@ func (p *Prepared) Arguments() json.RawMessage { return append(json.RawMessage(n
 
 // WithArguments is the same call with arguments of the host. They are sent as
 // they are: a JSON object that fits the tool's schema. The error is an
-// [*ArgumentError].
+// [*ArgumentError]. The call must be approved anew.
 func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	checked, err := p.tool.check(arguments)
 	if err != nil {
 		return nil, err
 	}
 	return &Prepared{calls: p.calls, call: p.call, tool: p.tool, arguments: checked}, nil
+}
+
+// Approve has the call approved, if that is needed, and returns it as it was approved,
+// with the arguments of the decision. Run then asks only if an interceptor changes the
+// arguments. Without Approve it is Run that asks.
+//
+// The error is a [*DeniedError], an [*ApprovalError] or a [*StaleToolError], or it says
+// that the server cannot be reached. [Catalog.Refuse] makes the model's answer of it.
+func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
+	if p.approved {
+		return p, nil
+	}
+	arguments, edited, err := p.calls.approve(ctx, p.tool, p.call, p.arguments)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{calls: p.calls, call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
 }
 
 // Run runs the call and returns its result, which is never nil. The options are
@@ -79,5 +98,13 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 //
 // It returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
-	return p.calls.run(ctx, p.tool, p.call, p.arguments, opts)
+	return p.calls.run(ctx, p.sending(), opts)
+}
+
+func (p *Prepared) sending() *sending {
+	s := &sending{calls: p.calls, tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited}
+	if p.approved {
+		s.approved = p.arguments
+	}
+	return s
 }

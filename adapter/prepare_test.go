@@ -155,8 +155,8 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 		t.Run(name+" during the approval", func(t *testing.T) {
 			var s *pair
 			s = newPair(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
-				if a.Tool.Server() != want.Server {
-					t.Errorf("got a question about %s, want %s", a.Tool.Server(), want.Server)
+				if a.Server != want.Server {
+					t.Errorf("got a question about %s, want %s", a.Server, want.Server)
 				}
 				change(s, t)
 				return Decision{Allow: true}, nil
@@ -327,5 +327,70 @@ func TestPreparedCallIsACopy(t *testing.T) {
 	r := prepared.Run(t.Context())
 	if got := r.Message().Parts[0].(llms.ToolCallResponse); got.Name != "w" || got.Content != `{"city":"Rome"}` {
 		t.Errorf("got %+v, want the call as it was prepared", got)
+	}
+}
+
+// A call that was approved is not asked about again, unless an interceptor changes it.
+func TestApproveBeforeRun(t *testing.T) {
+	const edit = `{"city":"Oslo"}`
+	var asked []string
+	decide := Allow()
+	change := false
+	opts := &Options{
+		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, string(a.Arguments))
+			return decide, nil
+		},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				if change {
+					r.Arguments = json.RawMessage(`{"city":"Bari"}`)
+				}
+				return next(ctx, r)
+			}
+		}},
+	}
+	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(Plain)
+	for _, tt := range []struct {
+		decide Decision
+		change bool
+		asked  []string
+		text   string
+	}{
+		{Allow(), false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
+		{AllowWith(json.RawMessage(edit)), false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
+		{Allow(), true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
+		{Deny("no"), false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
+	} {
+		asked, decide, change = nil, tt.decide, tt.change
+		write := call("1", "write", `{"city":"Rome"}`)
+		p, err := catalog.Prepare(write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(Result)
+		if approved, err := p.Approve(t.Context()); err != nil {
+			r = catalog.Refuse(t.Context(), write, err)
+		} else {
+			r = approved.Run(t.Context())
+		}
+		if diff := cmp.Diff(asked, tt.asked); diff != "" || r.Text != tt.text {
+			t.Errorf("got %q, want %q; asked (-) want (+):\n%s", r.Text, tt.text, diff)
+		}
+	}
+}
+
+// A catalog of nothing answers what a model without tools calls.
+func TestCatalogOfNothing(t *testing.T) {
+	none := new(Catalog)
+	if got := none.Definitions(); got != nil || none.Tools() != nil || none.Changes() != nil {
+		t.Errorf("got %v, want nothing", got)
+	}
+	messages, err := none.Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "{}")})
+	if err != nil || len(messages) != 1 {
+		t.Fatalf("got %v, %v, want one message", messages, err)
+	}
+	if got := messages[0].Parts[0].(llms.ToolCallResponse).Content; got != `Error: there is no tool named "x". There are no tools.` {
+		t.Errorf("got %q, want that there are no tools", got)
 	}
 }

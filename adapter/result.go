@@ -41,7 +41,7 @@ type Result struct {
 
 	// Err says why there is no Raw, or what is wrong with it: an
 	// [*UnknownToolError], an [*ArgumentError], a [*StaleToolError], a
-	// [*DeniedError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
+	// [*DeniedError], an [*ApprovalError], what an [Interceptor] or [mcpclient.Client.CallTool] returned.
 	// A tool that ran and failed has none, except with [ErrorAsError]: then it is a
 	// [*mcp.ToolError]. A result that does not fit its output schema has an
 	// [*mcpclient.OutputError].
@@ -92,6 +92,16 @@ func (e *UnknownToolError) Error() string {
 	return fmt.Sprintf("there is no tool named %q", cut(e.Name, 200))
 }
 
+// Refuse returns the result of a call that did not run because of err, an error of
+// [Catalog.Prepare] or [Prepared.Approve].
+func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Result {
+	tool, ok := c.Lookup(function(call).Name)
+	if !ok {
+		return c.unknown(call)
+	}
+	return (&Result{Call: call, Tool: tool}).fail(ctx, err)
+}
+
 // unknown is the result of a call of a tool that does not exist.
 func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	err := &UnknownToolError{Name: function(call).Name}
@@ -105,7 +115,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	} else {
 		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
 	}
-	return &Result{Call: call, Text: shorten(text, c.calls.maxResult), IsError: true, Err: err}
+	return &Result{Call: call, Text: shorten(text, c.maxResult()), IsError: true, Err: err}
 }
 
 // fail completes a result whose call did not come to a result of the server.
@@ -126,21 +136,24 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var argument *ArgumentError
 	var stale *StaleToolError
 	var denied *DeniedError
-	var unasked *approvalError
+	var unasked *ApprovalError
+	var edit *editError
 	var intercepted *interceptedError
 	var rpc *mcp.RPCError
 	var late *mcpclient.TimeoutError
 	switch {
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool may or may not have run", true
+	case errors.As(err, &edit):
+		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.ArgumentError), true
+	case errors.As(err, &unasked):
+		return "nobody could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &argument):
 		return argument.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
 	case errors.As(err, &stale):
 		return stale.Error() + ". Nothing was done. Go by the tools that you are offered next.", false
 	case errors.As(err, &denied):
 		return denied.Error() + ". Nothing was done.", false
-	case errors.As(err, &unasked):
-		return "nobody could be asked to approve the call. Nothing was done.", true
 	case errors.As(err, &intercepted):
 		return "the call was stopped: " + cut(intercepted.err.Error(), 1<<10), false
 	case errors.Is(err, mcp.ErrRejected):

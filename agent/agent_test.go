@@ -58,7 +58,7 @@ func TestEventsOfATurn(t *testing.T) {
 	diff(t, "events", got, []string{
 		"turn 1: model m-1 starts with 1 messages",
 		"turn 1: model m-1 ends: , 1 calls, tool_calls",
-		`turn 1: tool nothing (a) ends: There is no tool "nothing"; there are no tools at all.`,
+		`turn 1: tool nothing (a) ends: Error: there is no tool named "nothing". There are no tools.`,
 		"turn 1: ends with 2 messages",
 		"turn 2: model m-1 starts with 3 messages",
 		"turn 2: model m-1 ends: sorry, 0 calls, stop",

@@ -2,98 +2,79 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Approval is a tool call that awaits a decision. Its arguments are in their final
-// form: read, repaired where that was needed, and checked. Exactly they are sent
-// to exactly this tool, unless an interceptor of the toolset changes them; if the
-// tool has changed or is gone by then, the call fails.
-type Approval struct {
-	Call
-
-	// Definition is the server's description of the tool. Its annotations are
-	// the server's claims, not facts.
-	Definition *mcp.Tool
+// asCaller returns the context of the tool calls of this turn. What they ask of a
+// person or a model comes to the run.
+func (r *run) asCaller() context.Context {
+	turn := r.turn
+	return adapter.WithCaller(r.ctx, &adapter.Caller{
+		Approve:       func(next adapter.ApproveFunc) adapter.ApproveFunc { return r.approver(turn, next) },
+		Elicit:        r.elicit,
+		CreateMessage: r.createMessage,
+	})
 }
 
-// Decision answers an [Approval]. The zero value denies.
-type Decision struct {
-	// Allow says that the call may run.
-	Allow bool
-
-	// Reason of a denial, told to the model.
-	Reason string
-
-	// Arguments to run an allowed call with instead of the model's: a JSON object
-	// that fits the tool's schema, which is sent as it is. The model is told. Nil
-	// keeps the model's.
-	Arguments json.RawMessage
+// approver returns what decides on a call, nil if every call may run: Options.Approve
+// instead of the toolset's function, between two events.
+func (r *run) approver(turn int, next adapter.ApproveFunc) adapter.ApproveFunc {
+	ask := r.agent.opts.Approve
+	if ask == nil {
+		ask = next
+	}
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		call := Call{
+			Turn: turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
+			Server: a.Server, Tool: a.Definition.Name,
+		}
+		if !r.emit(&ApprovalAsked{Call: call, Approval: a}) {
+			return adapter.Decision{}, r.ended()
+		}
+		start := time.Now()
+		var decision adapter.Decision
+		err := guarded("approve callback", func() (err error) {
+			decision, err = ask(ctx, a)
+			return err
+		})
+		if err != nil {
+			return adapter.Decision{}, err
+		}
+		if !r.emit(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
+			return adapter.Decision{}, r.ended()
+		}
+		return decision, nil
+	}
 }
-
-// Allow is the [Decision] to run the call as it is.
-func Allow() Decision { return Decision{Allow: true} }
-
-// AllowWith is the [Decision] to run the call with other arguments, a JSON
-// object.
-func AllowWith(arguments json.RawMessage) Decision {
-	return Decision{Allow: true, Arguments: arguments}
-}
-
-// Deny is the [Decision] not to run the call. The model is told the reason and
-// goes on.
-func Deny(reason string) Decision { return Decision{Reason: reason} }
-
-// ApproveFunc decides on a tool call before it runs.
-type ApproveFunc func(ctx context.Context, a *Approval) (Decision, error)
 
 // admit decides whether a call runs. One that does not has its result then, a
 // text for the model.
-func (r *run) admit(j *job) error {
+func (r *run) admit(ctx context.Context, j *job) error {
 	o := r.agent.opts
 	r.calls++
 	if r.calls > o.MaxToolCalls {
 		r.cutShort = true
-		j.refuse(fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", o.MaxToolCalls), nil)
-		return nil
-	}
-	if j.tool == nil {
-		j.refuse(r.unknownTool(j.about.Name), &adapter.UnknownToolError{Name: j.about.Name})
+		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", o.MaxToolCalls)
+		j.result = &adapter.Result{Call: j.asked, Tool: j.tool, Text: text, IsError: true}
 		return nil
 	}
 	call, err := r.catalog.Prepare(j.asked)
-	if err != nil {
-		j.refuse(unprepared(err), err)
-		return nil
-	}
-	j.prepared(call)
-	if o.Approve == nil {
-		return nil
-	}
-	decision, err := r.approve(j)
-	switch {
-	case err != nil:
-		return err
-	case !decision.Allow && decision.Reason == "":
-		j.refuse("The call was not run: it was not approved.", nil)
-	case !decision.Allow:
-		j.refuse("The call was not run: it was not approved: "+decision.Reason, nil)
-	case decision.Arguments != nil:
-		if call, err = call.WithArguments(decision.Arguments); err != nil {
-			j.refuse(fmt.Sprintf("The call was not run: the user changed the arguments to some that do not fit: %v.", err), err)
-			return nil
-		}
-		j.edited = true
+	if err == nil {
 		j.prepared(call)
+		call, err = call.Approve(ctx)
 	}
-	return nil
+	if err == nil {
+		j.prepared(call)
+		return nil
+	}
+	return r.refuse(j, err)
 }
 
 // prepared takes a call as the one that runs.
@@ -101,57 +82,23 @@ func (j *job) prepared(call *adapter.Prepared) {
 	j.call, j.about.Arguments = call, string(call.Arguments())
 }
 
-// unprepared tells the model why its call cannot run.
-func unprepared(err error) string {
-	next := "Correct the arguments and call the tool again."
-	if _, stale := errors.AsType[*adapter.StaleToolError](err); stale {
-		next = "Go by the tools that you are offered now."
-	}
-	return fmt.Sprintf("The call was not run: %v. %s", err, next)
-}
-
-func (j *job) refuse(text string, err error) {
-	j.result = &adapter.Result{Call: j.asked, Tool: j.tool, Text: text, IsError: true, Err: err}
-}
-
-// approve asks Options.Approve about a call.
-func (r *run) approve(j *job) (Decision, error) {
-	a := &Approval{Call: j.about, Definition: j.tool.Definition()}
-	if !r.emit(&ApprovalAsked{a}) {
-		return Decision{}, r.ended()
-	}
-	start := time.Now()
-	var decision Decision
-	err := guarded("approve callback", func() (err error) {
-		decision, err = r.agent.opts.Approve(r.ctx, a)
-		return err
-	})
+// refuse tells the model why a call does not run.
+func (r *run) refuse(j *job, err error) error {
 	switch {
 	case r.ctx.Err() != nil:
-		return Decision{}, r.ended()
-	case err != nil:
-		return Decision{}, fmt.Errorf("approve call of tool %q: %w", j.about.Name, err)
+		return r.ended()
+	case undecided(err):
+		return err
 	}
-	if !r.emit(&ApprovalDecided{Approval: a, Decision: decision, Duration: time.Since(start)}) {
-		return Decision{}, r.ended()
-	}
-	return decision, nil
+	j.result = r.catalog.Refuse(r.ctx, j.asked, err)
+	r.noteLost(j)
+	return nil
 }
 
-// unknownTool tells the model which tools there are.
-func (r *run) unknownTool(name string) string {
-	const most = 100
-	var names []string
-	if r.catalog != nil {
-		for _, t := range r.catalog.Tools() {
-			names = append(names, t.Name())
-		}
-	}
-	switch n := len(names); {
-	case n == 0:
-		return fmt.Sprintf("There is no tool %q; there are no tools at all.", name)
-	case n > most:
-		names = append(names[:most], "…")
-	}
-	return fmt.Sprintf("There is no tool %q. There are: %s.", name, strings.Join(names, ", "))
+// undecided reports whether an approval failed, which ends the run. If the person
+// wrote arguments that do not fit, the model is told.
+func undecided(err error) bool {
+	_, failed := errors.AsType[*adapter.ApprovalError](err)
+	_, unfit := errors.AsType[*adapter.ArgumentError](err)
+	return failed && !unfit
 }

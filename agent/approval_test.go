@@ -10,7 +10,9 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestApproval(t *testing.T) {
@@ -25,17 +27,17 @@ func TestApproval(t *testing.T) {
 		),
 		says("done"),
 	)
-	decisions := map[string]agent.Decision{
-		"1": agent.Allow(),
-		"2": agent.Deny("too early"),
-		"3": agent.AllowWith(json.RawMessage(`{"x":30}`)),
+	decisions := map[string]adapter.Decision{
+		"1": adapter.Allow(),
+		"2": adapter.Deny("too early"),
+		"3": adapter.AllowWith(json.RawMessage(`{"x":30}`)),
 		// 4: the zero value
 	}
-	approve := func(_ context.Context, a *agent.Approval) (agent.Decision, error) {
-		if a.Server != "box" || a.Tool != "echo" || a.Definition.Description != "echo" {
+	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		if a.Server != "box" || a.Name != "echo" || a.Definition.Description != "echo" {
 			t.Errorf("asked about %+v, want echo of box", a)
 		}
-		return decisions[a.ID], nil
+		return decisions[a.Call.ID], nil
 	}
 	a := withTools(t, model, toolset, &agent.Options{Approve: approve, Parallelism: 1})
 	result := &agent.Result{}
@@ -55,25 +57,25 @@ func TestApproval(t *testing.T) {
 		`turn 1: decided about echo (1): true `,
 		`turn 1: asked about echo (2) {"x":2}`,
 		`turn 1: decided about echo (2): false too early`,
-		`turn 1: tool echo (2) ends: The call was not run: it was not approved: too early`,
+		`turn 1: tool echo (2) ends: Error: the call of echo was denied: too early. Nothing was done.`,
 		`turn 1: asked about echo (3) {"x":3}`,
 		`turn 1: decided about echo (3): true `,
 		`turn 1: asked about echo (4) {"x":4}`,
 		`turn 1: decided about echo (4): false `,
-		`turn 1: tool echo (4) ends: The call was not run: it was not approved.`,
-		`turn 1: tool nothing (5) ends: There is no tool "nothing". There are: ask, count, die, echo, fail, picture, sample, sleep.`,
+		`turn 1: tool echo (4) ends: Error: the call of echo was denied. Nothing was done.`,
+		`turn 1: tool nothing (5) ends: Error: there is no tool named "nothing". The tools are: ask, count, die, echo, fail, picture, sample, sleep`,
 		`turn 1: tool echo (1) starts`,
 		`turn 1: tool echo (1) ends: {"x":1}`,
 		`turn 1: tool echo (3) starts`,
-		"turn 1: tool echo (3) ends: The user changed the arguments to {\"x\":30}.\n{\"x\":30}",
+		"turn 1: tool echo (3) ends: [the user changed the arguments to {\"x\":30}]\n{\"x\":30}",
 	})
 	diff(t, "messages", lines(result.Messages), []string{
 		`ai: 1=echo({"x":1}) 2=echo({"x":2}) 3=echo({"x":3}) 4=echo({"x":4}) 5=nothing({})`,
 		`tool: 1/echo→"{\"x\":1}"`,
-		`tool: 2/echo→"The call was not run: it was not approved: too early"`,
-		`tool: 3/echo→"The user changed the arguments to {\"x\":30}.\n{\"x\":30}"`,
-		`tool: 4/echo→"The call was not run: it was not approved."`,
-		`tool: 5/nothing→"There is no tool \"nothing\". There are: ask, count, die, echo, fail, picture, sample, sleep."`,
+		`tool: 2/echo→"Error: the call of echo was denied: too early. Nothing was done."`,
+		`tool: 3/echo→"[the user changed the arguments to {\"x\":30}]\n{\"x\":30}"`,
+		`tool: 4/echo→"Error: the call of echo was denied. Nothing was done."`,
+		`tool: 5/nothing→"Error: there is no tool named \"nothing\". The tools are: ask, count, die, echo, fail, picture, sample, sleep"`,
 		`ai: "done"`,
 	})
 }
@@ -83,12 +85,12 @@ func TestApprovalOfSloppyName(t *testing.T) {
 	toolset, _ := open(t, nil)
 	model := play(uses(toolCall("1", " ECHO", `{"x":1}`)), says("done"))
 	asked := 0
-	approve := func(_ context.Context, a *agent.Approval) (agent.Decision, error) {
+	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 		asked++
 		if a.Name != "echo" {
 			t.Errorf("asked about %q, want echo", a.Name)
 		}
-		return agent.Allow(), nil
+		return adapter.Allow(), nil
 	}
 	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 	if asked != 1 {
@@ -110,9 +112,9 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		says("done"),
 	)
 	var asked, ran []string
-	approve := func(_ context.Context, a *agent.Approval) (agent.Decision, error) {
-		asked = append(asked, a.Arguments)
-		return agent.Allow(), nil
+	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		asked = append(asked, string(a.Arguments))
+		return adapter.Allow(), nil
 	}
 	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 	for _, m := range got.Messages[2:4] {
@@ -128,16 +130,16 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 func TestApprovalFails(t *testing.T) {
 	closed := errors.New("window closed")
 	for name, test := range map[string]struct {
-		approve agent.ApproveFunc
+		approve adapter.ApproveFunc
 		is      error
 		text    string
 	}{
 		"error": {
-			func(context.Context, *agent.Approval) (agent.Decision, error) { return agent.Allow(), closed },
+			func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Allow(), closed },
 			closed, `turn 1: approve call of tool "echo": window closed`,
 		},
 		"panic": {
-			func(context.Context, *agent.Approval) (agent.Decision, error) { panic("oh no") },
+			func(context.Context, *adapter.Approval) (adapter.Decision, error) { panic("oh no") },
 			nil, "approve callback panicked: oh no",
 		},
 	} {
@@ -159,10 +161,10 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		toolset, _ := open(t, nil)
 		returned := false
-		approve := func(ctx context.Context, _ *agent.Approval) (agent.Decision, error) {
+		approve := func(ctx context.Context, _ *adapter.Approval) (adapter.Decision, error) {
 			<-ctx.Done()
 			returned = true
-			return agent.Decision{}, ctx.Err()
+			return adapter.Decision{}, ctx.Err()
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Approve: approve})
 		for e, err := range a.Events(t.Context(), human("go")) {
@@ -182,10 +184,109 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 
 func TestDeniedTurnsCount(t *testing.T) {
 	toolset, _ := open(t, nil)
-	deny := func(context.Context, *agent.Approval) (agent.Decision, error) { return agent.Deny(""), nil }
+	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Deny(""), nil }
 	model := play(untilFinal(llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "echo"}}))
 	got := run(t, withTools(t, model, toolset, &agent.Options{Approve: deny, MaxConsecutiveFailures: 2}), human("go"))
 	if got.StopReason != agent.StopMaxFailures || got.Turns != 3 {
 		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Turns, agent.StopMaxFailures)
+	}
+}
+
+// A call is asked about in one place, once: trust and memory are the toolset's,
+// whoever decides.
+func TestOneApproval(t *testing.T) {
+	for name, test := range map[string]struct {
+		ofAgent, ofToolset bool
+		trust              adapter.Trust
+		remember           adapter.Scope
+		want               []string
+	}{
+		"nobody":             {},
+		"the agent's":        {ofAgent: true, want: []string{"agent 1", "agent 2"}},
+		"the toolset's":      {ofToolset: true, want: []string{"toolset 1", "toolset 2"}},
+		"both":               {ofAgent: true, ofToolset: true, want: []string{"agent 1", "agent 2"}},
+		"a trusted server":   {ofAgent: true, ofToolset: true, trust: adapter.Trusted},
+		"remembered":         {ofAgent: true, remember: adapter.SameTool, want: []string{"agent 1"}},
+		"toolset remembers":  {ofToolset: true, remember: adapter.SameTool, want: []string{"toolset 1"}},
+		"only the same call": {ofAgent: true, remember: adapter.SameArguments, want: []string{"agent 1", "agent 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			by := func(who string, set bool) adapter.ApproveFunc {
+				if !set {
+					return nil
+				}
+				return func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+					asked = append(asked, who+" "+a.Call.ID)
+					return adapter.Decision{Allow: true, Remember: test.remember}, nil
+				}
+			}
+			toolset := openAll(t, &adapter.Options{Approve: by("toolset", test.ofToolset)},
+				adapter.Server{Name: "box", Transport: newServer().connect(t), Trust: test.trust})
+			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
+			events := 0
+			for e, err := range withTools(t, model, toolset, &agent.Options{Approve: by("agent", test.ofAgent)}).Events(t.Context(), human("go")) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch e := e.(type) {
+				case *agent.ApprovalAsked, *agent.ApprovalDecided:
+					events++
+				case *agent.ToolEnd:
+					if e.Result.IsError {
+						t.Errorf("got %q, want the call allowed", e.Result.Text)
+					}
+				}
+			}
+			diff(t, "asked", asked, test.want)
+			if events != 2*len(test.want) {
+				t.Errorf("got %d events, want two for each question", events)
+			}
+		})
+	}
+}
+
+// A toolset's approval that fails ends the run as the agent's does.
+func TestApprovalOfTheToolsetFails(t *testing.T) {
+	closed := errors.New("window closed")
+	toolset, _ := open(t, &adapter.Options{Approve: func(context.Context, *adapter.Approval) (adapter.Decision, error) {
+		return adapter.Allow(), closed
+	}})
+	a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, nil)
+	result, err := a.Run(t.Context(), human("go"))
+	if undecided, ok := errors.AsType[*adapter.ApprovalError](err); !ok || undecided.Tool != "echo" || !errors.Is(err, closed) {
+		t.Errorf("got %v, want the failure of the approval", err)
+	}
+	if result.ToolCalls != 0 {
+		t.Error("the tool was called all the same")
+	}
+}
+
+// An interceptor that changes the arguments has them approved in the course of the
+// call. If that fails, the run ends, too.
+func TestApprovalInTheCourseOfACall(t *testing.T) {
+	closed := errors.New("window closed")
+	change := func(next adapter.Handler) adapter.Handler {
+		return func(ctx context.Context, r *adapter.Request) (*mcp.CallToolResult, error) {
+			r.Arguments = json.RawMessage(`{"x":2}`)
+			return next(ctx, r)
+		}
+	}
+	for _, fails := range []bool{false, true} {
+		toolset, _ := open(t, &adapter.Options{Intercept: []adapter.Interceptor{change}})
+		var asked []string
+		approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+			asked = append(asked, string(a.Arguments))
+			if fails && len(asked) == 2 {
+				return adapter.Decision{}, closed
+			}
+			return adapter.Allow(), nil
+		}
+		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Approve: approve})
+		result, err := a.Run(t.Context(), human("go"))
+		diff(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
+		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Answer != "done") {
+			t.Errorf("fails %t: got %v and %q", fails, err, result.Answer)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 	got := run(t, withTools(t, model, toolset, nil), human("go"))
 	diff(t, "ran", l.ran, []string{`evil/save {"text":"for evil"}`, `evil/save {"text":"for evil, too"}`})
 	diff(t, "messages", lines(got.Messages[2:3]), []string{
-		`tool: 1/save→"The call was not run: server \"vault\" does not offer the tool save any more. Go by the tools that you are offered now."`,
+		`tool: 1/save→"Error: server \"vault\" does not offer the tool save any more. Nothing was done. Go by the tools that you are offered next."`,
 	})
 }
 
@@ -105,13 +105,13 @@ func TestApprovedCallRunsWhereItWasApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, vault, evil, toolset, refresh := two(t)
-			approve := func(_ context.Context, a *agent.Approval) (agent.Decision, error) {
+			approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 				if a.Server != "evil" {
 					t.Errorf("asked about %s, want evil", a.Server)
 				}
 				tt.change(l, vault, evil)
 				refresh()
-				return agent.Allow(), nil
+				return adapter.Allow(), nil
 			}
 			model := play(uses(toolCall("1", "vault__save", `{"x":1}`)), says("done"))
 			var ended []string
@@ -140,20 +140,20 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 		return text(string(r.Params.Arguments)), nil
 	})
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
-	const refused = "The call was not run: the user changed the arguments to some that do not fit: arguments of w: "
+	const refused = "Error: the user changed the arguments to some that do not fit: arguments of w: "
 	for edit, want := range map[string]string{
-		`{"n":3}`:               "The user changed the arguments to {\"n\":3}.\n{\"n\":3}",
-		`{"input":{"x":{}}}`:    "The user changed the arguments to {\"input\":{\"x\":{}}}.\n{\"input\":{\"x\":{}}}",
-		`{"__arg1":{"x":{}}}`:   "The user changed the arguments to {\"__arg1\":{\"x\":{}}}.\n{\"__arg1\":{\"x\":{}}}",
+		`{"n":3}`:               "[the user changed the arguments to {\"n\":3}]\n{\"n\":3}",
+		`{"input":{"x":{}}}`:    "[the user changed the arguments to {\"input\":{\"x\":{}}}]\n{\"input\":{\"x\":{}}}",
+		`{"__arg1":{"x":{}}}`:   "[the user changed the arguments to {\"__arg1\":{\"x\":{}}}]\n{\"__arg1\":{\"x\":{}}}",
 		`{"n":"3"}`:             refused + `at "/n": want integer, got string "3".`,
 		"```json\n{\"n\":3}```": refused + "not valid JSON",
 	} {
 		model := play(uses(toolCall("1", "w", `{"n":"1"}`)), says("done"))
-		approve := func(_ context.Context, a *agent.Approval) (agent.Decision, error) {
-			if a.Arguments != `{"n":1}` {
+		approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+			if string(a.Arguments) != `{"n":1}` {
 				t.Errorf("asked about %s, want what would be sent", a.Arguments)
 			}
-			return agent.AllowWith(json.RawMessage(edit)), nil
+			return adapter.AllowWith(json.RawMessage(edit)), nil
 		}
 		got := run(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 		answer := got.Messages[slices.IndexFunc(got.Messages, func(m llms.MessageContent) bool { return m.Role == llms.ChatMessageTypeTool })]

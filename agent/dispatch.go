@@ -19,19 +19,19 @@ type job struct {
 	asked  llms.ToolCall     // as the model wrote it
 	about  Call              // as it is run
 	tool   *adapter.Tool     // that the model was offered, nil when none has that name
-	call   *adapter.Prepared // what runs, and what Approve is asked about
-	edited bool              // Approve changed the arguments
+	call   *adapter.Prepared // what runs
 	result *adapter.Result   // nil until it is known what became of the call
 }
 
 // dispatch runs the calls of a turn and returns the messages that answer them.
 // First it decides, call by call, which ones run; then these run side by side.
 func (r *run) dispatch(calls []llms.ToolCall) ([]llms.MessageContent, error) {
+	ctx := r.asCaller()
 	jobs := make([]*job, len(calls))
 	var queue []*job
 	for i, call := range calls {
 		jobs[i] = r.newJob(call)
-		if err := r.admit(jobs[i]); err != nil {
+		if err := r.admit(ctx, jobs[i]); err != nil {
 			return nil, err
 		}
 		if jobs[i].result == nil {
@@ -40,7 +40,7 @@ func (r *run) dispatch(calls []llms.ToolCall) ([]llms.MessageContent, error) {
 			return nil, r.ended()
 		}
 	}
-	if err := r.runJobs(queue); err != nil {
+	if err := r.runJobs(ctx, queue); err != nil {
 		return nil, err
 	}
 	r.failures++
@@ -56,9 +56,6 @@ func (r *run) newJob(call llms.ToolCall) *job {
 	f := call.FunctionCall
 	j := &job{asked: call}
 	j.about = Call{Turn: r.turn, ID: call.ID, Name: f.Name, Arguments: f.Arguments}
-	if r.catalog == nil {
-		return j
-	}
 	if tool, ok := r.catalog.Lookup(f.Name); ok {
 		j.tool = tool
 		j.about.Name, j.about.Server, j.about.Tool = j.tool.Name(), j.tool.Server(), j.tool.Definition().Name
@@ -67,8 +64,8 @@ func (r *run) newJob(call llms.ToolCall) *job {
 }
 
 // runJobs runs the jobs, at most Parallelism at a time, started in their order.
-func (r *run) runJobs(jobs []*job) error {
-	ctx, cancel := context.WithCancelCause(r.ctx)
+func (r *run) runJobs(ctx context.Context, jobs []*job) error {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parallel.Do(len(jobs), r.agent.opts.Parallelism, func(i int) {
 		if ctx.Err() != nil {
@@ -90,6 +87,9 @@ func (r *run) runJob(ctx context.Context, j *job) error {
 	}
 	start := time.Now()
 	j.result = r.callTool(ctx, j)
+	if undecided(j.result.Err) {
+		return j.result.Err
+	}
 	r.noteLost(j)
 	if !r.emit(&ToolEnd{Call: j.about, Result: j.result, Duration: time.Since(start)}) {
 		return r.ended()
@@ -101,26 +101,11 @@ func (r *run) runJob(ctx context.Context, j *job) error {
 func (r *run) callTool(ctx context.Context, j *job) *adapter.Result {
 	ctx = context.WithValue(ctx, callKey{}, &j.about)
 	progress := func(p mcp.Progress) { r.emit(&ToolProgress{Call: j.about, Progress: p}) }
-	opts := append(r.agent.opts.limits(), mcpclient.WithProgress(progress))
-	result := j.call.Run(ctx, opts...)
-	if j.edited {
-		result.Text = fmt.Sprintf("The user changed the arguments to %s.\n%s", j.about.Arguments, result.Text)
-	}
-	return result
+	opts := append(adapter.CallLimits(r.agent.opts.IdleTimeout, r.agent.opts.CallTimeout), mcpclient.WithProgress(progress))
+	return j.call.Run(ctx, opts...)
 }
 
-// limits bound a tool call where the agent has its own bounds.
-func (o *Options) limits() (opts []mcpclient.CallOption) {
-	if o.IdleTimeout != 0 {
-		opts = append(opts, mcpclient.WithIdleTimeout(o.IdleTimeout))
-	}
-	if o.CallTimeout != 0 {
-		opts = append(opts, mcpclient.WithTimeout(o.CallTimeout))
-	}
-	return opts
-}
-
-// noteLost tells of a server whose connection has ended, once.
+// noteLost emits that the connection to a server has ended, once.
 func (r *run) noteLost(j *job) {
 	if !errors.Is(j.result.Err, mcpclient.ErrClosed) {
 		return

@@ -77,15 +77,19 @@ type ModelEnd struct {
 	Duration   time.Duration
 }
 
-// ApprovalAsked says that [Options.Approve] is being asked.
+// ApprovalAsked says that whoever approves calls is being asked: [Options.Approve] or
+// the toolset's function. Calls that a remembered decision or trust lets run have no
+// such event.
 type ApprovalAsked struct {
-	*Approval
+	Call
+	Approval *adapter.Approval
 }
 
-// ApprovalDecided is the answer of [Options.Approve].
+// ApprovalDecided is the answer.
 type ApprovalDecided struct {
-	*Approval
-	Decision Decision
+	Call
+	Approval *adapter.Approval
+	Decision adapter.Decision
 	Duration time.Duration
 }
 

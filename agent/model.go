@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter"
 )
 
 // lastCall goes to the model after the history when it has to answer without
@@ -18,11 +20,11 @@ const lastCall = "No more tool calls are possible. Answer now with what you have
 // ask calls the model once.
 func (r *run) ask(final bool) (*reply, error) {
 	a := r.agent
-	var tools []llms.Tool
+	r.catalog = new(adapter.Catalog)
 	if a.tools != nil {
 		r.catalog = a.tools.Catalog(a.rules.profile)
-		tools = r.catalog.Definitions()
 	}
+	tools := r.catalog.Definitions()
 	messages := withSystem(a.opts.System, r.history)
 	if final && a.rules.humanAfterTools {
 		messages = append(messages, llms.TextParts(llms.ChatMessageTypeHuman, lastCall))

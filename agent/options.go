@@ -47,10 +47,13 @@ type Options struct {
 	// a call that took too long.
 	IdleTimeout, CallTimeout time.Duration
 
-	// Approve decides on every call that could run, one at a time, in the order of
-	// the calls, before any call of that turn runs. An error ends the run.
-	// Default: every call is allowed, because the caller chose the tools.
-	Approve ApproveFunc
+	// Approve decides on calls instead of the Approve functions of the toolset, which
+	// asks as ever: not about calls that [adapter.Server].Trust lets run or for which a
+	// decision is remembered, and about one call of a user at a time. The calls of a
+	// turn are asked about in their order, before any of them runs. An error ends the
+	// run, and so does one of the toolset's functions. Default: those functions;
+	// without any, every call is allowed, because the caller chose the tools.
+	Approve adapter.ApproveFunc
 
 	// OnElicit answers what servers ask a person during a tool call. Their clients
 	// need an Elicitation handler, which declares that somebody answers: see

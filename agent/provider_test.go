@@ -60,8 +60,8 @@ func TestAnthropic(t *testing.T) {
 	diff(t, "history", lines(got.Messages), []string{
 		`human: "go"`,
 		`ai: "Let me look." t1=a({"x":1}) t2=b({})`,
-		`tool: t1/a→"There is no tool \"a\"; there are no tools at all."`,
-		`tool: t2/b→"There is no tool \"b\"; there are no tools at all."`,
+		`tool: t1/a→"Error: there is no tool named \"a\". There are no tools."`,
+		`tool: t2/b→"Error: there is no tool named \"b\". There are no tools."`,
 		`ai: "Done."`,
 	})
 	// Every block repeats the usage of its message; it counts once.
@@ -74,8 +74,8 @@ func TestAnthropic(t *testing.T) {
 		{"role":"assistant","content":[{"type":"text","text":"Let me look."}]},
 		{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"a","input":{"x":1}}]},
 		{"role":"assistant","content":[{"type":"tool_use","id":"t2","name":"b","input":{}}]},
-		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"There is no tool \"a\"; there are no tools at all."}]},
-		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"There is no tool \"b\"; there are no tools at all."}]}
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Error: there is no tool named \"a\". There are no tools."}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"Error: there is no tool named \"b\". There are no tools."}]}
 	]`))
 }
 

@@ -27,7 +27,7 @@ type run struct {
 
 	// The fields below belong to the goroutine of the loop.
 	history  []llms.MessageContent
-	catalog  *adapter.Catalog // what the model was offered in this turn, nil for nothing
+	catalog  *adapter.Catalog // what the model was offered in this turn
 	turn     int
 	calls    int  // tool calls so far
 	cutShort bool // a call was not run because of MaxToolCalls
@@ -61,7 +61,7 @@ func startRun(ctx context.Context, a *Agent, messages []llms.MessageContent) *ru
 		history: slices.Clone(messages),
 		lost:    map[string]bool{},
 	}
-	r.ctx = adapter.WithCaller(ctx, &adapter.Caller{Elicit: r.elicit, CreateMessage: r.createMessage})
+	r.ctx = ctx
 	r.visits.ctx, r.visits.cancel = context.WithCancelCause(r.ctx)
 	go func() {
 		defer close(r.done)

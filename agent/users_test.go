@@ -116,24 +116,23 @@ func (c *crowd) answer(ctx context.Context, p prompt) (*llms.ContentResponse, er
 	return choice(&llms.ContentChoice{Content: user, ToolCalls: calls}), nil
 }
 
-// approve approves what the agent is about to run. Lists change while it thinks.
-func (c *crowd) approve(ctx context.Context, a *agent.Approval) (agent.Decision, error) {
-	if !strings.Contains(a.Arguments, `"for":"`+a.Server+`"`) || !strings.Contains(a.Arguments, `"user":"`+userOf(ctx)+`"`) {
+// approve approves what the agent is about to run, except bob's calls at vault, which
+// are denied for good. Lists change while it thinks.
+func (c *crowd) approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	if !strings.Contains(string(a.Arguments), `"for":"`+a.Server+`"`) || !strings.Contains(string(a.Arguments), `"user":"`+userOf(ctx)+`"`) {
 		c.t.Errorf("%s is asked about %s at %s", userOf(ctx), a.Arguments, a.Server)
 	}
+	if userOf(ctx) == "bob" && a.Server == "vault" {
+		return adapter.Decision{Remember: adapter.SameServer}, nil
+	}
 	c.mu.Lock()
-	c.approved[note(userOf(ctx), a.Server, a.Arguments)] = true
+	c.approved[note(userOf(ctx), a.Server, string(a.Arguments))] = true
 	n := len(c.approved)
 	c.mu.Unlock()
 	if n%4 == 0 {
 		c.change()
 	}
-	return agent.Allow(), nil
-}
-
-// decide is what the users decided for all later calls: bob trusts files alone.
-func decide(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
-	return adapter.Decision{Allow: userOf(ctx) == "ada" || a.Tool.Server() == "files", Remember: adapter.SameServer}, nil
+	return adapter.Allow(), nil
 }
 
 // Two users, two servers, one model: names and ids collide, lists change at the
@@ -143,7 +142,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 	c := &crowd{t: t, files: emptyServer(), vault: emptyServer(), approved: map[string]bool{}, ran: map[string]int{}}
 	c.save(c.files, "files", "save")
 	c.save(c.vault, "vault", "save")
-	c.toolset = openAll(t, &adapter.Options{Approve: decide, User: userOf},
+	c.toolset = openAll(t, &adapter.Options{User: userOf},
 		adapter.Server{Name: "files", Transport: c.files.connect(t)}, adapter.Server{Name: "vault", Transport: c.vault.connect(t)})
 	a := withTools(t, play(c.answer), c.toolset, &agent.Options{
 		Approve: c.approve, MaxTurns: turns, MaxToolCalls: 10 * turns, MaxConsecutiveFailures: turns,

@@ -145,17 +145,17 @@ func (p *person) askLocked(format string, args ...any) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-func (p *person) approve(_ context.Context, a *agent.Approval) (agent.Decision, error) {
+func (p *person) approve(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line, err := p.askLocked("Run %s on %s with %s? y/n:", safetext.Quote(a.Tool), a.Server, safetext.JSON(a.Arguments))
+	line, err := p.askLocked("Run %s on %s with %s? y/n:", safetext.Quote(a.Definition.Name), a.Server, safetext.JSON(string(a.Arguments)))
 	switch {
 	case err != nil:
-		return agent.Deny(err.Error()), nil
+		return adapter.Deny(err.Error()), nil
 	case line != "y":
-		return agent.Deny("the user said no"), nil
+		return adapter.Deny("the user said no"), nil
 	}
-	return agent.Allow(), nil
+	return adapter.Allow(), nil
 }
 
 func (p *person) lend(ctx context.Context, r *sampling.Request) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/examples/internal/demomodel"
 	"github.com/mcpchain/mcpchain/examples/internal/demoserver"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -121,7 +121,7 @@ func TestNobodyThere(t *testing.T) {
 	if failure, ok := errors.AsType[*exec.ExitError](err); !ok || failure.ExitCode() != 1 {
 		t.Errorf("got %v, want the exit status 1", err)
 	}
-	if !strings.Contains(string(out), "was not approved: no person could be asked") || !strings.HasSuffix(shown.String(), "\n"+errNoInput.Error()+"\n") {
+	if !strings.Contains(string(out), "was denied: no person could be asked") || !strings.HasSuffix(shown.String(), "\n"+errNoInput.Error()+"\n") {
 		t.Errorf("got %q and %q, want the answer, and why it is no better", out, &shown)
 	}
 }
@@ -161,8 +161,8 @@ func TestWhatIsAsked(t *testing.T) {
 	if err := you.lend(t.Context(), request); err == nil {
 		t.Error("got consent, want none")
 	}
-	call := agent.Call{Server: "demo", Tool: "run\u3164", Arguments: "{\"a\": \"\U000e0041\"}"}
-	if d, err := you.approve(t.Context(), &agent.Approval{Call: call}); d.Allow || err != nil {
+	call := &adapter.Approval{Server: "demo", Definition: &mcp.Tool{Name: "run\u3164"}, Arguments: json.RawMessage("{\"a\": \"\U000e0041\"}")}
+	if d, err := you.approve(t.Context(), call); d.Allow || err != nil {
 		t.Errorf("got %+v, %v; want a denial", d, err)
 	}
 	want := ` asks the model:

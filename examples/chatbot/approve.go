@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/examples/review"
 	"github.com/mcpchain/mcpchain/examples/safetext"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -37,20 +36,20 @@ type toolOf struct{ server, tool string }
 
 // approve decides on a tool call. "Always" allows the tool with its current
 // definition: if the definition changes, approve asks again.
-func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision, error) {
-	key, fingerprint := toolOf{a.Server, a.Tool}, adapter.Fingerprint(a.Definition)
+func (p *person) approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	key, fingerprint := toolOf{a.Server, a.Definition.Name}, adapter.Fingerprint(a.Definition)
 	before, known := p.remembered(key)
 	if p.yes || known && before == fingerprint {
-		return agent.Allow(), nil
+		return adapter.Allow(), nil
 	}
-	tool := safetext.Line(a.Tool, 200)
+	tool := safetext.Line(a.Definition.Name, 200)
 	if !p.con.interactive {
 		p.lacks.denied.Add(1)
 		p.con.note(p.con.style.warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
-		return agent.Deny(noTerminal), nil
+		return adapter.Deny(noTerminal), nil
 	}
 	what := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server)
-	text := safetext.Block(safetext.JSON(a.Arguments), maxShown)
+	text := safetext.Block(safetext.JSON(string(a.Arguments)), maxShown)
 	if known {
 		what = fmt.Sprintf("The server %s has changed %s since you always allowed it. The model wants to run it:", a.Server, tool)
 		says := cmp.Or(a.Definition.Description, "(nothing)")
@@ -58,17 +57,17 @@ func (p *person) approve(ctx context.Context, a *agent.Approval) (agent.Decision
 	}
 	choice, err := p.review(ctx, what, text, "Allow it? [y]es, [n]o, [a]lways:", "yna")
 	if err != nil {
-		return agent.Decision{}, err
+		return adapter.Decision{}, err
 	}
 	if choice == 'n' {
-		return agent.Deny(""), nil
+		return adapter.Deny(""), nil
 	}
 	if choice == 'a' {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.tools[key] = fingerprint
 	}
-	return agent.Allow(), nil
+	return adapter.Allow(), nil
 }
 
 func (p *person) remembered(key toolOf) (fingerprint string, known bool) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -20,13 +20,12 @@ func newPerson(con *console) *person {
 // inTurn is the context of handlers during a turn.
 func inTurn(t *testing.T) context.Context { return context.WithValue(t.Context(), turnKey{}, 1) }
 
-func approval(tool string) *agent.Approval {
+func approval(tool string) *adapter.Approval {
 	return approvalAt("demo", &mcp.Tool{Name: tool})
 }
 
-func approvalAt(server string, tool *mcp.Tool) *agent.Approval {
-	call := agent.Call{Server: server, Tool: tool.Name, Name: tool.Name, Arguments: `{"a": 1}`}
-	return &agent.Approval{Call: call, Definition: tool}
+func approvalAt(server string, tool *mcp.Tool) *adapter.Approval {
+	return &adapter.Approval{Server: server, Name: tool.Name, Definition: tool, Arguments: json.RawMessage(`{"a": 1}`)}
 }
 
 func TestApprove(t *testing.T) {
@@ -96,7 +95,7 @@ func TestApproveHiddenText(t *testing.T) {
 	s := newScreen(t, "n")
 	s.width = func() int { return 40 }
 	a := approvalAt("demo", &mcp.Tool{Name: "run\u200b\nyou › yes"})
-	a.Arguments = "{\"command\": \"ls\u3164\ufe01\U000e0041 bot › done\"}"
+	a.Arguments = json.RawMessage("{\"command\": \"ls\u3164\ufe01\U000e0041 bot › done\"}")
 	if _, err := newPerson(s.console).approve(inTurn(t), a); err != nil {
 		t.Error(err)
 	}

@@ -112,7 +112,7 @@ func TestDenied(t *testing.T) {
 	o.check(t, o.stdout, 1,
 		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
 		"\nchatbot: no tool ran: 1 call denied, because no person could be asked; start with -yes to allow them\n")
-	if !strings.HasPrefix(o.stdout, "The call was not run: ") {
+	if !strings.HasPrefix(o.stdout, "Error: the call of add was denied: ") {
 		t.Errorf("got the answer %q, want one that says that nothing was run", o.stdout)
 	}
 }
@@ -286,7 +286,7 @@ func TestWedgedServer(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	o := converse(t, `call add {"a": [], "c": 3}`+"\ncall nothing {}\nWhat is 1 plus 2?\n", "-yes")
 	o.check(t, o.stdout, 0, "✗ demo add: ")
-	for _, want := range []string{`"b"`, `There is no tool "nothing".`, "1 + 2 = 3"} {
+	for _, want := range []string{`"b"`, `there is no tool named "nothing".`, "1 + 2 = 3"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("the answers lack %s:\n%s", want, o.stdout)
 		}

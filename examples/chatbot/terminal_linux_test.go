@@ -118,7 +118,7 @@ func TestTerminal(t *testing.T) {
 	m := openTerminal(t, "-trace", path)
 	m.enter("you › ", "What is 17 plus 25?\n")
 	m.enter("Allow it? [y]es, [n]o, [a]lways: ", "n\n")
-	m.await("bot › The call was not run: ")
+	m.await("bot › Error: the call of add was denied. Nothing was done.")
 
 	m.enter("you › ", "Summarize: Go is small. It is fun.\n")
 	m.await(`wants to run summarize on the server demo`)

@@ -84,7 +84,7 @@ func sayResults(results []result) string {
 	for _, r := range results {
 		text := cut(r.text, maxResult)
 		switch {
-		case strings.HasPrefix(text, "The call was not run"): // the host's text has the reason
+		case strings.HasPrefix(text, "The call was not run"), strings.Contains(text, "Nothing was done."): // the host's text has the reason
 			lines = append(lines, text)
 		case find([]string{r.tool}, "add") != "" || find([]string{r.tool}, "multiply") != "":
 			lines = append(lines, "The result: "+text+".")
