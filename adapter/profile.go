@@ -3,6 +3,7 @@ package adapter
 import (
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
@@ -47,20 +48,20 @@ func Profiles() []Profile {
 
 // Effect says what a [SchemaChange] does to the arguments that a model is held
 // to.
-type Effect = rewrite.Effect
+type Effect = change.Effect
 
 const (
 	// Same means that the model is told the same, in other words or in a form
 	// that is turned back before validation.
-	Same = rewrite.Same
+	Same = change.Same
 
 	// Narrower means that the model is not told of some arguments that the
 	// server would take.
-	Narrower = rewrite.Narrower
+	Narrower = change.Narrower
 
 	// Wider means that the model is not held to something, which validation
 	// holds it to.
-	Wider = rewrite.Wider
+	Wider = change.Wider
 )
 
 // SchemaChange is one difference between a tool's schema and what a profile made

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/alias"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
@@ -57,7 +58,7 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 		Wrapper:    rewrite.Wrapper(root),
 		compiled:   compiled,
 		shape:      shapeOf(root),
-		odd:        rewrite.DocumentAliases(root),
+		odd:        alias.Of(root),
 		others:     root["patternProperties"] != nil || root["additionalProperties"] != nil,
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -54,7 +55,7 @@ func TestResultsAreBounded(t *testing.T) {
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				out := For(target, object(root), nil)
+				out := For(target, tree.Object(root), nil)
 				runtime.ReadMemStats(&after)
 				if used := after.TotalAlloc - before.TotalAlloc; used > maxMemory {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
@@ -101,10 +102,10 @@ func TestChangesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := For(Gemini, object(root), nil)
+	out := For(Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
-		if c.Effect == Wider && c.Keyword == "multipleOf" {
+		if c.Effect == change.Wider && c.Keyword == "multipleOf" {
 			wider++
 		}
 	}

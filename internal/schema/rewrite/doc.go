@@ -10,6 +10,10 @@ package rewrite
 import (
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/modern"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // Target is a provider's dialect of JSON Schema.
@@ -40,9 +44,9 @@ const (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []Change // those that tell somebody something
-	Changed bool     // Root is not the original
-	Strict  bool     // Root is within the subset of OpenAIStrict
+	Changes []change.Change // those that tell somebody something
+	Changed bool            // Root is not the original
+	Strict  bool            // Root is within the subset of OpenAIStrict
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so
@@ -55,46 +59,46 @@ func For(target Target, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
 	}
-	r := newReport(room)
+	r := &change.Report{Full: min(maxChanges, max(maxListed-room.changes, 0))}
 	result := Result{Changed: true}
 	switch target {
 	case Gemini, GoogleAI:
 		result.Root = writeGemini(target, root, r, room)
 	case OpenAIStrict:
 		if result.Root, result.Strict = writeStrict(root, r, room); result.Strict {
-			result.Changed = r.silent || len(r.changes) > 0
+			result.Changed = r.Silent || len(r.Changes) > 0
 			break
 		}
-		why := r.changes[len(r.changes)-1]
+		why := r.Changes[len(r.Changes)-1]
 		result = For(OpenAI, root, room)
-		result.Changes = append([]Change{why}, result.Changes...)
+		result.Changes = append([]change.Change{why}, result.Changes...)
 		return result
 	default:
 		result.Root = writeStandard(target, root, r)
-		result.Changed = len(r.changes) > 0
+		result.Changed = len(r.Changes) > 0
 	}
-	result.Changes = r.changes
-	room.changes += len(r.changes)
+	result.Changes = r.Changes
+	room.changes += len(r.Changes)
 	return result
 }
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic take.
-func writeStandard(target Target, root map[string]any, r *report) map[string]any {
+func writeStandard(target Target, root map[string]any, r *change.Report) map[string]any {
 	name := Wrapper(root)
 	source := followRoot(root, r)
-	wraps := name != "" && says(source, refusedRoots[target])
+	wraps := name != "" && tree.Says(source, refusedRoots[target])
 	if wraps {
-		r.forget()
-		r.note("", "", Same, wrapNote(name))
+		r.Reset()
+		r.Note("", "", change.Same, wrapNote(name))
 		source = wrap(root, name)
 	}
-	out := modern(target, source, r).doc.Root
+	out := modern.Write(source, modern.Options{Items: target == OpenAI, PlainNames: target == Anthropic}, r).Root
 	if wraps {
-		r.unwrap(name)
+		r.Unwrap(tree.Join("", "properties", name))
 	} else {
-		objectRoot(out, RefersToRoot(root), r)
+		objectRoot(out, tree.RefersToRoot(root), r)
 	}
-	if len(r.changes) > 0 {
+	if len(r.Changes) > 0 {
 		delete(out, "$schema")
 	}
 	return out
@@ -107,16 +111,16 @@ var refusedRoots = map[Target][]string{
 }
 
 // objectRoot completes a root, which is that of arguments.
-func objectRoot(out map[string]any, referred bool, r *report) {
-	if len(types(out)) > 1 {
-		effect := Same
+func objectRoot(out map[string]any, referred bool, r *change.Report) {
+	if len(tree.Types(out)) > 1 {
+		effect := change.Same
 		if referred {
-			effect = Narrower
+			effect = change.Narrower
 		}
-		r.note("", "type", effect, "arguments are an object always")
+		r.Note("", "type", effect, "arguments are an object always")
 	}
 	out["type"] = "object"
-	if object(out["properties"]) == nil {
+	if tree.Object(out["properties"]) == nil {
 		out["properties"] = map[string]any{}
 	}
 }
@@ -133,7 +137,7 @@ func describe(s map[string]any, sentence string) {
 	if len(sentence) > maxDescription {
 		sentence = strings.ToValidUTF8(sentence[:maxDescription], "") + "…"
 	}
-	if old := text(s["description"]); old != "" {
+	if old := tree.Text(s["description"]); old != "" {
 		sentence = old + "\n" + sentence
 	}
 	s["description"] = sentence
@@ -145,7 +149,7 @@ func tell(out, in map[string]any, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := in[key]; ok {
 			if _, kept := out[key]; !kept {
-				facts = append(facts, key+": "+show(value))
+				facts = append(facts, key+": "+tree.Show(value))
 			}
 		}
 	}

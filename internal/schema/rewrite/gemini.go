@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
+	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -23,14 +26,14 @@ var unrolled = []int{3, 2, 1, 0}
 const maxUnrolled = 500
 
 // writeGemini writes a root in Gemini's subset of OpenAPI.
-func writeGemini(target Target, root map[string]any, r *report, room *Room) map[string]any {
-	d := modern(target, root, r)
-	in := maps.Clone(d.doc.Root) // references lead to the root as it was
+func writeGemini(target Target, root map[string]any, r *change.Report, room *Room) map[string]any {
+	d := modern.Write(root, modern.Options{Inline: true}, r)
+	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
-	before := r.mark()
+	before := r.Clone()
 	var out map[string]any
 	for _, levels := range unrolled {
-		*r = before.mark()
+		*r = before.Clone()
 		whole := room.budget()
 		b := *whole
 		if levels > 0 {
@@ -47,22 +50,22 @@ func writeGemini(target Target, root map[string]any, r *report, room *Room) map[
 }
 
 // geminiRoot makes an object with properties of what was written of a root.
-func geminiRoot(out map[string]any, name string, target Target, r *report) map[string]any {
+func geminiRoot(out map[string]any, name string, target Target, r *change.Report) map[string]any {
 	switch {
 	case out == nil:
-		r.note("", "", Wider, "left to validation, because no arguments fit")
+		r.Note("", "", change.Wider, "left to validation, because no arguments fit")
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
-		r.note("", "", Same, wrapNote(name))
+		r.Note("", "", change.Same, wrapNote(name))
 		return wrapped(name, out)
 	case out["properties"] != nil:
 		return out
 	}
 	if _, ok := out["minProperties"]; ok {
 		delete(out, "minProperties")
-		r.note("", "minProperties", Wider, "left to validation, because no properties are described")
+		r.Note("", "minProperties", change.Wider, "left to validation, because no properties are described")
 	}
-	r.note("", "properties", Same, "a placeholder, because an object without properties is refused")
+	r.Note("", "properties", change.Same, "a placeholder, because an object without properties is refused")
 	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
 	if target == Gemini {
 		placeholder["nullable"] = true
@@ -75,7 +78,7 @@ func geminiRoot(out map[string]any, name string, target Target, r *report) map[s
 // written. via are the references that led to a subschema.
 type gemini struct {
 	forms
-	*document
+	*modern.Document
 	levels int // to which what refers to itself is written
 }
 
@@ -84,7 +87,7 @@ type hop struct{ ref, from, to string }
 
 // place is where a subschema stands in the original, through references.
 func (g *gemini) place(s map[string]any, otherwise string, via []hop) string {
-	place, ok := g.places[tree.Address(s)]
+	place, ok := g.Places[tree.Address(s)]
 	if !ok {
 		return otherwise
 	}
@@ -103,8 +106,8 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 		at = g.place(s, at, via)
 	}
 	switch {
-	case never(v):
-		g.note(at, "", Same, "left out, because no value fits it")
+	case tree.Never(v):
+		g.Note(at, "", change.Same, "left out, because no value fits it")
 		return nil
 	case !ok:
 		return g.anything(at, nil)
@@ -115,13 +118,13 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	switch {
 	case !ok:
 		return g.asText(at, "the value", s)
-	case never(whole):
+	case tree.Never(whole):
 		return nil
-	case list(whole["anyOf"]) != nil:
+	case tree.List(whole["anyOf"]) != nil:
 		return g.union(whole, "anyOf", at, via)
-	case list(whole["oneOf"]) != nil:
+	case tree.List(whole["oneOf"]) != nil:
 		return g.union(whole, "oneOf", at, via)
-	case constants(whole) != nil:
+	case tree.Constants(whole) != nil:
 		return g.enum(whole, at)
 	}
 	return g.kinds(whole, at, via)
@@ -132,44 +135,44 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 // refers to itself if that is JSON text.
 func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
-		parts := list(s["allOf"])
+		parts := tree.List(s["allOf"])
 		ref, refers := s["$ref"].(string)
 		switch {
 		case refers:
-			target, found := g.doc.Resolve(ref)
+			target, found := g.Resolve(ref)
 			times := len(slices.DeleteFunc(slices.Clone(via), func(h hop) bool { return h.ref != ref }))
 			switch {
 			case !found, g.levels == 0 && times > 0:
 				return nil, via, false
 			case g.levels > 0 && times >= g.levels:
-				g.note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
-				return nothing, via, true
+				g.Note(at, "$ref", change.Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
+				return tree.Nothing, via, true
 			}
-			g.note(at, "$ref", Same, "the reference is replaced by what it refers to")
-			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(object(target))], at})
-			s, parts = without(s, "$ref"), []any{target}
+			g.Note(at, "$ref", change.Same, "the reference is replaced by what it refers to")
+			via = append(slices.Clip(via), hop{ref, g.Places[tree.Address(tree.Object(target))], at})
+			s, parts = tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
-			g.note(at, "allOf", Same, "the parts are merged")
-			s = without(s, "allOf")
+			g.Note(at, "allOf", change.Same, "the parts are merged")
+			s = tree.Without(s, "allOf")
 		default:
 			return s, via, true
 		}
 		seen := map[string]any{} // what sees the properties and items of all parts
-		copyKeys(seen, s, "unevaluatedProperties", "unevaluatedItems")
-		s = without(s, "unevaluatedProperties", "unevaluatedItems")
+		tree.CopyKeys(seen, s, "unevaluatedProperties", "unevaluatedItems")
+		s = tree.Without(s, "unevaluatedProperties", "unevaluatedItems")
 		for _, p := range parts {
-			if never(p) {
-				return nothing, via, true
+			if tree.Never(p) {
+				return tree.Nothing, via, true
 			}
-			part, inner, ok := object(p), via, true
+			part, inner, ok := tree.Object(p), via, true
 			if !refers {
 				part, inner, ok = g.whole(part, g.place(part, at, via), via)
 			}
-			if !ok || !g.work(breadth(s)+breadth(part)) {
+			if !ok || !g.work(merge.Breadth(s)+merge.Breadth(part)) {
 				return nil, via, false
 			}
-			if via = inner; never(part) {
-				return nothing, via, true
+			if via = inner; tree.Never(part) {
+				return tree.Nothing, via, true
 			}
 			s = g.both(s, part, at)
 		}
@@ -179,12 +182,12 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 
 // both merges two subschemas that hold together.
 func (g *gemini) both(a, b map[string]any, at string) map[string]any {
-	out, lost := merge(a, b)
+	out, lost := merge.Merge(a, b)
 	for _, key := range lost {
 		if contradicts(key) {
-			return nothing
+			return tree.Nothing
 		}
-		g.note(at, key, Wider, "one of two demands is left to validation")
+		g.Note(at, key, change.Wider, "one of two demands is left to validation")
 	}
 	return out
 }
@@ -204,10 +207,10 @@ type alternative struct {
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
-		g.note(at, key, Same, "null is written as nullable")
+		g.Note(at, key, change.Same, "null is written as nullable")
 	}
 	var written map[string]any
-	if slices.ContainsFunc(all, func(a alternative) bool { return constants(a.s) == nil }) {
+	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
 		if key == "oneOf" && len(all) > 1 {
 			all = g.exclusive(all, at)
 		}
@@ -224,28 +227,28 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 // alternatives lists the alternatives that some value fits, and reports whether null is
 // another one.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
-	base := without(s, key, "unevaluatedProperties", "unevaluatedItems")
-	for i, b := range list(s[key]) {
-		from := object(b)
+	base := tree.Without(s, key, "unevaluatedProperties", "unevaluatedItems")
+	for i, b := range tree.List(s[key]) {
+		from := tree.Object(b)
 		path := g.place(from, tree.Join(at, key, strconv.Itoa(i)), via)
-		if kinds := types(from); len(kinds) == 1 && kinds[0] == "null" {
-			kinds = types(s)
+		if kinds := tree.Types(from); len(kinds) == 1 && kinds[0] == "null" {
+			kinds = tree.Types(s)
 			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
 			continue
 		}
 		part, inner, ok := g.whole(from, path, via)
-		if !ok || !g.work(breadth(part)+breadth(base)) {
+		if !ok || !g.work(merge.Breadth(part)+merge.Breadth(base)) {
 			all = append(all, alternative{nil, path, from, via})
 			continue
 		}
-		merged, lost := merge(part, base)
-		if never(b) || never(part) || slices.ContainsFunc(lost, contradicts) {
+		merged, lost := merge.Merge(part, base)
+		if tree.Never(b) || tree.Never(part) || slices.ContainsFunc(lost, contradicts) {
 			continue
 		}
 		for _, key := range lost {
-			g.note(at, key, Wider, "one of two demands is left to validation")
+			g.Note(at, key, change.Wider, "one of two demands is left to validation")
 		}
-		copyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
+		tree.CopyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
 		all = append(all, alternative{merged, path, from, inner})
 	}
 	return all, nullable
@@ -258,38 +261,38 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	for i, a := range all {
 		branches[i] = a.s
 	}
-	lacks, effect, ok := exclusive(g.doc, branches)
+	lacks, effect, ok := merge.Exclusive(g.Document.Document, branches)
 	if !ok {
-		g.note(at, "oneOf", Wider, "written as anyOf")
+		g.Note(at, "oneOf", change.Wider, "written as anyOf")
 		return all
 	}
 	what := "written as anyOf"
 	for i, names := range lacks {
-		if len(names) > 0 && g.work(len(names)+breadth(all[i].s)) {
+		if len(names) > 0 && g.work(len(names)+merge.Breadth(all[i].s)) {
 			what = "written as anyOf of what fits one alternative only"
-			all[i].s, _ = merge(all[i].s, lacking(names))
+			all[i].s, _ = merge.Merge(all[i].s, merge.Lacking(names))
 		}
 	}
-	g.note(at, "oneOf", effect, what)
+	g.Note(at, "oneOf", effect, what)
 	return all
 }
 
 // branches writes alternatives that do not all enumerate values.
 func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	texts := slices.ContainsFunc(all, func(a alternative) bool {
-		kinds := types(a.s)
-		return a.s != nil && constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
+		kinds := tree.Types(a.s)
+		return a.s != nil && tree.Constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
 	})
 	takers := 0 // of lists of names and values
 	for _, a := range all {
-		if g.takesEntries(a.s, maxApart) {
+		if g.takesEntries(a.s, merge.MaxDepth) {
 			takers++
 		}
 	}
 	var out []any
 	for i, a := range all {
 		if g.googleAI && len(out) > 0 {
-			g.note(at, key, Narrower, "only the first alternative is offered")
+			g.Note(at, key, change.Narrower, "only the first alternative is offered")
 			break
 		}
 		if a.s == nil {
@@ -300,7 +303,7 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			a.s = g.onlyTexts(a.s, a.at)
 		}
 		written := g.schema(a.s, a.at, a.via)
-		if takers > 1 || takers == 1 && !g.takesEntries(a.s, maxApart) {
+		if takers > 1 || takers == 1 && !g.takesEntries(a.s, merge.MaxDepth) {
 			written = g.withoutEntries(written, a.at)
 		}
 		if written != nil {
@@ -315,19 +318,19 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 
 // takesEntries reports whether a list of names and values may fit s as it is.
 func (g *gemini) takesEntries(v any, depth int) bool {
-	s := g.doc.Plain(v)
-	if depth == 0 || s == nil || !g.doc.Spend(8) {
+	s := g.Plain(v)
+	if depth == 0 || s == nil || !g.Spend(8) {
 		return s != nil
 	}
-	if branches := slices.Concat(list(s["anyOf"]), list(s["oneOf"])); branches != nil {
+	if branches := slices.Concat(tree.List(s["anyOf"]), tree.List(s["oneOf"])); branches != nil {
 		return slices.ContainsFunc(branches, func(b any) bool { return g.takesEntries(b, depth-1) })
 	}
-	if kinds := types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || constants(s) != nil {
+	if kinds := tree.Types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || tree.Constants(s) != nil {
 		return false
 	}
-	items := g.doc.Plain(s["items"])
-	kinds := types(items)
-	return s["prefixItems"] != nil || len(kinds) == 0 && constants(items) == nil ||
+	items := g.Plain(s["items"])
+	kinds := tree.Types(items)
+	return s["prefixItems"] != nil || len(kinds) == 0 && tree.Constants(items) == nil ||
 		slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
 }
 
@@ -336,10 +339,10 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 	var values []any
 	times := map[any]int{}
 	for _, a := range all {
-		if !g.work(len(constants(a.s))) {
+		if !g.work(len(tree.Constants(a.s))) {
 			return g.asText(at, "the value", s)
 		}
-		for _, v := range union(fitting(a.s), nil) {
+		for _, v := range merge.Union(merge.Fitting(a.s), nil) {
 			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
 				values = append(values, v)
 			}
@@ -347,26 +350,26 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 	}
 	if key == "oneOf" {
 		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
-		g.note(at, key, Same, "written as an enumeration")
+		g.Note(at, key, change.Same, "written as an enumeration")
 	}
 	about := maps.Clone(s)
-	copyKeys(about, all[0].from, "title", "description")
-	copyKeys(about, s, "title", "description")
+	tree.CopyKeys(about, all[0].from, "title", "description")
+	tree.CopyKeys(about, s, "title", "description")
 	return g.enumeration(values, about, at)
 }
 
 // enum writes enumerated values, or a constant.
 func (g *gemini) enum(s map[string]any, at string) map[string]any {
 	if _, ok := s["const"]; ok {
-		g.note(at, "const", Same, "the constant is written as an enumeration")
+		g.Note(at, "const", change.Same, "the constant is written as an enumeration")
 	}
-	if !g.work(len(constants(s))) {
+	if !g.work(len(tree.Constants(s))) {
 		return g.asText(at, "the value", s)
 	}
 	for _, key := range []string{"not", "if"} {
-		if says, ok := s[key]; ok && (key == "if" || constants(object(says)) == nil) {
-			g.note(at, key, Wider, "left to validation")
+		if says, ok := s[key]; ok && (key == "if" || tree.Constants(tree.Object(says)) == nil) {
+			g.Note(at, key, change.Wider, "left to validation")
 		}
 	}
-	return g.enumeration(fitting(s), s, at)
+	return g.enumeration(merge.Fitting(s), s, at)
 }

@@ -7,20 +7,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // forms writes what needs no other subschemas.
 type forms struct {
-	*report
+	*change.Report
 	*budget
 	googleAI bool
 }
 
 // asText asks for a value as JSON text.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
-	f.note(at, "", Wider, what+" is asked for as JSON text")
+	f.Note(at, "", change.Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
-	if about := text(s["description"]); about != "" && f.write(len(about)) {
+	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
 		out["description"] = about
 	}
 	describe(out, "Write "+what+" as JSON.")
@@ -37,12 +41,12 @@ func scalarForms() []any {
 // text alone does not tell whether it is meant as JSON.
 func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
-	copyKeys(first, s, "description")
+	tree.CopyKeys(first, s, "description")
 	if room := f.write(256 + sizeOf(first)); f.googleAI || !room {
-		f.note(at, "", Narrower, "of any value only texts are offered")
+		f.Note(at, "", change.Narrower, "of any value only texts are offered")
 		return first
 	}
-	f.note(at, "", Narrower, "of any value no objects are offered")
+	f.Note(at, "", change.Narrower, "of any value no objects are offered")
 	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
 		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
 	})...)}
@@ -51,9 +55,9 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 }
 
 func setNullable(s map[string]any) {
-	if branches := list(s["anyOf"]); branches != nil {
+	if branches := tree.List(s["anyOf"]); branches != nil {
 		for _, b := range branches {
-			setNullable(object(b))
+			setNullable(tree.Object(b))
 		}
 		return
 	}
@@ -79,7 +83,7 @@ func joined(written []any) map[string]any {
 	case 0:
 		return nil
 	case 1:
-		return object(all[0])
+		return tree.Object(all[0])
 	}
 	return map[string]any{"anyOf": all}
 }
@@ -88,7 +92,7 @@ func joined(written []any) map[string]any {
 func formsOf(written []any) []any {
 	var all []any
 	for _, one := range written {
-		if inner := list(object(one)["anyOf"]); inner != nil {
+		if inner := tree.List(tree.Object(one)["anyOf"]); inner != nil {
 			all = append(all, inner...)
 			continue
 		}
@@ -108,7 +112,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	if len(left) == len(all) {
 		return written
 	}
-	f.note(at, "type", Narrower, "objects are not offered beside lists")
+	f.Note(at, "type", change.Narrower, "objects are not offered beside lists")
 	return joined(left)
 }
 
@@ -122,7 +126,7 @@ const (
 
 // isEntries reports whether a form is a list of names and values.
 func isEntries(form any) bool {
-	properties := object(object(object(form)["items"])["properties"])
+	properties := tree.Object(tree.Object(tree.Object(form)["items"])["properties"])
 	for name := range properties {
 		if name != EntryName && name != EntryValue && name != EntryJSON {
 			return false
@@ -134,13 +138,13 @@ func isEntries(form any) bool {
 // onlyTexts leaves out of enumerated values all that are no texts, because beside texts
 // they would be taken for such.
 func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
-	values := constants(s)
+	values := tree.Constants(s)
 	left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
 	if len(left) == len(values) {
 		return s
 	}
-	f.note(at, said(s, "enum"), Narrower, "values that are no texts are not offered beside texts")
-	s = without(s, "const")
+	f.Note(at, said(s, "enum"), change.Narrower, "values that are no texts are not offered beside texts")
+	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s
 }
@@ -148,7 +152,7 @@ func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
 // enumeration writes values as strings, which is what can be enumerated.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
-		f.note(at, "", Same, "left out, because no value fits it")
+		f.Note(at, "", change.Same, "left out, because no value fits it")
 		return nil
 	}
 	var spelled, kinds []any
@@ -160,28 +164,28 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 			null = true
 			continue
 		case !isText:
-			odd, name = true, show(v)
+			odd, name = true, tree.Show(v)
 		case name == "":
 			empty = true
 			continue
 		}
-		kinds, spelled = append(kinds, typeOf(v)), append(spelled, name)
+		kinds, spelled = append(kinds, tree.TypeOf(v)), append(spelled, name)
 	}
-	out := map[string]any{"type": "string", "format": "enum", "enum": union(spelled, nil)}
-	copyKeys(out, s, "title", "description")
-	switch kind := plainKind(union(kinds, nil)); {
+	out := map[string]any{"type": "string", "format": "enum", "enum": merge.Union(spelled, nil)}
+	tree.CopyKeys(out, s, "title", "description")
+	switch kind := plainKind(merge.Union(kinds, nil)); {
 	case f.googleAI && kind != "": // its values are told in words only
 		out["type"] = kind
 	case odd:
-		f.note(at, "enum", Same, "the values are written as strings")
+		f.Note(at, "enum", change.Same, "the values are written as strings")
 	}
 	switch {
 	case empty && len(spelled) > 0:
-		f.note(at, "enum", Narrower, "the empty value is not offered")
+		f.Note(at, "enum", change.Narrower, "the empty value is not offered")
 	case empty:
-		f.note(at, "enum", Same, "the empty text is asked for by its length")
+		f.Note(at, "enum", change.Same, "the empty text is asked for by its length")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
-		copyKeys(out, s, "title", "description")
+		tree.CopyKeys(out, s, "title", "description")
 	case len(spelled) == 0:
 		return orNull(nil, f.googleAI)
 	}
@@ -197,30 +201,30 @@ func plainKind(kinds []any) string {
 	case len(kinds) == 2 && slices.Contains(kinds, any("integer")) && slices.Contains(kinds, any("number")):
 		return "number"
 	case len(kinds) == 1 && kinds[0] != "string" && kinds[0] != "array" && kinds[0] != "object":
-		return text(kinds[0])
+		return tree.Text(kinds[0])
 	}
 	return ""
 }
 
 // numbers writes the bounds of a number. The multiples of 1 are integers.
 func (f *forms) numbers(out, s map[string]any, at string) {
-	if step, ok := rational(s["multipleOf"]); ok && step.IsInt() {
+	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
 		out["type"] = "integer"
 		if step.Cmp(big.NewRat(1, 1)) == 0 {
-			f.note(at, "multipleOf", Same, "written as integer")
-			s = without(s, "multipleOf")
+			f.Note(at, "multipleOf", change.Same, "written as integer")
+			s = tree.Without(s, "multipleOf")
 		}
 	}
 	for _, b := range []struct {
 		from, to string
 		sign     int
 	}{{"exclusiveMinimum", "minimum", 1}, {"exclusiveMaximum", "maximum", -1}} {
-		limit, ok := rational(s[b.from])
+		limit, ok := tree.Rational(s[b.from])
 		if !ok {
 			continue
 		}
-		if inclusive, ok := rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
-			f.note(at, b.from, Same, "left out, because "+b.to+" says more")
+		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
+			f.Note(at, b.from, change.Same, "left out, because "+b.to+" says more")
 			continue
 		}
 		next, ok := beyond(limit, b.sign, out["type"] == "integer")
@@ -229,9 +233,9 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		out[b.to] = next
-		f.note(at, b.from, Same, "written as "+b.to)
+		f.Note(at, b.from, change.Same, "written as "+b.to)
 		if out["type"] != "integer" {
-			describe(out, "("+b.from+": "+show(s[b.from])+")")
+			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
 		}
 	}
 	f.loosely(out, s, at, "multipleOf")
@@ -241,12 +245,12 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := s[key]; ok && (key != "uniqueItems" || value == true) {
-			effect := Wider
+			effect := change.Wider
 			if key == "uniqueItems" {
 				effect = looseness(s, key)
 			}
-			f.note(at, key, effect, "told in the description")
-			describe(out, "("+key+": "+show(value)+")")
+			f.Note(at, key, effect, "told in the description")
+			describe(out, "("+key+": "+tree.Show(value)+")")
 		}
 	}
 }
@@ -284,7 +288,7 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 		switch key {
 		case "items", "anyOf":
 		case "properties":
-			for name := range object(v) {
+			for name := range tree.Object(v) {
 				n += len(name) + 4
 			}
 		default:
@@ -312,27 +316,27 @@ var googleWords = words(map[treatment]string{
 // else.
 func (f *forms) carried(out, s map[string]any, at string) map[string]any {
 	var facts []string
-	for _, key := range keys(out) {
+	for _, key := range tree.Keys(out) {
 		treatment := googleWords[key]
 		if treatment == keep {
 			continue
 		}
 		switch {
 		case key == "enum":
-			facts = append(facts, "one of: "+strings.Join(names(out[key]), ", "))
-			for _, other := range held {
+			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
+			for _, other := range merge.OfScalars {
 				if _, ok := s[other]; ok && googleWords[other] == told {
-					f.note(at, other, Wider, "told by the values that are left")
+					f.Note(at, other, change.Wider, "told by the values that are left")
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
-		case key == "maxLength" && constants(s) != nil:
+		case key == "maxLength" && tree.Constants(s) != nil:
 			facts = append(facts, "the empty text")
 		default:
-			facts = append(facts, key+": "+show(out[key]))
+			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
 		if treatment == told {
-			f.note(at, said(s, key), Wider, "told in the description")
+			f.Note(at, said(s, key), change.Wider, "told in the description")
 		}
 		delete(out, key)
 	}
@@ -354,3 +358,8 @@ func said(s map[string]any, key string) string {
 	}
 	return key
 }
+
+func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// quote writes a name for a note.
+func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }

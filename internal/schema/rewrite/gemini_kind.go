@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -35,16 +37,16 @@ func geminiKindOf(name string) geminiKind {
 
 // kinds writes a subschema by its types, as alternatives if there are several.
 func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
-	all := types(s)
+	all := tree.Types(s)
 	nullable := slices.Contains(all, "null")
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "null" })
 	switch {
 	case nullable:
-		g.note(at, "type", Same, "null is written as nullable")
+		g.Note(at, "type", change.Same, "null is written as nullable")
 	case len(all) == 0:
 		for _, k := range geminiKinds {
 			if i := slices.IndexFunc(k.tells, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
-				g.note(at, "type", Narrower, "the type is taken from "+k.tells[i])
+				g.Note(at, "type", change.Narrower, "the type is taken from "+k.tells[i])
 				all = []string{k.name}
 			}
 		}
@@ -55,9 +57,9 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	switch {
 	case len(all) < 2:
 	case g.googleAI:
-		g.note(at, "type", Narrower, "only the first type is offered")
+		g.Note(at, "type", change.Narrower, "only the first type is offered")
 	default:
-		g.note(at, "type", Same, "the types are written as alternatives")
+		g.Note(at, "type", change.Same, "the types are written as alternatives")
 	}
 	var written []any
 	for _, name := range all {
@@ -81,8 +83,8 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 // typed writes a subschema of one type.
 func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map[string]any {
 	out := map[string]any{"type": k.name}
-	copyKeys(out, s, "title", "description", "default")
-	copyKeys(out, s, k.keeps...)
+	tree.CopyKeys(out, s, "title", "description", "default")
+	tree.CopyKeys(out, s, k.keeps...)
 	ok := true
 	switch k.name {
 	case "object":
@@ -96,10 +98,10 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 		ok = g.array(out, s, at, via)
 		g.loosely(out, s, at, "uniqueItems")
 	case "string":
-		if format := text(s["format"]); format == "date-time" {
+		if format := tree.Text(s["format"]); format == "date-time" {
 			out["format"] = format
 		} else if format != "" {
-			g.note(at, "format", Same, "the format is told in the description")
+			g.Note(at, "format", change.Same, "the format is told in the description")
 			describe(out, "(format: "+format+")")
 		}
 	case "number", "integer":
@@ -110,12 +112,12 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 	}
 	for _, key := range append([]string{"not", "if"}, k.loose...) {
 		if _, ok := s[key]; ok {
-			g.note(at, key, Wider, "left to validation")
+			g.Note(at, key, change.Wider, "left to validation")
 		}
 	}
-	for _, key := range keys(s) {
+	for _, key := range tree.Keys(s) {
 		if _, kept := out[key]; !kept && (key == "discriminator" || slices.Contains(strings.Fields(annotationWords), key)) {
-			g.note(at, key, Same, "left out")
+			g.Note(at, key, change.Same, "left out")
 		}
 	}
 	return g.finish(out, s, at)
@@ -124,11 +126,11 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 // object writes the properties of an object. It returns false if no object can be
 // written that fits.
 func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
-	required := names(s["required"])
-	demanded := setOf(anys(required)...)
+	required := tree.Strings(s["required"])
+	demanded := tree.SetOf(tree.Anys(required)...)
 	properties := map[string]any{}
 	cut := false
-	described := append(keys(object(s["properties"])), required...)
+	described := append(tree.Keys(tree.Object(s["properties"])), required...)
 	slices.Sort(described)
 	if !g.work(4*len(described)) && at != "" {
 		return false
@@ -139,14 +141,14 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 		}
 		says, path := g.saidOf(s, name, at)
 		var written map[string]any
-		if g.allows(s, name, demanded.has(name), at) {
+		if g.allows(s, name, demanded.Has(name), at) {
 			written = g.schema(says, path, via)
 		}
 		switch {
 		case written != nil:
 			properties[name] = written
-		case !demanded.has(name):
-			cut = cut || !never(says)
+		case !demanded.Has(name):
+			cut = cut || !tree.Never(says)
 		case at == "" && g.levels == 0: // there must be a root
 			properties[name] = g.asText(path, "the value", nil)
 		default:
@@ -158,12 +160,12 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
 		if rest, ok := s[key]; ok && rest != false {
-			g.note(at, key, Narrower, "only the properties that are described are offered")
+			g.Note(at, key, change.Narrower, "only the properties that are described are offered")
 		}
 	}
 	out["properties"] = properties
 	if len(required) > 0 {
-		out["required"] = anys(required)
+		out["required"] = tree.Anys(required)
 	}
 	return true
 }
@@ -171,16 +173,16 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 // allows reports whether propertyNames allows a property to be written. Of an
 // optional one that must be known.
 func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
-	fits, known := g.doc.Named(s["propertyNames"], name)
+	fits, known := g.Named(s["propertyNames"], name)
 	switch {
 	case known && fits:
 		return true
 	case known:
-		g.note(at, "propertyNames", Same, "the property "+quote(name)+" is left out, because its name does not fit")
+		g.Note(at, "propertyNames", change.Same, "the property "+quote(name)+" is left out, because its name does not fit")
 	case !required:
-		g.note(at, "propertyNames", Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
+		g.Note(at, "propertyNames", change.Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
 	default:
-		g.note(at, "propertyNames", Wider, "whether the name "+quote(name)+" fits is left to validation")
+		g.Note(at, "propertyNames", change.Wider, "whether the name "+quote(name)+" fits is left to validation")
 		return true
 	}
 	return false
@@ -188,29 +190,29 @@ func (g *gemini) allows(s map[string]any, name string, required bool, at string)
 
 // saidOf is what s says of the property of a name, and where.
 func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path string) {
-	says, described := object(s["properties"])[name]
+	says, described := tree.Object(s["properties"])[name]
 	path = tree.Join(at, "properties", name)
-	patterns := object(s["patternProperties"])
-	for _, pattern := range keys(patterns) {
+	patterns := tree.Object(s["patternProperties"])
+	for _, pattern := range tree.Keys(patterns) {
 		// A pattern of another language is left to the server, by validation too.
-		matches, _ := g.doc.Matches(pattern, name)
+		matches, _ := g.Matches(pattern, name)
 		switch {
 		case !matches:
 		case described:
-			g.note(at, "patternProperties", Same, "merged into the property "+quote(name))
-			says = allOf(says, patterns[pattern])
+			g.Note(at, "patternProperties", change.Same, "merged into the property "+quote(name))
+			says = merge.AllOf(says, patterns[pattern])
 		default:
 			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
 		}
 	}
-	if g.doc.Left == 0 {
+	if g.Left == 0 {
 		g.work(maxSteps + 1) // too large to be written
 	}
 	if described {
 		return says, path
 	}
-	says, key := rest(s)
-	if key == "" || says != false && len(object(says)) == 0 {
+	says, key := tree.Rest(s)
+	if key == "" || says != false && len(tree.Object(says)) == 0 {
 		g.write(len(name))
 		return true, path
 	}
@@ -220,28 +222,28 @@ func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path strin
 // bare writes an object whose properties are not described as a list of names and values,
 // which package toolschema makes an object of again.
 func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
-	value, key := rest(s)
-	patterns := object(s["patternProperties"])
+	value, key := tree.Rest(s)
+	patterns := tree.Object(s["patternProperties"])
 	switch {
-	case len(object(s["properties"])) > 0, value == false && len(patterns) == 0: // none of which may be given
+	case len(tree.Object(s["properties"])) > 0, value == false && len(patterns) == 0: // none of which may be given
 		return g.empty(s, at)
-	case len(patterns) > 1, len(patterns) > 0 && object(s["propertyNames"]) != nil:
+	case len(patterns) > 1, len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil:
 		return g.asText(at, "the object", s)
 	}
 	path := tree.Join(at, key)
 	name := any(map[string]any{"type": "string"})
 	for pattern, says := range patterns { // the only one
 		if value != false {
-			g.note(at, "additionalProperties", Narrower, "only names that fit the pattern are offered")
+			g.Note(at, "additionalProperties", change.Narrower, "only names that fit the pattern are offered")
 		}
 		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
 	}
 	if says, ok := s["propertyNames"]; ok {
-		name = allOf(name, says)
+		name = merge.AllOf(name, says)
 	}
 	properties := map[string]any{EntryName: nil}
 	required := []any{EntryName}
-	if value == nil || value == true || len(object(value)) == 0 {
+	if value == nil || value == true || len(tree.Object(value)) == 0 {
 		maps.Copy(properties, g.anyValue())
 	} else if written := g.schema(value, path, via); written != nil {
 		properties[EntryValue], required = written, append(required, EntryValue)
@@ -254,18 +256,18 @@ func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
 	}
 	properties[EntryName] = written
 	out := map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": properties, "required": required}}
-	copyKeys(out, s, "title", "description")
+	tree.CopyKeys(out, s, "title", "description")
 	describe(out, "A list of names and values.")
 	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
-		copyKeys(out, map[string]any{to: s[from]}, to)
+		tree.CopyKeys(out, map[string]any{to: s[from]}, to)
 		if s[from] == nil {
 			delete(out, to)
 		}
 	}
 	if least, _ := limitOf(s["minProperties"]); least > 1 {
-		g.note(at, "minProperties", Wider, "left to validation for names that are there twice")
+		g.Note(at, "minProperties", change.Wider, "left to validation for names that are there twice")
 	}
-	g.note(at, "", Same, "the object is asked for as a list of names and values")
+	g.Note(at, "", change.Same, "the object is asked for as a list of names and values")
 	return out
 }
 
@@ -284,19 +286,19 @@ func (g *gemini) anyValue() map[string]any {
 // empty asks for an object that has no properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	if least, _ := limitOf(s["minProperties"]); least > 0 {
-		g.note(at, "minProperties", Same, "left out, because no value fits it")
+		g.Note(at, "minProperties", change.Same, "left out, because no value fits it")
 		return nil
 	}
 	if g.googleAI {
 		return g.asText(at, "the object", s)
 	}
-	effect := Same
-	if others, _ := rest(s); others != false {
-		effect = Narrower
+	effect := change.Same
+	if others, _ := tree.Rest(s); others != false {
+		effect = change.Narrower
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
-	copyKeys(out, s, "title", "description")
-	g.note(at, "", effect, "the empty object is asked for as JSON text")
+	tree.CopyKeys(out, s, "title", "description")
+	g.Note(at, "", effect, "the empty object is asked for as JSON text")
 	return out
 }
 
@@ -304,17 +306,17 @@ func (g *gemini) empty(s map[string]any, at string) map[string]any {
 // fits.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	items, path := g.others(s, at)
-	tuple := list(s["prefixItems"])
+	tuple := tree.List(s["prefixItems"])
 	var all []any
-	seen := set{}
+	seen := tree.Set{}
 	add := func(v any, path string) bool {
 		written := g.schema(v, path, via)
-		if written != nil && seen.add(written) {
+		if written != nil && seen.Add(written) {
 			all = append(all, written)
 		}
 		return written != nil
 	}
-	closed := never(items)
+	closed := tree.Never(items)
 	for i, item := range tuple {
 		if g.over() || !add(item, tree.Join(at, "prefixItems", strconv.Itoa(i))) {
 			tuple, closed = tuple[:i], true
@@ -322,7 +324,7 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 		}
 	}
 	kinds := len(all)
-	if !closed && (len(tuple) == 0 || len(object(items)) > 0) {
+	if !closed && (len(tuple) == 0 || len(tree.Object(items)) > 0) {
 		closed = !add(items, path)
 	}
 	switch {
@@ -332,13 +334,13 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 		out["items"] = map[string]any{"type": "string"}
 		return true
 	case len(tuple) > 0 && len(all) == 1:
-		g.note(at, "prefixItems", Same, "all items are of one kind")
+		g.Note(at, "prefixItems", change.Same, "all items are of one kind")
 	case len(tuple) > 0:
 		for _, key := range []string{"prefixItems", "items"}[:1+min(len(all)-kinds, 1)] {
-			g.note(at, key, Wider, "the order of the items is left to validation")
+			g.Note(at, key, change.Wider, "the order of the items is left to validation")
 		}
 		if g.write(sizeOf(tuple)) {
-			describe(out, "The items in order: "+show(tuple))
+			describe(out, "The items in order: "+tree.Show(tuple))
 		}
 	}
 	out["items"] = all[0]
@@ -351,15 +353,15 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 // contained writes a list that contains something, and nothing else, as one of such items.
 func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
 	contains, ok := s["contains"]
-	if !ok || !never(s["unevaluatedItems"]) || says(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
+	if !ok || !tree.Never(s["unevaluatedItems"]) || tree.Says(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
 		return s
 	}
-	s = without(s, "contains", "unevaluatedItems")
+	s = tree.Without(s, "contains", "unevaluatedItems")
 	s["items"] = contains
 	if least, _ := limitOf(s["minItems"]); least == 0 {
 		out["minItems"] = number(1)
 	}
-	g.note(at, "contains", Same, "written as items, because there are no others")
+	g.Note(at, "contains", change.Same, "written as items, because there are no others")
 	return s
 }
 
@@ -373,7 +375,7 @@ func (g *gemini) most(out, s map[string]any, n int, at string) bool {
 		out["maxItems"] = number(n)
 	}
 	if g.googleAI {
-		g.note(at, "items", Wider, "told in the description")
+		g.Note(at, "items", change.Wider, "told in the description")
 	}
 	return true
 }
@@ -385,13 +387,13 @@ func (g *gemini) others(s map[string]any, at string) (items any, path string) {
 	says, also := s["unevaluatedItems"]
 	switch {
 	case ok && also:
-		g.note(at, "unevaluatedItems", Same, "left out, because items speaks of all")
+		g.Note(at, "unevaluatedItems", change.Same, "left out, because items speaks of all")
 	case also:
-		effect := Same
+		effect := change.Same
 		if s["contains"] != nil { // it evaluates items, too
-			effect = Narrower
+			effect = change.Narrower
 		}
-		g.note(at, "unevaluatedItems", effect, "written as items")
+		g.Note(at, "unevaluatedItems", effect, "written as items")
 		return says, tree.Join(at, "unevaluatedItems")
 	case !ok:
 		items = true

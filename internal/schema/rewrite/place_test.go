@@ -3,6 +3,9 @@ package rewrite
 import (
 	"slices"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // The path of a change leads to the subschema in the original that was written, by the
@@ -32,7 +35,9 @@ func TestPlacesOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in), nil).Changes
-			if !slices.ContainsFunc(changes, func(c Change) bool { return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == Wider }) {
+			if !slices.ContainsFunc(changes, func(c change.Change) bool {
+				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == change.Wider
+			}) {
 				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
 			}
 		})
@@ -45,7 +50,7 @@ func TestContainsInAnAlternative(t *testing.T) {
 	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
 	out := For(Gemini, decode(t, in), nil).Root
 	want := `{"items":{"enum":["x"],"format":"enum","type":"string"},"minItems":1,"nullable":true,"type":"array"}`
-	if got := show(object(out["properties"])["a"]); got != want {
+	if got := tree.Show(tree.Object(out["properties"])["a"]); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -53,11 +58,11 @@ func TestContainsInAnAlternative(t *testing.T) {
 // What is written in each alternative is told of once.
 func TestChangesAreDistinct(t *testing.T) {
 	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
-	count := map[Change]int{}
+	count := map[change.Change]int{}
 	for _, c := range For(Gemini, decode(t, in), nil).Changes {
 		count[c]++
 	}
-	nullable := Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: Same, Note: "null is written as nullable"}
+	nullable := change.Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: change.Same, Note: "null is written as nullable"}
 	if count[nullable] != 1 {
 		t.Errorf("got %v, want %v once", count, nullable)
 	}

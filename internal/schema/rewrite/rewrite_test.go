@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 func decode(t *testing.T, raw string) map[string]any {
@@ -217,39 +216,5 @@ func TestForOfHostileSchemas(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Alternatives are told apart until that takes too long.
-func TestExclusive(t *testing.T) {
-	branches := func(n int) []map[string]any {
-		var out []map[string]any
-		for i := range n {
-			out = append(out, map[string]any{"const": json.Number(fmt.Sprint(i))})
-		}
-		return out
-	}
-	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
-		if _, _, got := exclusive(&tree.Document{Left: maxSteps}, branches(n)); got != want {
-			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
-		}
-	}
-}
-
-func TestAliases(t *testing.T) {
-	long := strings.Repeat("é", 50)
-	properties := map[string]bool{"ok": true, "a b": true, "a/b": true, "a_b": true, "": true, long: true, strings.Repeat("x", 65): true}
-	c := collector{names: properties}
-	aliases := c.aliases()
-	if len(aliases) != 5 {
-		t.Errorf("got %v, want one for each of 5 odd names", aliases)
-	}
-	for alias, name := range aliases {
-		if _, taken := properties[alias]; taken || !plainName.MatchString(alias) {
-			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
-		}
-	}
-	if diff := cmp.Diff(c.aliases(), aliases); diff != "" {
-		t.Errorf("got others the second time:\n%s", diff)
 	}
 }

@@ -3,12 +3,16 @@ package rewrite
 import (
 	"cmp"
 	"encoding/json"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
 )
 
 // The bounds of one rewritten schema.
 const (
 	maxNodes   = 10_000  // subschemas: references can multiply them
 	maxWritten = 4 << 20 // bytes of names, texts and values
+	maxChanges = 5_000
+	maxSteps   = 1 << 20 // of merging and comparing
 )
 
 // Room bounds the rewritten schemas of one peer together, beside the bounds of each:
@@ -39,10 +43,10 @@ func (r *Room) budget() *budget {
 }
 
 // take counts what was written, and reports it if there was no room for all.
-func (r *Room) take(before, left budget, to *report) {
+func (r *Room) take(before, left budget, to *change.Report) {
 	r.written += before.bytes - left.bytes
 	if left.over() && before.bytes < maxWritten {
-		to.note("", "", Wider, "the schemas of one server are too large together")
+		to.Note("", "", change.Wider, "the schemas of one server are too large together")
 	}
 }
 
@@ -99,9 +103,4 @@ func sizeOf(v any) int {
 		}
 	}
 	return n
-}
-
-// breadth is what merging a subschema costs, in steps.
-func breadth(s map[string]any) int {
-	return 1 + len(s) + len(object(s["properties"])) + len(list(s["required"])) + len(list(s["enum"])) + len(list(s["allOf"]))
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
+	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -62,25 +65,25 @@ var strictFormats = []string{"date-time", "time", "date", "duration", "email", "
 // strict writes subschemas in the strict subset. It returns nil, with a reason, if
 // that cannot be done.
 type strict struct {
-	*report
+	*change.Report
 	doc                    *tree.Document
 	budget                 *budget
 	properties, enum, text int
 }
 
 // writeStrict writes a schema. If it returns false, the last change says why.
-func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bool) {
-	d := modern(OpenAIStrict, followRoot(root, r), r)
-	s := &strict{report: r, doc: d.doc, budget: room.budget()}
+func writeStrict(root map[string]any, r *change.Report, room *Room) (map[string]any, bool) {
+	d := modern.Write(followRoot(root, r), modern.Options{Items: true}, r)
+	s := &strict{Report: r, doc: d.Document, budget: room.budget()}
 	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
-	in := d.doc.Root
-	objectRoot(in, RefersToRoot(root), r)
+	in := d.Root
+	objectRoot(in, tree.RefersToRoot(root), r)
 	out := s.schema(in, "", 0)
 	if out == nil {
 		return nil, false
 	}
 	if name := Wrapper(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
-		if name == "" || RefersToRoot(d.doc.Root) {
+		if name == "" || tree.RefersToRoot(d.Root) {
 			return nil, s.fail("", "", "the root has alternatives")
 		}
 		defs, there := out["$defs"]
@@ -90,9 +93,15 @@ func writeStrict(root map[string]any, r *report, room *Room) (map[string]any, bo
 		if there {
 			out["$defs"] = defs
 		}
-		r.changes = slices.Insert(r.changes, 0, Change{Effect: Same, Note: wrapNote(name)})
+		r.Changes = slices.Insert(r.Changes, 0, change.Change{Effect: change.Same, Note: wrapNote(name)})
 	}
 	return out, true
+}
+
+// fail records why a schema cannot be strict.
+func (s *strict) fail(at, keyword, why string) bool {
+	s.Note(at, keyword, change.Same, "not strict: "+why)
+	return false
 }
 
 // schema writes one subschema.
@@ -106,7 +115,7 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 		return nil
 	}
 	if branches != nil {
-		in = without(in, demands...)
+		in = tree.Without(in, demands...)
 	}
 	out := map[string]any{}
 	if !s.listed(in, at) || !s.keywords(in, out, at) {
@@ -140,53 +149,53 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	if in[key] == nil {
 		key = "oneOf"
 	}
-	all := list(in[key])
+	all := tree.List(in[key])
 	if all == nil {
 		return nil, "", true
 	}
 	base := map[string]any{}
-	copyKeys(base, in, demands...)
+	tree.CopyKeys(base, in, demands...)
 	delete(base, key)
 	if len(base) == 0 && in["$ref"] == nil {
 		return all, key, true
 	}
 	for _, b := range all {
-		if kind := types(s.doc.Plain(b)); object(b)["$ref"] != nil && only(base, "type") && len(kind) > 0 && slices.Equal(kind, types(base)) {
+		if kind := tree.Types(s.doc.Plain(b)); tree.Object(b)["$ref"] != nil && tree.Only(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base)) {
 			branches = append(branches, b)
 			continue
 		}
-		if !s.budget.work(breadth(base)+breadth(object(b))) || !s.budget.write(sizeOf(base)) {
+		if !s.budget.work(merge.Breadth(base)+merge.Breadth(tree.Object(b))) || !s.budget.write(sizeOf(base)) {
 			return nil, key, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
 		}
-		merged, lost := merge(object(b), base)
+		merged, lost := merge.Merge(tree.Object(b), base)
 		if len(lost) > 0 || in["$ref"] != nil {
 			return nil, key, s.fail(at, key, "the alternatives have other keywords beside them")
 		}
 		branches = append(branches, merged)
 	}
-	s.note(at, key, Same, "what stands beside the alternatives is written in each")
+	s.Note(at, key, change.Same, "what stands beside the alternatives is written in each")
 	return branches, key, true
 }
 
 // keywords writes the keywords of a subschema that stand for themselves.
 func (s *strict) keywords(in, out map[string]any, at string) bool {
-	for _, key := range keys(in) {
+	for _, key := range tree.Keys(in) {
 		treatment, known := strictWords[key]
 		switch {
-		case key == "pattern" && !s.doc.Readable(text(in[key])):
+		case key == "pattern" && !s.doc.Readable(tree.Text(in[key])):
 			return s.fail(at, key, "the pattern is of another language")
-		case treatment == keep, key == "format" && slices.Contains(strictFormats, text(in[key])):
+		case treatment == keep, key == "format" && slices.Contains(strictFormats, tree.Text(in[key])):
 			out[key] = in[key]
 		case key == "format":
-			s.note(at, key, Same, "the format is told in the description")
+			s.Note(at, key, change.Same, "the format is told in the description")
 		case treatment == forget, strings.HasPrefix(key, "x-"):
-			s.silent = true
+			s.Silent = true
 		case treatment == drop:
-			s.note(at, key, Same, "the annotation was removed")
+			s.Note(at, key, change.Same, "the annotation was removed")
 		case key == "default":
-			s.note(at, key, Same, "the default is told in the description")
+			s.Note(at, key, change.Same, "the default is told in the description")
 		case treatment == told:
-			s.note(at, key, looseness(in, key), "told in the description")
+			s.Note(at, key, looseness(in, key), "told in the description")
 		case !known:
 			return s.fail(at, key, "the keyword is not known there")
 		}
@@ -195,16 +204,16 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 }
 
 // looseness is the effect of leaving a keyword out.
-func looseness(in map[string]any, key string) Effect {
+func looseness(in map[string]any, key string) change.Effect {
 	n, _ := limitOf(in[key])
 	least, _ := limitOf(in["minItems"])
 	switch {
 	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
-		key == "minProperties" && n <= len(names(in["required"])),
-		key == "maxProperties" && n >= len(object(in["properties"])):
-		return Same
+		key == "minProperties" && n <= len(tree.Strings(in["required"])),
+		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
+		return change.Same
 	}
-	return Wider
+	return change.Wider
 }
 
 // maxPatternLength bounds the lengths that are written as patterns: a provider's
@@ -215,28 +224,28 @@ const maxPatternLength = 256
 func (s *strict) lengths(in, out map[string]any, at string) bool {
 	least, hasLeast := limitOf(in["minLength"])
 	most, hasMost := limitOf(in["maxLength"])
-	all := types(in)
+	all := tree.Types(in)
 	switch {
 	case !hasLeast && !hasMost:
 		return true
 	case hasMost && most < least:
 		return s.fail(at, "maxLength", "no text is as long")
-	case len(all) > 0 && !slices.Contains(all, "string"), constants(in) != nil:
-		s.note(at, "minLength", Same, "left out, because it says nothing more")
+	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
+		s.Note(at, "minLength", change.Same, "left out, because it says nothing more")
 		return true
 	}
 	_, patterned := out["pattern"]
 	if least == 1 && out["format"] != nil { // no such format fits the empty text
-		s.note(at, "minLength", Same, "the format says it")
+		s.Note(at, "minLength", change.Same, "the format says it")
 		least, hasLeast = 0, false
 	}
 	for key, limit := range map[string]int{"minLength": least, "maxLength": most} {
 		switch {
 		case limit == 0 && (key == "minLength" || !hasMost):
 		case patterned:
-			s.note(at, key, Wider, "told in the description, because there is a pattern")
+			s.Note(at, key, change.Wider, "told in the description, because there is a pattern")
 		case limit > maxPatternLength:
-			s.note(at, key, Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+			s.Note(at, key, change.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
 		}
 	}
 	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
@@ -245,7 +254,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	}
 	if out["format"] != nil {
 		delete(out, "format")
-		s.note(at, "format", Same, "the format is told in the description, because a pattern says the length")
+		s.Note(at, "format", change.Same, "the format is told in the description, because a pattern says the length")
 	}
 	upper, key := "", "minLength"
 	if hasMost {
@@ -256,13 +265,13 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		quantifier = "+"
 	}
 	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.note(at, key, Same, "written as a pattern")
+	s.Note(at, key, change.Same, "written as a pattern")
 	return true
 }
 
 // limitOf reads a limit. All beyond what patterns can say are alike.
 func limitOf(v any) (n int, ok bool) {
-	limit, ok := rational(v)
+	limit, ok := tree.Rational(v)
 	if !ok {
 		return 0, false
 	}
@@ -272,19 +281,19 @@ func limitOf(v any) (n int, ok bool) {
 
 func (s *strict) definitions(in, out map[string]any, at string) bool {
 	for _, key := range []string{"definitions", "$defs"} {
-		defs := object(in[key])
+		defs := tree.Object(in[key])
 		if len(defs) == 0 {
 			continue
 		}
 		if at != "" {
 			return s.fail(at, key, "definitions are not at the root")
 		}
-		all := maps.Clone(object(out["$defs"]))
+		all := maps.Clone(tree.Object(out["$defs"]))
 		if all == nil {
 			all = map[string]any{}
 		}
-		for _, name := range keys(defs) {
-			def := s.schema(object(defs[name]), tree.Join(at, key, name), 1)
+		for _, name := range tree.Keys(defs) {
+			def := s.schema(tree.Object(defs[name]), tree.Join(at, key, name), 1)
 			if def == nil {
 				return false
 			}
@@ -309,11 +318,11 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		}
 		_, name, _ := strings.Cut(ref[2:], "/")
 		if plain := "#/$defs/" + name; ref != plain {
-			s.note(at, "$ref", Same, "definitions are called $defs")
+			s.Note(at, "$ref", change.Same, "definitions are called $defs")
 			ref = plain
 		}
 	}
-	for _, key := range append(keys(out), keys(in)...) {
+	for _, key := range append(tree.Keys(out), tree.Keys(in)...) {
 		if slices.Contains(demands, key) || key != "description" && out[key] != nil {
 			return s.fail(at, "$ref", "the reference has "+key+" beside it")
 		}
@@ -323,19 +332,19 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		return true
 	}
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
-	s.note(at, "$ref", Same, "the reference is set apart from its description")
+	s.Note(at, "$ref", change.Same, "the reference is set apart from its description")
 	return true
 }
 
 // values writes enum and const.
 func (s *strict) values(in, out map[string]any, at string) bool {
-	if constants(in) == nil {
+	if tree.Constants(in) == nil {
 		return true
 	}
 	if _, ok := in["const"]; ok {
-		s.note(at, "const", Same, "the constant is written as an enumeration")
+		s.Note(at, "const", change.Same, "the constant is written as an enumeration")
 	}
-	values := fitting(in)
+	values := merge.Fitting(in)
 	if len(values) == 0 {
 		return s.fail(at, "enum", "no value fits it")
 	}
@@ -343,21 +352,21 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	length := 0
 	var kinds []any
 	for _, v := range values {
-		length += len(text(v))
-		kind := typeOf(v)
+		length += len(tree.Text(v))
+		kind := tree.TypeOf(v)
 		if kind == "array" || kind == "object" {
 			return s.fail(at, "enum", "it has values that are no scalars")
 		}
-		kinds = union(kinds, []any{kind})
+		kinds = merge.Union(kinds, []any{kind})
 	}
 	s.text += length
 	if s.enum > maxStrictEnum || s.text > maxStrictText || len(values) > maxStrictLong && length > maxStrictLongText {
 		return s.fail(at, "enum", "there are too many enumerated values")
 	}
 	out["enum"] = values
-	if len(types(in)) == 0 {
+	if len(tree.Types(in)) == 0 {
 		out["type"] = oneOrAll(kinds)
-		s.note(at, "type", Same, "the type of the values is spelled out")
+		s.Note(at, "type", change.Same, "the type of the values is spelled out")
 	}
 	return true
 }
@@ -371,7 +380,7 @@ func oneOrAll(all []any) any {
 
 // kind writes the type and what belongs to it.
 func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
-	all := types(in)
+	all := tree.Types(in)
 	switch {
 	case len(all) > 0:
 	case in["properties"] != nil:
@@ -383,9 +392,9 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	default:
 		return s.fail(at, "type", "any value is allowed")
 	}
-	out["type"] = oneOrAll(anys(all))
+	out["type"] = oneOrAll(tree.Anys(all))
 	if slices.Contains(all, "array") {
-		items := s.schema(object(in["items"]), tree.Join(at, "items"), depth+1)
+		items := s.schema(tree.Object(in["items"]), tree.Join(at, "items"), depth+1)
 		if items == nil {
 			return false
 		}
@@ -397,47 +406,47 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 // listed reports whether the names of an object's properties can be listed.
 func (s *strict) listed(in map[string]any, at string) bool {
 	rest, limited := in["additionalProperties"]
-	all := types(in)
+	all := tree.Types(in)
 	switch {
 	case in["$ref"] != nil, !slices.Contains(all, "object") && (len(all) > 0 || in["properties"] == nil):
-	case len(object(rest)) > 0:
+	case len(tree.Object(rest)) > 0:
 		return s.fail(at, "additionalProperties", "properties of any name are allowed")
-	case len(object(in["properties"])) == 0 && rest != false && (at != "" || limited):
+	case len(tree.Object(in["properties"])) == 0 && rest != false && (at != "" || limited):
 		return s.fail(at, "properties", "any object is allowed")
 	}
 	return true
 }
 
 func (s *strict) object(in, out map[string]any, at string, depth int) bool {
-	properties := object(in["properties"])
+	properties := tree.Object(in["properties"])
 	switch rest, limited := in["additionalProperties"]; {
 	case limited && rest != false:
-		s.note(at, "additionalProperties", Narrower, "other properties are not offered")
+		s.Note(at, "additionalProperties", change.Narrower, "other properties are not offered")
 	case !limited: // as all take it for granted
-		s.silent = true
+		s.Silent = true
 	}
 	if s.properties += len(properties); s.properties > maxStrictProperties {
 		return s.fail(at, "properties", "there are too many properties")
 	}
-	required := setOf(list(in["required"])...)
+	required := tree.SetOf(tree.List(in["required"])...)
 	written := make(map[string]any, len(properties))
-	for _, name := range keys(properties) {
+	for _, name := range tree.Keys(properties) {
 		path := tree.Join(at, "properties", name)
-		if never(properties[name]) && !required.has(name) {
+		if tree.Never(properties[name]) && !required.Has(name) {
 			continue
 		}
-		p := s.schema(object(properties[name]), path, depth+1)
+		p := s.schema(tree.Object(properties[name]), path, depth+1)
 		if p == nil {
 			return false
 		}
-		if !required.has(name) {
+		if !required.Has(name) {
 			p = s.optional(p)
-			s.note(path, "required", Same, "null stands for not given")
+			s.Note(path, "required", change.Same, "null stands for not given")
 		}
 		written[name] = p
 		s.text += utf8.RuneCountInString(name)
 	}
-	for _, name := range names(in["required"]) {
+	for _, name := range tree.Strings(in["required"]) {
 		if _, ok := written[name]; !ok {
 			return s.fail(at, "required", "it names a property that is not described")
 		}
@@ -445,7 +454,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	if s.text > maxStrictText || s.enum > maxStrictEnum {
 		return s.fail(at, "properties", "there are too many names and values")
 	}
-	out["properties"], out["required"], out["additionalProperties"] = written, anys(keys(written)), false
+	out["properties"], out["required"], out["additionalProperties"] = written, tree.Anys(tree.Keys(written)), false
 	return true
 }
 
@@ -456,16 +465,16 @@ func (s *strict) optional(p map[string]any) map[string]any {
 	if out["$ref"] != nil {
 		return map[string]any{"anyOf": []any{out, null}}
 	}
-	if branches := list(out["anyOf"]); branches != nil {
-		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(types(object(b)), "null") }) {
+	if branches := tree.List(out["anyOf"]); branches != nil {
+		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(tree.Types(tree.Object(b)), "null") }) {
 			out["anyOf"] = append(slices.Clone(branches), null)
 		}
 		return out
 	}
-	if all := types(out); !slices.Contains(all, "null") {
-		out["type"] = append(anys(all), "null")
+	if all := tree.Types(out); !slices.Contains(all, "null") {
+		out["type"] = append(tree.Anys(all), "null")
 	}
-	if values := list(out["enum"]); values != nil && !slices.Contains(values, nil) {
+	if values := tree.List(out["enum"]); values != nil && !slices.Contains(values, nil) {
 		out["enum"] = append(slices.Clone(values), nil)
 		s.enum++
 	}
@@ -480,9 +489,9 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 	}
 	var all []any
 	for i, b := range branches {
-		branch := object(b)
+		branch := tree.Object(b)
 		if len(lacks[i]) > 0 {
-			branch, _ = merge(branch, lacking(lacks[i]))
+			branch, _ = merge.Merge(branch, merge.Lacking(lacks[i]))
 		}
 		written := s.schema(branch, tree.Join(at, key, strconv.Itoa(i)), depth)
 		if written == nil {
@@ -505,17 +514,17 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	for i, b := range branches {
 		resolved[i] = s.doc.Plain(b)
 	}
-	lacks, effect, ok := exclusive(s.doc, resolved)
+	lacks, effect, ok := merge.Exclusive(s.doc, resolved)
 	changed := slices.ContainsFunc(lacks, func(names []string) bool { return len(names) > 0 })
-	referred := slices.ContainsFunc(branches, func(b any) bool { return object(b)["$ref"] != nil })
+	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
 	switch {
 	case !ok, changed && referred: // a target cannot be written in two ways
-		s.note(at, "oneOf", Wider, "written as anyOf")
+		s.Note(at, "oneOf", change.Wider, "written as anyOf")
 		return none
 	case !changed:
-		s.note(at, "oneOf", Same, "written as anyOf")
+		s.Note(at, "oneOf", change.Same, "written as anyOf")
 	default:
-		s.note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
+		s.Note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
 	}
 	return lacks
 }

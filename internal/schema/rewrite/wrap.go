@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -25,13 +26,13 @@ var wrappers = []string{"input", "input2", "input3", "input_object", "input-obje
 // there is another one, so that a root which is closed to other properties refuses it.
 // It is "" for a root that no provider refuses.
 func Wrapper(root map[string]any) string {
-	if !says(root, rootWords) {
+	if !tree.Says(root, rootWords) {
 		return ""
 	}
-	raw := show(root)
+	raw := tree.Show(root)
 	patterns := map[string]bool{}
 	for s := range tree.All(root) {
-		for expr := range object(s["patternProperties"]) {
+		for expr := range tree.Object(s["patternProperties"]) {
 			patterns[expr] = true
 		}
 	}
@@ -71,12 +72,12 @@ func wrapped(name string, says map[string]any) map[string]any {
 // the document stays at its root.
 func wrap(root map[string]any, name string) map[string]any {
 	m := mover{to: tree.Join("", "properties", name)}
-	m.id = m.resolve(text(root["$id"]))
-	inner := object(m.schema(root))
+	m.id = m.resolve(tree.Text(root["$id"]))
+	inner := tree.Object(m.schema(root))
 	out := wrapped(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
-		copyKeys(out, inner, key)
+		tree.CopyKeys(out, inner, key)
 		delete(inner, key)
 	}
 	inner["type"] = "object"
@@ -85,7 +86,7 @@ func wrap(root map[string]any, name string) map[string]any {
 
 // followRoot replaces a root that is only a reference by its target, if that can be
 // there twice.
-func followRoot(root map[string]any, r *report) map[string]any {
+func followRoot(root map[string]any, r *change.Report) map[string]any {
 	doc := &tree.Document{Root: root, Left: maxSteps}
 	out := root
 	for range 16 {
@@ -94,18 +95,18 @@ func followRoot(root map[string]any, r *report) map[string]any {
 			return out
 		}
 		found, _ := doc.Resolve(ref)
-		target := object(found)
+		target := tree.Object(found)
 		if tree.Same(target, root) {
-			r.note("", "$ref", Same, "a reference that says nothing new was removed from the root")
-			return without(out, "$ref")
+			r.Note("", "$ref", change.Same, "a reference that says nothing new was removed from the root")
+			return tree.Without(out, "$ref")
 		}
-		alone := only(out, "$ref", "$defs", "definitions", "type") && len(types(out)) < 2 || early(root)
-		if !alone || target == nil || identified(target) || says(target, []string{"$defs", "definitions"}) {
+		alone := tree.Only(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || modern.Early(root)
+		if !alone || target == nil || identified(target) || tree.Says(target, []string{"$defs", "definitions"}) {
 			return root
 		}
-		r.note("", "$ref", Same, "the reference is replaced by what it refers to")
-		out = without(target, "$anchor", "$id", "id")
-		copyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
+		r.Note("", "$ref", change.Same, "the reference is replaced by what it refers to")
+		out = tree.Without(target, "$anchor", "$id", "id")
+		tree.CopyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
 	}
 	return root
 }
@@ -118,11 +119,11 @@ const maxTwice = 5_000
 func identified(s map[string]any) bool {
 	n := 0
 	for sub := range tree.All(s) {
-		if n++; n > maxTwice || n > 1 && says(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || says(sub, []string{"$recursiveAnchor"}) {
+		if n++; n > maxTwice || n > 1 && tree.Says(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || tree.Says(sub, []string{"$recursiveAnchor"}) {
 			return true
 		}
 	}
-	return says(s, []string{"$dynamicAnchor"}) || strings.Trim(text(s["$id"]), "#") != ""
+	return tree.Says(s, []string{"$dynamicAnchor"}) || strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
 // mover copies a document whose root moves, with the references into it.
@@ -139,10 +140,10 @@ func (m mover) schema(v any) any {
 	if !ok {
 		return v
 	}
-	m.base = m.resolve(text(s["$id"]))
+	m.base = m.resolve(tree.Text(s["$id"]))
 	out := tree.Map(s, func(_ tree.Place, sub any) any { return m.schema(sub) })
 	for _, key := range []string{"$ref", "$dynamicRef"} {
-		if ref := text(out[key]); ref != "" {
+		if ref := tree.Text(out[key]); ref != "" {
 			out[key] = m.reference(ref)
 		}
 	}
@@ -178,26 +179,4 @@ func (m mover) reference(ref string) string {
 		return m.id + "#" + place
 	}
 	return "#" + place
-}
-
-// refersToRoot reports whether a reference leads to the root.
-func refersToRoot(doc *tree.Document, s map[string]any) bool {
-	return slices.ContainsFunc([]string{"$ref", "$dynamicRef", "$recursiveRef"}, func(key string) bool {
-		ref, ok := s[key].(string)
-		ref = "#" + strings.TrimPrefix(strings.TrimPrefix(ref, text(doc.Root["$id"])), "#")
-		target, _ := doc.Resolve(ref)
-		return ok && tree.Same(target, doc.Root)
-	})
-}
-
-// RefersToRoot reports whether a reference of a schema leads to its root, so that an
-// addition to the root holds elsewhere, too.
-func RefersToRoot(root map[string]any) bool {
-	doc := &tree.Document{Root: root, Left: maxSteps}
-	for s := range tree.All(root) {
-		if refersToRoot(doc, s) {
-			return true
-		}
-	}
-	return false
 }

@@ -104,14 +104,14 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 
 // Plain follows references to their target, nil if that is not an object.
 func (d *Document) Plain(v any) map[string]any {
-	s := object(v)
+	s := Object(v)
 	for range 16 {
 		ref, ok := s["$ref"].(string)
 		if !ok {
 			return s
 		}
 		target, _ := d.Resolve(ref)
-		s = object(target)
+		s = Object(target)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (d *Document) anchor(v any) {
 		}
 	}
 	for _, key := range []string{"$id", "id"} { // an anchor, up to draft-07
-		if name, ok := strings.CutPrefix(text(s[key]), "#"); ok && name != "" {
+		if name, ok := strings.CutPrefix(Text(s[key]), "#"); ok && name != "" {
 			d.anchors[name] = s
 		}
 	}
@@ -161,11 +161,27 @@ func (d *Document) anchor(v any) {
 // outside of it.
 func (d *Document) MovesBase(s map[string]any) bool {
 	key := "$id"
-	if strings.Contains(text(d.Root["$schema"]), "draft-04") {
+	if strings.Contains(Text(d.Root["$schema"]), "draft-04") {
 		key = "id"
 	}
-	id := text(s[key])
+	id := Text(s[key])
 	return id != "" && id[0] != '#' && !Same(s, d.Root)
+}
+
+// RefersToRoot reports whether a reference of a schema leads to its root, so that an
+// addition to the root holds elsewhere, too.
+func RefersToRoot(root map[string]any) bool {
+	doc := &Document{Root: root, Left: 1 << 20}
+	for s := range All(root) {
+		for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+			ref, ok := s[key].(string)
+			ref = "#" + strings.TrimPrefix(strings.TrimPrefix(ref, Text(root["$id"])), "#")
+			if target, _ := doc.Resolve(ref); ok && Same(target, root) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Same reports whether two values are one object.
@@ -176,18 +192,3 @@ func Same(a any, b map[string]any) bool {
 
 // Address identifies an object for as long as it is in use.
 func Address(s map[string]any) uintptr { return reflect.ValueOf(s).Pointer() }
-
-func object(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}

@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 		"#/$defs/in/$defs/e": "", "#e": "", "#f": "", "#/$defs/%zz": "", "other": "", "elsewhere": "",
 	} {
 		v, ok := doc.Resolve(ref)
-		if got := text(object(v)["title"]); got != want || ok != (want != "") {
+		if got := Text(Object(v)["title"]); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", ref, got, ok, want)
 		}
 	}

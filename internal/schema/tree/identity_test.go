@@ -23,3 +23,19 @@ func TestIdentityOfNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestIdentity(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`1`, `1.0`, true}, {`1e2`, `100`, true}, {`-0`, `0`, true}, {`0.5`, `5e-1`, true}, {`1`, `2`, false}, {`1`, `"1"`, false},
+		{`[1]`, `[1.0]`, true}, {`{"a":[1]}`, `{"a":[1.00]}`, true}, {`[1]`, `["1"]`, false}, {`[1]`, `[["number","1"]]`, false},
+		{`null`, `false`, false}, {`[]`, `{}`, false}, {`100000000000000000000`, `1e20`, true},
+	} {
+		pair := decode(t, `{"a":`+tt.a+`,"b":`+tt.b+`}`)
+		if got := Identity(pair["a"]) == Identity(pair["b"]); got != tt.want {
+			t.Errorf("%s and %s: got %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

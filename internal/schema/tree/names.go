@@ -32,7 +32,7 @@ func (d *Document) named(says any, name string, depth int) (fits, known bool) {
 		return true, true
 	case says == false, isNothing(s):
 		return false, true
-	case s == nil, depth == 0, !d.Spend(1 + len(s) + len(list(s["enum"]))):
+	case s == nil, depth == 0, !d.Spend(1 + len(s) + len(List(s["enum"]))):
 		return false, false
 	}
 	known = true
@@ -50,23 +50,23 @@ func (d *Document) named(says any, name string, depth int) (fits, known bool) {
 func (d *Document) demand(s map[string]any, key, name string, depth int) (fits, known bool) {
 	switch v := s[key]; key {
 	case "type":
-		return v == "string" || slices.Contains(list(v), any("string")), true
+		return v == "string" || slices.Contains(List(v), any("string")), true
 	case "const":
 		return v == any(name), true
 	case "enum":
-		return slices.Contains(list(v), any(name)), true
+		return slices.Contains(List(v), any(name)), true
 	case "minLength", "maxLength":
 		n, _ := v.(json.Number)
 		limit, err := n.Int64()
 		length := int64(utf8.RuneCountInString(name))
 		return key == "minLength" && length >= limit || key == "maxLength" && length <= limit, err == nil
 	case "pattern":
-		return d.Matches(text(v), name)
+		return d.Matches(Text(v), name)
 	case "not":
 		fits, known = d.named(v, name, depth-1)
 		return !fits, known
 	case "allOf", "anyOf", "oneOf":
-		return d.combined(key, list(v), name, depth-1)
+		return d.combined(key, List(v), name, depth-1)
 	}
 	return true, key == "format" || slices.Contains(Remarks, key) // formats are annotations
 }

@@ -1,4 +1,6 @@
-package rewrite
+// Package merge makes one subschema of several that hold together, as far as that needs
+// no new keywords.
+package merge
 
 import (
 	"encoding/json"
@@ -10,15 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// merge makes one subschema of two that hold together, and lists the keywords of b that
+// Merge makes one subschema of two that hold together, and lists the keywords of b that
 // have no place beside a. Annotations are those of a if both have them.
-func merge(a, b map[string]any) (out map[string]any, lost []string) {
+func Merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = maps.Clone(a)
 	if out == nil {
 		out = map[string]any{}
 	}
-	places := says(a, ofItems) && says(b, ofItems) && (says(a, byPlace) || says(b, byPlace))
-	for _, key := range keys(b) {
+	places := tree.Says(a, ofItems) && tree.Says(b, ofItems) && (tree.Says(a, byPlace) || tree.Says(b, byPlace))
+	for _, key := range tree.Keys(b) {
 		old, both := a[key]
 		switch {
 		case key == "additionalProperties", key == "unevaluatedProperties":
@@ -29,7 +31,7 @@ func merge(a, b map[string]any) (out map[string]any, lost []string) {
 			out[key] = b[key]
 		case slices.Contains(tree.Remarks, key), key == "format", reflect.DeepEqual(old, b[key]):
 		default:
-			merged, ok := together(key, old, b[key])
+			merged, ok := Together(key, old, b[key])
 			switch {
 			case ok:
 				out[key] = merged
@@ -56,11 +58,11 @@ var bounds = map[string]int{
 	"maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1, "maxContains": -1,
 }
 
-// together makes one value of two of a keyword. It returns false if there is none.
-func together(key string, a, b any) (any, bool) {
+// Together makes one value of two of a keyword. It returns false if there is none.
+func Together(key string, a, b any) (any, bool) {
 	if sign := bounds[key]; sign != 0 {
-		x, okA := rational(a)
-		y, okB := rational(b)
+		x, okA := tree.Rational(a)
+		y, okB := tree.Rational(b)
 		if okA && okB && y.Cmp(x)*sign > 0 {
 			a = b
 		}
@@ -68,29 +70,29 @@ func together(key string, a, b any) (any, bool) {
 	}
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas":
-		return eachOf(object(a), object(b), allOf), true
+		return eachOf(tree.Object(a), tree.Object(b), AllOf), true
 	case "dependentRequired":
-		return eachOf(object(a), object(b), func(a, b any) any { return union(list(a), list(b)) }), true
+		return eachOf(tree.Object(a), tree.Object(b), func(a, b any) any { return Union(tree.List(a), tree.List(b)) }), true
 	case "$defs", "definitions":
-		return eachOf(object(a), object(b), func(a, _ any) any { return a }), true
+		return eachOf(tree.Object(a), tree.Object(b), func(a, _ any) any { return a }), true
 	case "required":
-		return union(list(a), list(b)), true
+		return Union(tree.List(a), tree.List(b)), true
 	case "uniqueItems":
 		return a == true || b == true, true
 	case "items", "propertyNames":
-		return allOf(a, b), true
+		return AllOf(a, b), true
 	case "allOf":
-		return slices.Concat(list(a), list(b)), true
+		return slices.Concat(tree.List(a), tree.List(b)), true
 	case "const":
 		return a, tree.Identity(a) == tree.Identity(b)
 	case "enum":
-		common := slices.Clone(list(a))
-		there := setOf(list(b)...)
-		common = slices.DeleteFunc(common, func(v any) bool { return !there.has(v) })
+		common := slices.Clone(tree.List(a))
+		there := tree.SetOf(tree.List(b)...)
+		common = slices.DeleteFunc(common, func(v any) bool { return !there.Has(v) })
 		return common, len(common) > 0
 	case "type":
-		common := commonTypes(types(map[string]any{key: a}), types(map[string]any{key: b}))
-		return anys(common), len(common) > 0
+		common := commonTypes(tree.Types(map[string]any{key: a}), tree.Types(map[string]any{key: b}))
+		return tree.Anys(common), len(common) > 0
 	}
 	return nil, false
 }
@@ -109,13 +111,14 @@ func commonTypes(a, b []string) []string {
 	return out
 }
 
-// union lists the values of both lists, each once.
-func union(a, b []any) []any {
-	seen := set{}
-	return slices.DeleteFunc(slices.Concat(a, b), func(v any) bool { return !seen.add(v) })
+// Union lists the values of both lists, each once.
+func Union(a, b []any) []any {
+	seen := tree.Set{}
+	return slices.DeleteFunc(slices.Concat(a, b), func(v any) bool { return !seen.Add(v) })
 }
 
-func allOf(a, b any) any {
+// AllOf is what two subschemas demand together.
+func AllOf(a, b any) any {
 	switch {
 	case reflect.DeepEqual(a, b), a == false, b == true:
 		return a
@@ -143,22 +146,22 @@ func eachOf(a, b map[string]any, join func(a, b any) any) map[string]any {
 // closeMerged holds the properties that only one of two subschemas describes to what the
 // other says of further properties. With patterns of names that is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
-	restA, keyA := rest(a)
-	restB, keyB := rest(b)
+	restA, keyA := tree.Rest(a)
+	restB, keyB := tree.Rest(b)
 	if keyA == "" && keyB == "" {
 		return nil
 	}
-	properties := maps.Clone(object(out["properties"]))
+	properties := maps.Clone(tree.Object(out["properties"]))
 	for name, p := range properties {
 		for _, side := range []map[string]any{a, b} {
-			says, key := rest(side)
-			_, described := object(side["properties"])[name]
+			says, key := tree.Rest(side)
+			_, described := tree.Object(side["properties"])[name]
 			switch {
 			case described || key == "" || says == true:
 			case side["patternProperties"] != nil:
 				lost = []string{key}
 			default:
-				p = allOf(p, says)
+				p = AllOf(p, says)
 			}
 		}
 		properties[name] = p
@@ -173,33 +176,33 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 	case keyB == "":
 		out["additionalProperties"] = restA
 	default:
-		out["additionalProperties"] = allOf(restA, restB)
+		out["additionalProperties"] = AllOf(restA, restB)
 	}
 	return lost
 }
 
-// held lists the keywords that enumerated values can be held to one by one.
-var held = []string{
+// OfScalars lists the keywords that enumerated values can be held to one by one.
+var OfScalars = []string{
 	"type", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 }
 
-// fitting lists the enumerated values that meet what s says of them besides.
-func fitting(s map[string]any) []any {
-	values := slices.Clone(constants(s))
-	if both := list(s["enum"]); both != nil && s["const"] != nil {
-		there := setOf(both...)
-		values = slices.DeleteFunc(values, func(v any) bool { return !there.has(v) })
+// Fitting lists the enumerated values that meet what s says of them besides.
+func Fitting(s map[string]any) []any {
+	values := slices.Clone(tree.Constants(s))
+	if both := tree.List(s["enum"]); both != nil && s["const"] != nil {
+		there := tree.SetOf(both...)
+		values = slices.DeleteFunc(values, func(v any) bool { return !there.Has(v) })
 	}
 	demands := map[string]any{}
-	copyKeys(demands, s, held...)
-	if not := object(s["not"]); constants(not) != nil && only(not, "const", "enum") {
-		refused := setOf(constants(not)...)
-		values = slices.DeleteFunc(values, refused.has)
+	tree.CopyKeys(demands, s, OfScalars...)
+	if not := tree.Object(s["not"]); tree.Constants(not) != nil && tree.Only(not, "const", "enum") {
+		refused := tree.SetOf(tree.Constants(not)...)
+		values = slices.DeleteFunc(values, refused.Has)
 	}
-	if len(demands) == 0 || only(demands, "type") {
-		all := types(s)
+	if len(demands) == 0 || tree.Only(demands, "type") {
+		all := tree.Types(s)
 		return slices.DeleteFunc(values, func(v any) bool {
-			kind := typeOf(v)
+			kind := tree.TypeOf(v)
 			return len(all) > 0 && !slices.Contains(all, kind) && (kind != "integer" || !slices.Contains(all, "number"))
 		})
 	}
@@ -212,4 +215,9 @@ func fitting(s map[string]any) []any {
 		return values
 	}
 	return slices.DeleteFunc(values, func(v any) bool { return compiled.ValidateValue(v) != nil })
+}
+
+// Breadth is what merging a subschema costs, in steps.
+func Breadth(s map[string]any) int {
+	return 1 + len(s) + len(tree.Object(s["properties"])) + len(tree.List(s["required"])) + len(tree.List(s["enum"])) + len(tree.List(s["allOf"]))
 }

@@ -1,24 +1,26 @@
-package rewrite
+package alias
 
 import (
 	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// aliases write the names of properties as plain ones, wherever they are mentioned.
-type aliases struct {
+// Names write the names of properties as plain ones, wherever they are mentioned.
+type Names struct {
 	doc    *tree.Document
 	byName map[string]string
 	odd    []string // the names that have one, in order
 }
 
-// aliasesOf returns nil if a document has only plain names.
-func aliasesOf(doc *tree.Document) *aliases {
-	a := &aliases{doc: doc, byName: map[string]string{}}
-	for alias, name := range DocumentAliases(doc.Root) {
+// New returns nil if a document has only plain names.
+func New(doc *tree.Document) *Names {
+	a := &Names{doc: doc, byName: map[string]string{}}
+	for alias, name := range Of(doc.Root) {
 		a.byName[name] = alias
 	}
 	if a.odd = slices.Sorted(maps.Keys(a.byName)); len(a.odd) == 0 {
@@ -27,7 +29,8 @@ func aliasesOf(doc *tree.Document) *aliases {
 	return a
 }
 
-func (a *aliases) of(name string) (alias string, ok bool) {
+// Alias is the plain name of a property, if it has one.
+func (a *Names) Alias(name string) (alias string, ok bool) {
 	if a == nil {
 		return "", false
 	}
@@ -35,24 +38,24 @@ func (a *aliases) of(name string) (alias string, ok bool) {
 	return alias, ok
 }
 
-// write writes the names that a subschema mentions itself.
-func (a *aliases) write(out map[string]any, at string, r *report) {
+// Write writes the names that a subschema mentions itself.
+func (a *Names) Write(out map[string]any, at string, r *change.Report) {
 	described := map[string]bool{}
 	eachDescribed(out, func(name string) { described[name] = true })
 	a.byPatterns(out)
 	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
-		if named := object(out[key]); named != nil {
+		if named := tree.Object(out[key]); named != nil {
 			out[key] = a.members(named, tree.Join(at, key), r)
 		}
 	}
-	if required := list(out["required"]); required != nil {
+	if required := tree.List(out["required"]); required != nil {
 		out["required"] = a.list(required)
 	}
 	for _, key := range []string{"enum", "const"} {
 		value, ok := out[key]
 		if called, changed := a.value(value); ok && changed {
 			out[key] = called
-			r.note(at, key, Same, "properties are called as they are where they are described")
+			r.Note(at, key, change.Same, "properties are called as they are where they are described")
 		}
 	}
 	if says, ok := out["propertyNames"]; ok {
@@ -61,16 +64,16 @@ func (a *aliases) write(out map[string]any, at string, r *report) {
 }
 
 // members gives the members of an object their aliases.
-func (a *aliases) members(named map[string]any, at string, r *report) map[string]any {
+func (a *Names) members(named map[string]any, at string, r *change.Report) map[string]any {
 	out := make(map[string]any, len(named))
-	for _, name := range keys(named) {
+	for _, name := range tree.Keys(named) {
 		says := named[name]
 		if others, ok := says.([]any); ok {
 			says = a.list(others)
 		}
 		alias, odd := a.byName[name]
 		if odd {
-			r.note(tree.Join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
+			r.Note(tree.Join(at, name), "", change.Same, "the property is called "+strconv.Quote(alias))
 			name = alias
 		}
 		out[name] = says
@@ -79,10 +82,10 @@ func (a *aliases) members(named map[string]any, at string, r *report) map[string
 }
 
 // list gives the names in a list their aliases.
-func (a *aliases) list(all []any) []any {
+func (a *Names) list(all []any) []any {
 	out := slices.Clone(all)
 	for i, name := range out {
-		if alias, odd := a.byName[text(name)]; odd && name == text(name) {
+		if alias, odd := a.byName[tree.Text(name)]; odd && name == tree.Text(name) {
 			out[i] = alias
 		}
 	}
@@ -91,10 +94,10 @@ func (a *aliases) list(all []any) []any {
 
 // byPatterns describes properties that only patterns of names describe, which their
 // aliases may not match.
-func (a *aliases) byPatterns(out map[string]any) {
-	patterns := object(out["patternProperties"])
-	properties := maps.Clone(object(out["properties"]))
-	for _, pattern := range keys(patterns) {
+func (a *Names) byPatterns(out map[string]any) {
+	patterns := tree.Object(out["patternProperties"])
+	properties := maps.Clone(tree.Object(out["properties"]))
+	for _, pattern := range tree.Keys(patterns) {
 		for _, name := range a.odd {
 			if matches, _ := a.doc.Matches(pattern, name); !matches {
 				continue
@@ -103,7 +106,7 @@ func (a *aliases) byPatterns(out map[string]any) {
 				properties = map[string]any{}
 			}
 			if old, ok := properties[name]; ok {
-				properties[name] = allOf(old, patterns[pattern])
+				properties[name] = merge.AllOf(old, patterns[pattern])
 			} else {
 				properties[name] = patterns[pattern]
 			}
@@ -115,7 +118,7 @@ func (a *aliases) byPatterns(out map[string]any) {
 }
 
 // value gives the members of an enumerated value their aliases.
-func (a *aliases) value(v any) (called any, changed bool) {
+func (a *Names) value(v any) (called any, changed bool) {
 	switch v := v.(type) {
 	case []any:
 		out := slices.Clone(v)
@@ -143,21 +146,21 @@ func (a *aliases) value(v any) (called any, changed bool) {
 
 // propertyNames lets an object have the aliases of the names that it allows, and not
 // those of others that are described.
-func (a *aliases) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *report) {
+func (a *Names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *change.Report) {
 	var allowed, refused []any
-	effect := Same
+	effect := change.Same
 	for _, name := range a.odd {
 		alias := a.byName[name]
 		fits, known := a.doc.Named(says, name)
 		switch {
 		case a.doc.Left == 0:
 			delete(out, "propertyNames")
-			r.note(at, "propertyNames", Wider, "left to validation: there are too many names")
+			r.Note(at, "propertyNames", change.Wider, "left to validation: there are too many names")
 			return
 		case a.doc.Aliased(says, name, alias):
 			allowed = append(allowed, alias)
 			if !known {
-				effect = Wider
+				effect = change.Wider
 			}
 		case known && !fits && described[name]:
 			refused = append(refused, alias)
@@ -167,14 +170,14 @@ func (a *aliases) propertyNames(out map[string]any, says any, described map[stri
 		return
 	}
 	if refused != nil {
-		says = allOf(says, map[string]any{"not": map[string]any{"enum": refused}})
+		says = merge.AllOf(says, map[string]any{"not": map[string]any{"enum": refused}})
 	}
-	if s := object(says); allowed != nil && s["enum"] != nil && only(s, "enum", "type") {
-		says = without(s, "enum")
-		object(says)["enum"] = a.list(list(s["enum"]))
+	if s := tree.Object(says); allowed != nil && s["enum"] != nil && tree.Only(s, "enum", "type") {
+		says = tree.Without(s, "enum")
+		tree.Object(says)["enum"] = a.list(tree.List(s["enum"]))
 	} else if allowed != nil {
 		says = map[string]any{"anyOf": []any{map[string]any{"enum": allowed}, says}}
 	}
 	out["propertyNames"] = says
-	r.note(at, "propertyNames", effect, "the properties are called as they are where they are described")
+	r.Note(at, "propertyNames", effect, "the properties are called as they are where they are described")
 }

@@ -1,4 +1,5 @@
-package rewrite
+// Package alias gives plain names to properties whose own names not all providers take.
+package alias
 
 import (
 	"crypto/sha256"
@@ -16,10 +17,10 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// DocumentAliases gives a plain name to every property whose own name not all providers
+// Of gives a plain name to every property whose own name not all providers
 // take, wherever a schema mentions it. It returns the names by alias: a name has one
 // alias, which no property has.
-func DocumentAliases(root any) map[string]string {
+func Of(root any) map[string]string {
 	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
 	for s := range tree.All(root) {
 		eachDescribed(s, func(name string) { c.names[name] = true })
@@ -27,7 +28,7 @@ func DocumentAliases(root any) map[string]string {
 			c.value(value)
 		}
 		for says := range tree.All(s["propertyNames"]) {
-			for _, name := range names(Enumerated(says)) {
+			for _, name := range tree.Strings(Enumerated(says)) {
 				c.taken[name] = true
 			}
 		}
@@ -56,7 +57,7 @@ func (c *collector) value(v any) {
 
 // Enumerated lists the values of enum and const.
 func Enumerated(s map[string]any) []any {
-	values := list(s["enum"])
+	values := tree.List(s["enum"])
 	if v, ok := s["const"]; ok {
 		values = append(slices.Clip(values), v)
 	}
@@ -67,14 +68,14 @@ func Enumerated(s map[string]any) []any {
 // mention, some of them more than once.
 func eachDescribed(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
-		for name, says := range object(s[key]) {
+		for name, says := range tree.Object(s[key]) {
 			visit(name)
-			for _, other := range names(says) {
+			for _, other := range tree.Strings(says) {
 				visit(other)
 			}
 		}
 	}
-	for _, name := range names(s["required"]) {
+	for _, name := range tree.Strings(s["required"]) {
 		visit(name)
 	}
 }
@@ -84,7 +85,7 @@ func eachDescribed(s map[string]any, visit func(name string)) {
 func EachName(s map[string]any, visit func(name string)) {
 	eachDescribed(s, visit)
 	for _, value := range Enumerated(s) {
-		for name := range object(value) {
+		for name := range tree.Object(value) {
 			visit(name)
 		}
 	}

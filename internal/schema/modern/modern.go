@@ -1,4 +1,5 @@
-package rewrite
+// Package modern writes a schema of any draft in the words of 2020-12.
+package modern
 
 import (
 	"maps"
@@ -6,27 +7,37 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/schema/alias"
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // elsewhere is a reference that never has a target.
 const elsewhere = "elsewhere"
 
-// document is a schema in the words of 2020-12.
-type document struct {
-	doc    *tree.Document
-	places map[uintptr]string // of its subschemas in the original
+// Options say what a provider wants everywhere.
+type Options struct {
+	Inline     bool // references are to be replaced by their targets
+	Items      bool // lists that say nothing of their items get items
+	PlainNames bool // of properties
 }
 
-// modern writes a schema in the words of 2020-12, with what a target wants everywhere.
-func modern(target Target, root map[string]any, r *report) *document {
+// Document is a schema in the words of 2020-12.
+type Document struct {
+	*tree.Document
+	Places map[uintptr]string // of its subschemas in the original, by address
+}
+
+// Write writes a schema, which stays as it is.
+func Write(root map[string]any, o Options, r *change.Report) *Document {
 	doc := &tree.Document{Root: root, Left: maxSteps}
-	out := &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}}
-	m := modernizer{report: r, target: target, original: doc, out: out, early: early(root)}
-	if target == Anthropic {
-		m.aliases = aliasesOf(doc)
+	out := &Document{&tree.Document{Left: maxSteps}, map[uintptr]string{}}
+	m := modernizer{Report: r, Options: o, original: doc, out: out, early: Early(root)}
+	if o.PlainNames {
+		m.names = alias.New(doc)
 	}
-	out.doc.Root = object(m.schema(root, ""))
+	out.Root = tree.Object(m.schema(root, ""))
 	return out
 }
 
@@ -34,11 +45,11 @@ func modern(target Target, root map[string]any, r *report) *document {
 const maxSteps = 1 << 20
 
 type modernizer struct {
-	*report
-	target   Target
+	*change.Report
+	Options
 	original *tree.Document
-	out      *document
-	aliases  *aliases
+	out      *Document
+	names    *alias.Names
 	early    bool // it is of a draft in which a reference stands alone
 	foreign  bool // it is inside of another document
 }
@@ -51,8 +62,8 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.foreign = m.foreign || m.original.MovesBase(s)
 	if _, ok := s["$schema"]; ok && at != "" { // what is written is of one dialect
-		m.early, m.silent = early(s), true
-		s = without(s, "$schema")
+		m.early, m.Silent = Early(s), true
+		s = tree.Without(s, "$schema")
 	}
 	out := tree.Map(m.alone(s, at), func(p tree.Place, sub any) any {
 		path := p.Join(at)
@@ -64,18 +75,18 @@ func (m modernizer) schema(v any, at string) any {
 	m.reference(out)
 	m.words(out, at)
 	if m.wantsItems(out) {
-		out = m.anyItems(out, at)
+		m.anyItems(out, at)
 	}
-	if m.aliases != nil {
-		m.aliases.write(out, at, m.report)
+	if m.names != nil {
+		m.names.Write(out, at, m.Report)
 	}
-	m.out.places[tree.Address(out)] = at
+	m.out.Places[tree.Address(out)] = at
 	return out
 }
 
-// early reports whether a schema declares a draft up to draft-07, which says of a
+// Early reports whether a schema declares a draft up to draft-07, which says of a
 // $ref: "All other properties in a "$ref" object MUST be ignored".
-func early(s map[string]any) bool { return strings.Contains(text(s["$schema"]), "/draft-0") }
+func Early(s map[string]any) bool { return strings.Contains(tree.Text(s["$schema"]), "/draft-0") }
 
 // alone leaves out what an early draft ignores beside a reference.
 func (m *modernizer) alone(s map[string]any, at string) map[string]any {
@@ -83,12 +94,12 @@ func (m *modernizer) alone(s map[string]any, at string) map[string]any {
 		return s
 	}
 	out := maps.Clone(s)
-	for _, key := range keys(s) {
+	for _, key := range tree.Keys(s) {
 		switch {
 		case key == "$ref", key == "definitions", key == "$defs", slices.Contains(tree.Remarks, key), strings.HasPrefix(key, "x-"):
 		default:
 			delete(out, key)
-			m.note(at, key, Same, "left out, because its draft ignores it beside $ref")
+			m.Note(at, key, change.Same, "left out, because its draft ignores it beside $ref")
 		}
 	}
 	return out
@@ -97,16 +108,15 @@ func (m *modernizer) alone(s map[string]any, at string) map[string]any {
 // reference writes where a reference leads now. If references are replaced by their
 // targets, one that leads out of the document has none.
 func (m *modernizer) reference(out map[string]any) {
-	replaced := m.target == Gemini || m.target == GoogleAI
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
-		if _, ok := out[key]; ok && replaced {
+		if _, ok := out[key]; ok && m.Inline {
 			delete(out, key)
 			out["$ref"] = elsewhere
 		}
 	}
 	ref, ok := out["$ref"].(string)
 	switch {
-	case ok && m.foreign && replaced:
+	case ok && m.foreign && m.Inline:
 		out["$ref"] = elsewhere
 	case ok && !m.foreign:
 		out["$ref"] = m.moved(ref)
@@ -123,21 +133,18 @@ func (m *modernizer) moved(ref string) string {
 	v, changed := any(m.original.Root), false
 	segments := strings.Split(place[1:], "/")
 	for i := 0; i < len(segments); i++ {
-		s, key := object(v), segments[i]
+		s, key := tree.Object(v), segments[i]
 		a, ok := tree.Lookup(key)
 		if !ok || s[key] == nil || m.original.MovesBase(s) {
 			return ref
 		}
-		if m.wantsItems(s) && m.itemsBeside(s) {
-			path, changed = append(path, "allOf", "0"), true
-		}
 		path = append(path, renamed(key, s))
 		changed = changed || renamed(key, s) != key
 		v = s[key]
-		if i++; i < len(segments) && (a.Named() || list(v) != nil) {
+		if i++; i < len(segments) && (a.Named() || tree.List(v) != nil) {
 			name := tree.Unescape(segments[i])
 			v = member(v, name)
-			if alias, ok := m.aliases.of(name); ok && key != "patternProperties" && a.Kind != tree.Definitions {
+			if alias, ok := m.names.Alias(name); ok && key != "patternProperties" && a.Kind != tree.Definitions {
 				name, changed = alias, true
 			}
 			path = append(path, name)
@@ -153,7 +160,7 @@ func (m *modernizer) moved(ref string) string {
 
 // renamed is a keyword of s in the words of 2020-12.
 func renamed(key string, s map[string]any) string {
-	tuple := list(s["items"]) != nil
+	tuple := tree.List(s["items"]) != nil
 	switch {
 	case key == "items" && tuple:
 		return "prefixItems"
@@ -167,11 +174,11 @@ func renamed(key string, s map[string]any) string {
 
 // member is a member of an object, or an item of a list by its index.
 func member(v any, name string) any {
-	if named := object(v); named != nil {
+	if named := tree.Object(v); named != nil {
 		return named[name]
 	}
-	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(list(v)) {
-		return list(v)[i]
+	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(tree.List(v)) {
+		return tree.List(v)[i]
 	}
 	return nil
 }
@@ -182,11 +189,11 @@ func (m *modernizer) plainBool(v any, at string) any {
 	if !ok {
 		return v
 	}
-	m.note(at, "", Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
+	m.Note(at, "", change.Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
 	if allowed {
 		return map[string]any{}
 	}
-	return maps.Clone(nothing)
+	return maps.Clone(tree.Nothing)
 }
 
 // words writes the keywords of older drafts as those that followed them.
@@ -194,10 +201,10 @@ func (m *modernizer) words(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
 		out["not"] = map[string]any{}
-		m.note(at, "enum", Same, "an enumeration of nothing is written as not")
+		m.Note(at, "enum", change.Same, "an enumeration of nothing is written as not")
 	}
 	if tuple, ok := out["items"].([]any); ok {
-		m.note(at, "items", Same, "the list of items is written as prefixItems")
+		m.Note(at, "items", change.Same, "the list of items is written as prefixItems")
 		out["prefixItems"] = tuple
 		delete(out, "items")
 		if rest, ok := out["additionalItems"]; ok {
@@ -215,13 +222,13 @@ func (m *modernizer) words(out map[string]any, at string) {
 			out[exclusive] = limit
 			delete(out, inclusive)
 		}
-		m.note(at, exclusive, Same, "the boolean is written as a number")
+		m.Note(at, exclusive, change.Same, "the boolean is written as a number")
 	}
 	m.dependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			m.note(at, key, Same, "null was removed")
+			m.Note(at, key, change.Same, "null was removed")
 		}
 	}
 }
@@ -243,46 +250,36 @@ func (m *modernizer) dependencies(out map[string]any, at string) {
 	}
 	for key, says := range split {
 		if len(says) > 0 {
-			merged, _ := together(key, object(out[key]), says)
+			merged, _ := merge.Together(key, tree.Object(out[key]), says)
 			out[key] = merged
 		}
 	}
-	m.note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
+	m.Note(at, "dependencies", change.Same, "written as dependentRequired and dependentSchemas")
 }
 
-// wantsItems reports whether a provider wants to be told of the items of a list.
+// wantsItems reports whether the items of a list are to be spelled out.
 func (m *modernizer) wantsItems(s map[string]any) bool {
 	_, there := s["items"]
-	return !there && (m.target == OpenAI || m.target == OpenAIStrict) && slices.Contains(types(s), "array")
+	return !there && m.Items && slices.Contains(tree.Types(s), "array")
 }
 
-// itemsBeside reports whether a list evaluates items elsewhere, so that items would
-// change what unevaluatedItems is about.
-func (m *modernizer) itemsBeside(s map[string]any) bool {
-	return s["unevaluatedItems"] != nil && says(s, []string{
-		"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "dependencies", "$dynamicRef",
-	})
-}
+// applies are the keywords that evaluate items, beside prefixItems.
+var applies = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// anyItems spells out the items of a list that says nothing of them.
-func (m *modernizer) anyItems(s map[string]any, at string) map[string]any {
+// anyItems spells out the items of a list that says nothing of them, or only of the
+// unevaluated ones.
+func (m *modernizer) anyItems(s map[string]any, at string) {
 	rest, ok := s["unevaluatedItems"]
-	switch {
-	case !ok:
+	if !ok {
 		s["items"] = map[string]any{}
-	case !m.itemsBeside(s):
-		s["items"] = rest
-		delete(s, "unevaluatedItems")
-		m.note(at, "unevaluatedItems", Same, "written as items")
-		return s
-	default:
-		outer := map[string]any{"items": map[string]any{}, "allOf": []any{s}}
-		for _, key := range []string{"type", "title", "description"} {
-			copyKeys(outer, s, key)
-			delete(s, key)
-		}
-		s = outer
+		m.Note(at, "items", change.Same, "items of any kind are spelled out")
+		return
 	}
-	m.note(at, "items", Same, "items of any kind are spelled out")
-	return s
+	effect := change.Same
+	if tree.Says(s, applies) {
+		effect = change.Narrower
+	}
+	s["items"] = rest
+	delete(s, "unevaluatedItems")
+	m.Note(at, "unevaluatedItems", effect, "written as items")
 }

@@ -1,0 +1,26 @@
+package alias
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAliases(t *testing.T) {
+	long := strings.Repeat("é", 50)
+	properties := map[string]bool{"ok": true, "a b": true, "a/b": true, "a_b": true, "": true, long: true, strings.Repeat("x", 65): true}
+	c := collector{names: properties}
+	aliases := c.aliases()
+	if len(aliases) != 5 {
+		t.Errorf("got %v, want one for each of 5 odd names", aliases)
+	}
+	for alias, name := range aliases {
+		if _, taken := properties[alias]; taken || !plainName.MatchString(alias) {
+			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
+		}
+	}
+	if diff := cmp.Diff(c.aliases(), aliases); diff != "" {
+		t.Errorf("got others the second time:\n%s", diff)
+	}
+}

@@ -1,0 +1,90 @@
+package merge
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
+
+// MaxDepth bounds how deeply alternatives are compared: required properties can refer
+// back to where they stand.
+const MaxDepth = 16
+
+// Exclusive says how alternatives of a oneOf become ones that a value fits one of: by
+// the properties that each must not have. Objects are written without further
+// properties. It returns false if a value can fit two of them nevertheless.
+func Exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect change.Effect, ok bool) {
+	lacks = make([][]string, len(branches))
+	for i, a := range branches {
+		for j, b := range branches[i+1:] {
+			j += i + 1
+			if apart(doc, a, b, MaxDepth) {
+				continue
+			}
+			more, less := difference(b, a), difference(a, b)
+			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(Breadth(a)+Breadth(b)+len(lacks[i])+len(lacks[j])) {
+				return nil, change.Wider, false
+			}
+			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
+			if len(more)*len(less) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
+				effect = change.Narrower
+			}
+		}
+	}
+	return lacks, effect, true
+}
+
+// difference lists the names that a requires and b does not.
+func difference(a, b map[string]any) []string {
+	there := tree.SetOf(tree.List(b["required"])...)
+	return slices.DeleteFunc(tree.Strings(a["required"]), func(name string) bool { return there.Has(name) })
+}
+
+func besideRequired(s map[string]any) map[string]any {
+	return tree.Without(s, "required", "title", "description")
+}
+
+// apart reports whether no value fits both subschemas, as far as types, enumerated
+// values and required properties tell.
+func apart(doc *tree.Document, a, b map[string]any, depth int) bool {
+	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
+	typesA, typesB := tree.Types(a), tree.Types(b)
+	required := tree.Strings(a["required"])
+	if depth == 0 || !doc.Spend(8+len(required)+len(tree.List(b["required"]))+len(valuesA)+len(valuesB)+len(typesA)*len(typesB)) {
+		return false
+	}
+	if len(typesA) > 0 && len(typesB) > 0 && len(commonTypes(typesA, typesB)) == 0 {
+		return true
+	}
+	if valuesA != nil && valuesB != nil {
+		there := tree.SetOf(valuesB...)
+		return !slices.ContainsFunc(valuesA, there.Has)
+	}
+	if !tree.IsObject(a) || !tree.IsObject(b) {
+		return false
+	}
+	also := tree.SetOf(tree.List(b["required"])...)
+	return refusesAny(b, required) || refusesAny(a, tree.Strings(b["required"])) || slices.ContainsFunc(required, func(name string) bool {
+		p, q := tree.Object(a["properties"])[name], tree.Object(b["properties"])[name]
+		return also.Has(name) && p != nil && q != nil && apart(doc, doc.Plain(p), doc.Plain(q), depth-1)
+	})
+}
+
+// refusesAny reports whether an object allows no property of one of some names.
+func refusesAny(s map[string]any, names []string) bool {
+	return s["additionalProperties"] == false && s["patternProperties"] == nil && slices.ContainsFunc(names, func(name string) bool {
+		_, described := tree.Object(s["properties"])[name]
+		return !described
+	})
+}
+
+// Lacking is an object that must not have some properties.
+func Lacking(names []string) map[string]any {
+	refused := make(map[string]any, len(names))
+	for _, name := range names {
+		refused[name] = false
+	}
+	return map[string]any{"properties": refused}
+}

@@ -1,0 +1,25 @@
+package merge
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
+
+// Alternatives are told apart until that takes too long.
+func TestExclusive(t *testing.T) {
+	branches := func(n int) []map[string]any {
+		var out []map[string]any
+		for i := range n {
+			out = append(out, map[string]any{"const": json.Number(fmt.Sprint(i))})
+		}
+		return out
+	}
+	for n, want := range map[int]bool{2: true, 300: true, 3000: false} {
+		if _, _, got := Exclusive(&tree.Document{Left: 1 << 20}, branches(n)); got != want {
+			t.Errorf("%d alternatives: got %v, want %v", n, got, want)
+		}
+	}
+}
