@@ -144,8 +144,8 @@ func (a *Names) value(v any) (called any, changed bool) {
 	return v, false
 }
 
-// propertyNames lets an object have the aliases of the names that it allows, and not
-// those of others that are described.
+// propertyNames allows the aliases of the names that an object allows, and no other
+// alias of a described property.
 func (a *Names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *change.Report) {
 	var allowed, refused []any
 	effect := change.Same

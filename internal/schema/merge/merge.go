@@ -13,7 +13,7 @@ import (
 )
 
 // Merge makes one subschema of two that hold together, and lists the keywords of b that
-// have no place beside a. Annotations are those of a if both have them.
+// have no place beside a. If both have an annotation, it is a's.
 func Merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = maps.Clone(a)
 	if out == nil {
@@ -52,7 +52,7 @@ var (
 // single are the demands that a subschema makes once.
 var single = []string{"type", "enum", "const", "pattern", "multipleOf", "anyOf", "oneOf", "not", "if"}
 
-// Of two bounds the tighter one holds: the sign says whether it is the larger.
+// The tighter of two bounds holds: the larger one for 1, the smaller one for -1.
 var bounds = map[string]int{
 	"minimum": 1, "exclusiveMinimum": 1, "minLength": 1, "minItems": 1, "minProperties": 1, "minContains": 1,
 	"maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1, "maxContains": -1,
