@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -221,6 +222,35 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	return raw, nil
 }
 
+// notifyOn sends a notification over a connection, through Options.Middleware.
+func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
+	if c.sending != nil {
+		return c.throughNotify(ctx, l, method, params)
+	}
+	return l.postNotification(ctx, method, params)
+}
+
+func (c *Client) isReady() bool { return c.ready.Load() }
+
+// changed forgets what is cached of what has changed.
+func (c *Client) changed(change Change) { c.cache.get().invalidate(change) }
+
+// noticed passes a notification on to subscriptions of the legacy era and to the
+// observer.
+func (c *Client) noticed(m jsonrpc.Message) {
+	if !c.current().has(listenStreams) {
+		if m.Method == "notifications/elicitation/complete" {
+			c.visits.complete(m.Params)
+		} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
+			c.subscriptions.spread(change)
+		}
+	}
+	if observe := c.opts.OnNotification; observe != nil {
+		n := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+		c.callbacks.add(callback{func() { observe(n) }, len(n.Method) + len(n.Params)})
+	}
+}
+
 // Notify sends any notification. params is nil, a [json.RawMessage] or a value
 // that marshals to a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
@@ -243,7 +273,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // notify sends a notification, once more where it is of the user of the next session.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	for renewed := 0; ; renewed++ {
-		err := c.link.Load().notify(ctx, c, method, params)
+		err := c.notifyOn(ctx, c.link.Load(), method, params)
 		if again, err := c.otherOwner(ctx, err, renewed); !again {
 			return err
 		}

@@ -180,7 +180,7 @@ func (c *Client) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !mcp.Visitable(p.URL):
-			c.link.Load().tolerated(c, "skipped a malformed elicitation in an error", "index", i)
+			c.link.Load().tolerated("skipped a malformed elicitation in an error", "index", i)
 		case len(valid) == c.opts.Limits.ServerRequests:
 			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid

@@ -149,7 +149,7 @@ func (c *Client) tellCancelled(l *link, flight *inFlight, reason string) {
 		return
 	}
 	header := c.current().header(nil, &request{method: method})
-	l.postAsync(c, asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
+	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 
 // envelope is about what a request takes around its method and its params, in

@@ -41,7 +41,7 @@ func (c *Client) initialize(ctx context.Context, revision string) (*mcp.Server, 
 	}
 	g.Server.Revision = g.Revision
 	c.era.Store(settledLegacy[g.Revision])
-	if err := l.notify(ctx, c, "notifications/initialized", nil); err != nil {
+	if err := c.notifyOn(ctx, l, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
 	return g.Server, nil

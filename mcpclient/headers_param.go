@@ -64,7 +64,7 @@ func (c *Client) paramHeaders(tool string) []paramHeader {
 
 // relearn lists the tools up to the one that is wanted.
 func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
-	for t, err := range List[mcp.Tool](ctx, c, "tools/list", "tools", WithoutCache()) {
+	for t, err := range list[mcp.Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -21,7 +21,7 @@ func (c *Client) keepAlive() {
 	for backoff.Sleep(c.life.ctx, c.opts.Timeouts.KeepAlive) == nil {
 		l := c.link.Load()
 		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
-			l.sound(c)
+			c.sound(l)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (l *link) busy() bool {
 
 // sound asks for a sign of life, which any answer is, and ends the connection
 // when there is none. Middleware, which could hold it up, does not see it.
-func (l *link) sound(c *Client) {
+func (c *Client) sound(l *link) {
 	within := c.opts.Timeouts.KeepAlive
 	ctx, cancel := context.WithTimeout(c.life.ctx, within)
 	defer cancel()
@@ -52,5 +52,5 @@ func (l *link) sound(c *Client) {
 	}
 	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
 	l.kill() // a process that does not answer is not asked to end
-	l.died(c, fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, r.method, within))
+	l.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, r.method, within))
 }

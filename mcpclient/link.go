@@ -2,9 +2,11 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"sync"
 
@@ -22,6 +24,13 @@ type link struct {
 	headed    transport.HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
+	client  linkClient
+	life    *lifecycle
+	log     *slog.Logger
+	async   *asyncSender
+	answers slots // of requests of the server
+	retries int   // of an answer to the server
+
 	mu        sync.Mutex
 	serving   map[serverRequestID]*serverRequest // server requests that are being answered; nil before the first
 	followers map[int64]*follower                // of calls that became tasks, by their ids; nil before the first
@@ -29,6 +38,27 @@ type link struct {
 	gone      chan struct{}                      // closed when it did; nil before somebody waits for it
 
 	breaches, failures int // of the protocol, and of answering the server
+}
+
+// linkClient is what a connection needs of its client.
+type linkClient interface {
+	current() era
+	isReady() bool // the handshake is done
+
+	// handle answers a request of the server.
+	handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
+
+	// changed forgets what a change makes stale, and noticed passes a notification on to
+	// its observers.
+	changed(change Change)
+	noticed(m jsonrpc.Message)
+
+	// lost is called once the connection has ended by itself, refused if it did not take a
+	// message. Both return the error of a call; refused returns nil if it has not ended.
+	lost(l *link, err error) error
+	refused(l *link) error
+
+	scrubbed(err error) error
 }
 
 // source is where a message of the server came from.
@@ -40,7 +70,15 @@ type source struct {
 
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context) error {
-	l := &link{transport: c.transport}
+	l := &link{
+		transport: c.transport,
+		client:    c,
+		life:      c.life,
+		log:       c.log,
+		async:     c.async,
+		answers:   c.answers,
+		retries:   c.opts.Limits.Retries,
+	}
 	conn, err := c.transport.Dial(ctx)
 	switch {
 	case err != nil:
@@ -51,14 +89,14 @@ func (c *Client) dial(ctx context.Context) error {
 	l.conn = conn
 	if skipper, ok := transport.As[transport.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
-			l.tolerated(c, "skipped a line that is no JSON-RPC message", "text", l.scrub(line))
+			l.tolerated("skipped a line that is no JSON-RPC message", "text", l.scrub(line))
 		})
 	}
 	l.exchange, _ = conn.(transport.Exchanger)
 	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
-		if !c.life.start(func() { l.read(c) }) {
+		if !c.life.start(l.read) {
 			_ = conn.Close()
 			return c.life.cause()
 		}
@@ -143,19 +181,19 @@ func (l *link) end() error {
 }
 
 // read gives every message of the connection to the client until it ends.
-func (l *link) read(c *Client) {
+func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
 		if err == nil {
-			l.receive(c, data, source{})
+			l.receive(data, source{})
 			continue
 		}
 		bad, ok := errors.AsType[*transport.MessageError](err)
 		if !ok {
-			l.died(c, err)
+			l.died(err)
 			return
 		}
-		l.unreadable(c, bad)
+		l.unreadable(bad)
 	}
 }
 
@@ -171,7 +209,7 @@ func hungUp(err error) error {
 }
 
 // died records that the connection ended by itself, and fails its calls.
-func (l *link) died(c *Client, err error) {
+func (l *link) died(err error) {
 	err = hungUp(err)
 	l.mu.Lock()
 	if l.err == nil {
@@ -181,7 +219,7 @@ func (l *link) died(c *Client, err error) {
 		}
 	}
 	l.mu.Unlock()
-	l.calls.Close(c.lost(l, err))
+	l.calls.Close(l.client.lost(l, err))
 }
 
 // over is closed when the connection has ended by itself.

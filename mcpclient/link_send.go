@@ -8,18 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// notify sends a notification.
-func (l *link) notify(ctx context.Context, c *Client, method string, params []byte) error {
-	if c.sending != nil {
-		return c.throughNotify(ctx, l, method, params)
-	}
-	return l.postNotification(ctx, c, method, params)
-}
-
-// postNotification is notify past Options.Middleware.
-func (l *link) postNotification(ctx context.Context, c *Client, method string, params []byte) error {
-	header := c.current().header(nil, &request{method: method})
-	return l.post(ctx, c, jsonrpc.AppendNotification(nil, method, params), header, nil)
+// postNotification sends a notification.
+func (l *link) postNotification(ctx context.Context, method string, params []byte) error {
+	header := l.client.current().header(nil, &request{method: method})
+	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
 // hand gives a message to a connection that is no [transport.Exchanger].
@@ -32,11 +24,11 @@ func (l *link) hand(ctx context.Context, body []byte, header fields) error {
 
 // post sends a message that has no response, in a session that it belongs to, nil
 // for the one that there is. The error is [transport.ErrSessionOver] if it came too late.
-func (l *link) post(ctx context.Context, c *Client, body []byte, header fields, s transport.Session) error {
+func (l *link) post(ctx context.Context, body []byte, header fields, s transport.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)
 		if err != nil {
-			return cmp.Or(c.refused(l), err)
+			return cmp.Or(l.client.refused(l), err)
 		}
 		return nil
 	}
@@ -57,19 +49,19 @@ type asyncPost struct {
 }
 
 // postAsync queues a message to be posted.
-func (l *link) postAsync(c *Client, p asyncPost) {
-	c.async.add(asyncMessage{
+func (l *link) postAsync(p asyncPost) {
+	l.async.add(asyncMessage{
 		what:   p.what,
 		values: p.values,
 		send: func(ctx context.Context) error {
 			header := p.header
 			if header == nil {
-				header = c.current().header(nil, nil)
+				header = l.client.current().header(nil, nil)
 			}
-			return l.post(ctx, c, p.body, header, p.session)
+			return l.post(ctx, p.body, header, p.session)
 		},
 		failed: func(err error) {
-			l.failed(c.life.ctx, c, "message to the server lost", "message", p.what, "error", err)
+			l.failed(l.life.ctx, "message to the server lost", "message", p.what, "error", err)
 		},
 	})
 }

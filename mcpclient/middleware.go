@@ -172,7 +172,7 @@ func (c *Client) invocation(r *request, o *callOptions) *Request {
 // params that it was given.
 func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
 	changed, options := *r, *o
-	options.invocation = q.invocation
+	options.sentAs = &q.invocation.id
 	var err error
 	if options.meta, err = checkMeta("middleware", q.Meta); err != nil {
 		return nil, nil, err
@@ -216,7 +216,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 			}
 			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
 		}
-		return nil, l.postNotification(ctx, c, method, params)
+		return nil, l.postNotification(ctx, method, params)
 	}
 	_, err = c.sending(ctx, q)
 	return err

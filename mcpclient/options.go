@@ -239,13 +239,13 @@ type callOptions struct {
 	lasts    bool // as long as a task does: no default bounds it
 	quiet    bool // the server is not told that nobody waits any more
 
-	described  *mcp.Tool   // whose output schema is checked
-	validator  Validator   // that checks it; nil for that of Options
-	task       *mcp.Tool   // that may be a task
-	follower   *follower   // hears of the task that the call becomes; nil for none
-	listening  *listening  // of subscriptions/listen only
-	invocation *invocation // of Options.Middleware; nil without
-	cameIn     *sessionRef // gets the session of the response; nil if that does not matter
+	described *mcp.Tool   // whose output schema is checked
+	validator Validator   // that checks it; nil for that of Options
+	task      *mcp.Tool   // that may be a task
+	follower  *follower   // hears of the task that the call becomes; nil for none
+	listening *listening  // of subscriptions/listen only
+	sentAs    *int64      // gets the id of the message; nil without Options.Middleware
+	cameIn    *sessionRef // gets the session of the response; nil if that does not matter
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made

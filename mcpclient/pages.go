@@ -143,4 +143,4 @@ func (c *Client) nextSession() sessionRef { return c.link.Load().nextSession() }
 
 func (c *Client) maxPages() int { return c.opts.Limits.Pages }
 
-func (c *Client) tolerated(breach string, args ...any) { c.link.Load().tolerated(c, breach, args...) }
+func (c *Client) tolerated(breach string, args ...any) { c.link.Load().tolerated(breach, args...) }

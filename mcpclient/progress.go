@@ -17,9 +17,9 @@ const maxProgress = 16 << 10
 // progressed brings a progress notice to its call, or to who waits for the task that
 // the call became. The token of a call is its id; notices for other tokens are
 // ignored, as the call may have ended.
-func (l *link) progressed(c *Client, params json.RawMessage) {
+func (l *link) progressed(params json.RawMessage) {
 	if len(params) > maxProgress {
-		l.tolerated(c, "ignored a progress notice that is too large", "bytes", len(params))
+		l.tolerated("ignored a progress notice that is too large", "bytes", len(params))
 		return
 	}
 	var p struct {

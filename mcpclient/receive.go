@@ -18,24 +18,24 @@ const maxBatch = 1000
 
 // receive takes one message apart and brings it to where it belongs. It reports
 // whether the call in whose response it came has that.
-func (l *link) receive(c *Client, data []byte, from source) (satisfied bool) {
+func (l *link) receive(data []byte, from source) (satisfied bool) {
 	m, err := jsonrpc.Parse(data)
 	switch {
 	case errors.Is(err, jsonrpc.ErrBatch):
-		return l.receiveBatch(c, data, from)
+		return l.receiveBatch(data, from)
 	case err != nil:
-		return l.garbled(c, data, err, from)
+		return l.garbled(data, err, from)
 	case m.IsResponse():
-		return l.respond(c, m, from)
+		return l.respond(m, from)
 	case from.quoted:
-		l.tolerated(c, "ignored a message among other text: only answers are looked for there", "method", l.cut(m.Method))
+		l.tolerated("ignored a message among other text: only answers are looked for there", "method", l.cut(m.Method))
 	case m.IsRequest():
-		if id, ok := l.echoed(c, m, data); ok {
+		if id, ok := l.echoed(m, data); ok {
 			return l.calls.Fail(id, errEcho)
 		}
-		l.serve(c, m, from)
+		l.serve(m, from)
 	default:
-		l.notified(c, m, from)
+		l.notified(m, from)
 	}
 	return false
 }
@@ -46,7 +46,7 @@ var errEcho = errors.New("the request came back as it was: what runs there echoe
 // echoed reports whether a request is, word for word, that of a handshake which
 // awaits its answer. Whatever else a server asks under the same id is its own. Only a
 // request that is no longer than the message is encoded to be compared.
-func (l *link) echoed(c *Client, m jsonrpc.Message, data []byte) (id int64, ok bool) {
+func (l *link) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
 	}
@@ -59,22 +59,22 @@ func (l *link) echoed(c *Client, m jsonrpc.Message, data []byte) (id int64, ok b
 	if r.method != m.Method || len(r.params) > len(data) {
 		return 0, false
 	}
-	sent := c.current().encode(nil, id, r, &callOptions{})
+	sent := l.client.current().encode(nil, id, r, &callOptions{})
 	sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
 	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
-func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool) {
+func (l *link) receiveBatch(data []byte, from source) (satisfied bool) {
 	batch, err := jsonrpc.Batch(data, maxBatch)
 	if err != nil {
-		return l.garbled(c, data, err, from)
+		return l.garbled(data, err, from)
 	}
 	for _, data := range batch {
 		if data[0] != '{' {
-			l.tolerated(c, "skipped what is no message in a batch", "text", l.quote(data))
+			l.tolerated("skipped what is no message in a batch", "text", l.quote(data))
 			continue
 		}
-		satisfied = l.receive(c, data, from) || satisfied
+		satisfied = l.receive(data, from) || satisfied
 	}
 	return satisfied
 }
@@ -83,18 +83,18 @@ func (l *link) receiveBatch(c *Client, data []byte, from source) (satisfied bool
 const maxWarnings = 100
 
 // tolerated warns of a breach of the protocol that does no harm.
-func (l *link) tolerated(c *Client, breach string, args ...any) {
-	l.warn(c.life.ctx, c, &l.breaches, breach, args)
+func (l *link) tolerated(breach string, args ...any) {
+	l.warn(l.life.ctx, &l.breaches, breach, args)
 }
 
 // failed warns of what could not be done for the server.
-func (l *link) failed(ctx context.Context, c *Client, what string, args ...any) {
-	l.warn(ctx, c, &l.failures, what, args)
+func (l *link) failed(ctx context.Context, what string, args ...any) {
+	l.warn(ctx, &l.failures, what, args)
 }
 
 // warn warns of what a server brought about, unless it has warned of too much: a
 // server must not fill the log.
-func (l *link) warn(ctx context.Context, c *Client, count *int, what string, args []any) {
+func (l *link) warn(ctx context.Context, count *int, what string, args []any) {
 	l.mu.Lock()
 	*count++
 	n := *count
@@ -102,61 +102,53 @@ func (l *link) warn(ctx context.Context, c *Client, count *int, what string, arg
 	args = append(args, "count", n)
 	switch {
 	case n < maxWarnings:
-		c.log.WarnContext(ctx, what, args...)
+		l.log.WarnContext(ctx, what, args...)
 	case n == maxWarnings:
-		c.log.WarnContext(ctx, what+"; the connection brought many such things: later ones are not logged", args...)
+		l.log.WarnContext(ctx, what+"; the connection brought many such things: later ones are not logged", args...)
 	default:
-		c.log.DebugContext(ctx, what, args...)
+		l.log.DebugContext(ctx, what, args...)
 	}
 }
 
 // respond brings a response to its call.
-func (l *link) respond(c *Client, m jsonrpc.Message, from source) bool {
+func (l *link) respond(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
 		if from.call != nil { // an error without id belongs to the exchange it came in
 			return l.calls.Resolve(from.call.ID, m.Response())
 		}
-		l.tolerated(c, "error of the server that belongs to no request", "error", l.quote(m.Error))
+		l.tolerated("error of the server that belongs to no request", "error", l.quote(m.Error))
 		return false
 	}
 	id, quoted, ok := m.IntID()
 	switch {
 	case from.call != nil && (!ok || id != from.call.ID):
-		l.tolerated(c, "response with the id of another request", "id", l.quote(m.ID), "want", from.call.ID)
+		l.tolerated("response with the id of another request", "id", l.quote(m.ID), "want", from.call.ID)
 		return false
 	case !ok || !l.calls.Resolve(id, m.Response()):
-		c.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
+		l.log.Debug("response that nobody waits for", "id", l.quote(m.ID))
 		return false
 	case quoted:
-		l.tolerated(c, "the server turned the number of an id into a string", "id", l.quote(m.ID))
+		l.tolerated("the server turned the number of an id into a string", "id", l.quote(m.ID))
 	}
 	return true
 }
 
 // notified brings a notification to the call or the subscription that it speaks
 // of, and to the observer.
-func (l *link) notified(c *Client, m jsonrpc.Message, from source) {
+func (l *link) notified(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
-		l.progressed(c, m.Params)
+		l.progressed(m.Params)
 	case "notifications/cancelled":
-		l.cancelled(c, from.session, m.Params)
+		l.cancelled(from.session, m.Params)
 	}
-	change, ok := changeOf(m)
-	if ok {
-		c.cache.get().invalidate(change)
+	if change, ok := changeOf(m); ok {
+		l.client.changed(change)
 	}
-	if c.current().has(listenStreams) {
-		l.noticed(c, m, from.call)
-	} else if m.Method == "notifications/elicitation/complete" {
-		c.visits.complete(m.Params)
-	} else if ok && m.Method != modernTaskNotice {
-		c.subscriptions.spread(change)
+	if l.client.current().has(listenStreams) {
+		l.subscribed(m, from.call)
 	}
-	if observe := c.opts.OnNotification; observe != nil {
-		n := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
-		c.callbacks.add(callback{func() { observe(n) }, len(n.Method) + len(n.Params)})
-	}
+	l.client.noticed(m)
 }
 
 // rpcError reads the error of a response, without what scrub takes out. The URLs

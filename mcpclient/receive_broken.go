@@ -12,23 +12,23 @@ import (
 
 // garbled looks for messages in what is not one, and fails the call that what remains
 // was meant for. Text that came in the response to a call can only be that call's.
-func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfied bool) {
+func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.cut(err.Error()), err), l.quote(data))
 	if from.call != nil {
 		return l.calls.Fail(from.call.ID, err)
 	}
 	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
 	if len(messages) > 0 {
-		l.tolerated(c, "messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
+		l.tolerated("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
 	}
 	from.quoted = from.quoted || noisy
 	for _, m := range messages {
-		l.receive(c, m, from)
+		l.receive(m, from)
 	}
 	if len(rest) > 0 && !from.quoted {
-		l.unreadable(c, &transport.MessageError{Prefix: rest, Err: err})
+		l.unreadable(&transport.MessageError{Prefix: rest, Err: err})
 	} else if len(messages) == 0 {
-		l.tolerated(c, "unreadable message from the server", "error", l.scrub(err.Error()))
+		l.tolerated("unreadable message from the server", "error", l.scrub(err.Error()))
 	}
 	return false
 }
@@ -37,15 +37,15 @@ func (l *link) garbled(c *Client, data []byte, err error, from source) (satisfie
 // a bound does not tell that, it is the only call that waits, if it is one and
 // does not ask for the server's era. Everything else is noise, as of a server
 // that prints what it does.
-func (l *link) unreadable(c *Client, bad *transport.MessageError) {
-	l.tolerated(c, "unreadable message from the server", "error", l.scrub(bad.Err.Error()))
+func (l *link) unreadable(bad *transport.MessageError) {
+	l.tolerated("unreadable message from the server", "error", l.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
 	switch call, told := l.meant(bad.Prefix, large); {
 	case call != nil:
 		l.calls.Fail(call.ID, bad.Err)
 	case told || !large:
 	default:
-		if only := l.onlyCall(); only != nil && (c.ready.Load() || only.Value.(*inFlight).request.method != "server/discover") {
+		if only := l.onlyCall(); only != nil && (l.client.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
 			l.calls.Fail(only.ID, bad.Err)
 		}
 	}

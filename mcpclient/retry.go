@@ -147,12 +147,12 @@ func busy(err error) bool {
 
 // reply sends the answer to a request of the server, in the session that asked and
 // again where the server refuses it for now: who asked waits for it.
-func (l *link) reply(ctx context.Context, c *Client, body []byte, s transport.Session) error {
+func (l *link) reply(ctx context.Context, body []byte, s transport.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
-		return l.post(ctx, c, body, c.current().header(nil, nil), s)
+		return l.post(ctx, body, l.client.current().header(nil, nil), s)
 	}, func(f *backoff.Failure) error {
 		wait, ok := passing(ctx, f.Err, f.Count)
-		if f.Count >= c.opts.Limits.Retries || !ok {
+		if f.Count >= l.retries || !ok {
 			return f.Err
 		}
 		f.Wait = wait

@@ -53,7 +53,7 @@ func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputReque
 
 // servingKey marks the context of this client's handlers, those of other clients
 // that they call included.
-type servingKey struct{ c *Client }
+type servingKey struct{ client any }
 
 // question has a handler answer one question. A handler whose own call led to
 // it has its place among those that run at the same time already.

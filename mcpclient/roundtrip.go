@@ -72,8 +72,8 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 		maxNotes = o.maxNotes
 	}
 	err := l.calls.Start(&flight.Call, maxNotes)
-	if o.invocation != nil {
-		o.invocation.id = flight.ID
+	if o.sentAs != nil {
+		*o.sentAs = flight.ID
 	}
 	if o.follower != nil && err == nil {
 		o.follower.enter(l, flight.ID)
@@ -113,7 +113,7 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 		}
 		post := func() {
 			err := l.exchange.Exchange(ctx, m, func(data []byte) bool {
-				flight.answered = l.receive(c, data, source{call: &flight.Call, session: m.Session()})
+				flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
 				return flight.answered
 			})
 			c.posted(l, flight, err)

@@ -20,51 +20,51 @@ const (
 
 // serve answers a server's request: at once where no handler is needed, or else on a
 // goroutine of its own.
-func (l *link) serve(c *Client, m jsonrpc.Message, from source) {
-	known := c.current().answers()
+func (l *link) serve(m jsonrpc.Message, from source) {
+	known := l.client.current().answers()
 	switch {
 	case from.session != nil && from.session.Over():
-		c.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
+		l.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
 	case len(m.ID) > maxServerID:
-		l.tolerated(c, "ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
+		l.tolerated("ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
 	case !known && l.exchange != nil:
-		l.tolerated(c, "ignored a request of the server: its revision has none, and no way to answer them", "method", l.cut(m.Method))
+		l.tolerated("ignored a request of the server: its revision has none, and no way to answer them", "method", l.cut(m.Method))
 	case m.Method == "ping":
 		if !known {
-			l.tolerated(c, "answered a ping of the server: its revision has none")
+			l.tolerated("answered a ping of the server: its revision has none")
 		}
-		l.postAsync(c, asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
+		l.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !known:
-		l.tolerated(c, "refused a request of the server: its revision has none", "method", l.cut(m.Method))
-		l.refuse(c, m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
+		l.tolerated("refused a request of the server: its revision has none", "method", l.cut(m.Method))
+		l.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
-		l.handled(c, m, from)
+		l.handled(m, from)
 	}
 }
 
 // refuse answers a server's request with an error that no handler gave.
-func (l *link) refuse(c *Client, m jsonrpc.Message, from source, err error) {
-	l.postAsync(c, asyncPost{session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, err)})
+func (l *link) refuse(m jsonrpc.Message, from source, err error) {
+	l.postAsync(asyncPost{session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, err)})
 }
 
 // handled has a handler answer a server's request, unless too many run or one
 // answers a request with that id.
-func (l *link) handled(c *Client, m jsonrpc.Message, from source) {
-	if !c.answers.tryAcquire() {
-		l.refuse(c, m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(c.answers)))
+func (l *link) handled(m jsonrpc.Message, from source) {
+	if !l.answers.tryAcquire() {
+		l.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(l.answers)))
 		return
 	}
-	ctx, r := l.newServerRequest(c.life.ctx, from.call)
+	ctx, r := l.newServerRequest(l.life.ctx, from.call)
 	r.id = serverRequestID{from.session, string(m.ID)}
 	if !l.register(r) {
 		r.cancel()
-		c.answers.release()
-		l.refuse(c, m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
+		l.answers.release()
+		l.refuse(m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
-	if !c.life.startHost(func() { l.answer(ctx, c, m, r) }) {
+	if !l.life.startHost(func() { l.answer(ctx, m, r) }) {
 		r.cancel()
-		c.answers.release()
+		l.answers.release()
 	}
 }
 
@@ -86,9 +86,9 @@ func (l *link) register(r *serverRequest) bool {
 }
 
 // answer runs the handler and sends what it says.
-func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, r *serverRequest) {
-	defer c.answers.release()
-	result, err := c.handle(ctx, m.Method, m.Params, m.ID, r.info())
+func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
+	defer l.answers.release()
+	result, err := l.client.handle(ctx, m.Method, m.Params, m.ID, r.info())
 	if err == nil {
 		result = aboutTask(result, m.Params)
 	}
@@ -99,24 +99,24 @@ func (l *link) answer(ctx context.Context, c *Client, m jsonrpc.Message, r *serv
 	silent := r.silent
 	l.mu.Unlock()
 	r.cancel()
-	if silent || c.life.isClosed() {
+	if silent || l.life.isClosed() {
 		return
 	}
 	switch {
 	case err == nil:
 	case wireError(err).Code == mcp.CodeInternalError: // the server learns no more than that
-		l.failed(ctx, c, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+		l.failed(ctx, "server request failed", "method", l.cut(m.Method), "error", l.client.scrubbed(err))
 	default:
-		c.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", c.scrubbed(err))
+		l.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", l.client.scrubbed(err))
 	}
-	ctx, cancel := context.WithTimeout(c.life.ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(l.life.ctx, answerTimeout)
 	defer cancel()
-	switch err := l.reply(ctx, c, responseTo(m.ID, result, err), r.id.session); {
-	case err == nil || c.life.isClosed() || errors.Is(err, ErrClosed):
+	switch err := l.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
+	case err == nil || l.life.isClosed() || errors.Is(err, ErrClosed):
 	case errors.Is(err, transport.ErrSessionOver):
-		c.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
+		l.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:
-		l.failed(ctx, c, "answer to the server lost", "method", l.cut(m.Method), "error", err)
+		l.failed(ctx, "answer to the server lost", "method", l.cut(m.Method), "error", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason strin
 }
 
 // cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(c *Client, s transport.Session, params json.RawMessage) {
+func (l *link) cancelled(s transport.Session, params json.RawMessage) {
 	id, reason := l.givenUp(params)
 	l.mu.Lock()
 	r, ok := l.serving[serverRequestID{s, string(id)}]
@@ -146,7 +146,7 @@ func (l *link) cancelled(c *Client, s transport.Session, params json.RawMessage)
 	}
 	l.mu.Unlock()
 	if ok {
-		c.log.Debug("the server gave up a request", "id", l.quote(id), "reason", reason)
+		l.log.Debug("the server gave up a request", "id", l.quote(id), "reason", reason)
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *Client) readStandaloneStream(ctx context.Context) {
 			wasOpen = true
 		}
 		m := &transport.Message{Header: c.current().header(nil, nil).shared()}
-		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(c, data, source{session: m.Session()}) })
+		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
 			c.streamEnded(err)

@@ -174,9 +174,9 @@ func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (respon
 	return response{result: m.Result}, nil
 }
 
-// noticed brings a notification of a modern server to the subscription that it names.
+// subscribed brings a notification of a modern server to the subscription that it names.
 // On a stream of its own it may do without the name.
-func (l *link) noticed(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
+func (l *link) subscribed(m jsonrpc.Message, from *jsonrpc.Call) {
 	if m.Method == "notifications/cancelled" {
 		l.listenCancelled(m.Params)
 		return
@@ -197,7 +197,7 @@ func (l *link) noticed(c *Client, m jsonrpc.Message, from *jsonrpc.Call) {
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		l.tolerated(c, "ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
+		l.tolerated("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:

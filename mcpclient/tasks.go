@@ -146,7 +146,7 @@ func (c *Client) rpcError(raw json.RawMessage) error { return rpcError(raw, c.li
 // error is a [*CapabilityError] where the server has no such list: in other revisions
 // none has.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
-	return List[mcp.TaskState](ctx, c, "tasks/list", "tasks", opts...)
+	return list[mcp.TaskState](ctx, c, "tasks/list", "tasks", opts)
 }
 
 // ID is what [Client.Task] takes. It may be all that protects the task:

@@ -15,7 +15,7 @@ import (
 // error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header
 // is invalid is left out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return c.acceptable(List[mcp.Tool](ctx, c, "tools/list", "tools", opts...))
+	return c.acceptable(list[mcp.Tool](ctx, c, "tools/list", "tools", opts))
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a

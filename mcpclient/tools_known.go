@@ -141,7 +141,7 @@ func (c *Client) accepts(t *mcp.Tool) bool {
 		return true
 	}
 	l := c.link.Load()
-	l.tolerated(c, "left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
+	l.tolerated("left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
 	if c.opts.Schemas.OnInvalidTool != nil {
 		c.opts.Schemas.OnInvalidTool(t, bad)
 	}
