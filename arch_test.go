@@ -46,7 +46,7 @@ var layers = []struct {
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
 	{"mcpclient/transport/streamable", []string{"internal/backoff", "internal/excerpt", "internal/idle", "internal/jsonrpc", "internal/redact", "internal/sse", "internal/version", "mcpclient/mcp", "mcpclient/transport"}},
-	{"mcpclient", []string{"internal/redact", "internal/version", "internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/child", "internal/backoff", "internal/idle", "internal/uritemplate", "internal/pattern"}},
+	{"mcpclient", []string{"internal/redact", "internal/version", "internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/backoff", "internal/idle"}},
 	{"mcpclient/skills", []string{"internal/excerpt", "internal/frontmatter", "internal/jsonrpc", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},

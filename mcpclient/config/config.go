@@ -101,7 +101,7 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *transport.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
+	// Transport is a *transport.Command, a *streamable.HTTP or a *streamable.SSE.
 	// The host may add fields that a file cannot have, such as a Stderr or a
 	// Client that signs in. It is nil for a disabled server. If the server has an
 	// Err, Dial returns it.

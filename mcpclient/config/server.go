@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // knownKeys are the keys of a server with a meaning here.
@@ -207,7 +208,7 @@ func (s *settings) transport() (transport.Transport, error) {
 	case err != nil:
 		return nil, err
 	case typ == "sse":
-		return &mcpclient.SSE{URL: h.URL, Header: h.Header}, nil
+		return &streamable.SSE{URL: h.URL, Header: h.Header}, nil
 	}
 	return h, nil
 }
@@ -247,11 +248,11 @@ func (s *settings) command() (transport.Transport, error) {
 	return c, nil
 }
 
-func (s *settings) remote() (*mcpclient.HTTP, error) {
+func (s *settings) remote() (*streamable.HTTP, error) {
 	if err := s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile"); err != nil {
 		return nil, err
 	}
-	h := new(mcpclient.HTTP)
+	h := new(streamable.HTTP)
 	var err error
 	if h.URL, err = s.required("url"); err != nil {
 		return nil, err
