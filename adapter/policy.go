@@ -31,7 +31,7 @@ func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
 		label: s.Name, origin: originOf(s), trust: s.Trust, approve: o.Approve,
 		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
-		maxResult: max(positive(s.MaxResult, o.MaxResult), minResult), maxMedia: positive(s.MaxMedia, o.MaxMedia),
+		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: cmp.Or(max(s.MaxMedia, 0), o.MaxMedia),
 		errors: cmp.Or(s.Errors, o.Errors), checkOutputs: o.CheckOutputs, log: o.Logger,
 	}
 	if s.Approve != nil {
@@ -50,11 +50,4 @@ func CallLimits(idle, whole time.Duration) (opts []mcpclient.CallOption) {
 		opts = append(opts, mcpclient.WithTimeout(whole))
 	}
 	return opts
-}
-
-func positive[T int | time.Duration](v, otherwise T) T {
-	if v > 0 {
-		return v
-	}
-	return otherwise
 }

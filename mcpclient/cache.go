@@ -25,7 +25,7 @@ func WithoutCache() CallOption {
 
 // ClearCache forgets all cached results. Call it when the server sees another
 // identity than before: a private result is for the one who asked.
-func (c *Client) ClearCache() { c.cache.get().clear() }
+func (c *Client) ClearCache() { c.cache.clear() }
 
 // cache keeps results for as long as their server said. It belongs to one
 // client, so that nothing private is shared. The zero value is ready.
@@ -91,10 +91,10 @@ func (c *Client) cacheOwner(ctx context.Context) string {
 	}
 	owner, err := x.Owner(ctx)
 	if err != nil {
-		c.cache.get().clear()
+		c.cache.clear()
 		return ""
 	}
-	c.cache.get().belongsTo(owner)
+	c.cache.belongsTo(owner)
 	return owner
 }
 

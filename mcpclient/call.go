@@ -53,7 +53,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	s = withURLVisits(s, c)
 	s = withRounds(s, c.opts.Limits.Rounds, c)
 	p.calls = around(s)
-	p.reads = withCache(p.calls, c.cache.get(), c.opts.Limits.Cache, c)
+	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
 
 	p.direct = around(withRetry(c.roundTrip, c.retries(repeatableInHandshake), noSessions{}))
 	p.listen = around(c.listen)
@@ -87,7 +87,7 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 		*o.cameIn = got.session
 	}
 	if err := jsonrpc.DecodeResult(got.result, result); err != nil {
-		c.cache.get().forget(r)
+		c.cache.forget(r)
 		return fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, c.quote(got.result))
 	}
 	return nil

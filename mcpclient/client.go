@@ -37,7 +37,7 @@ type Client struct {
 	level    atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
 
 	roots         atomic.Pointer[[]mcp.Root] // nil without Options.Roots
-	tools         lazily[knownTools]
+	tools         knownTools
 	session       session
 	subscriptions *subscriptions
 	standalone    standaloneStream
@@ -47,7 +47,7 @@ type Client struct {
 	callbacks *callbackQueue // of OnNotification and Restart.Notify
 	async     *asyncSender
 	visits    urlElicitations
-	cache     lazily[cache]
+	cache     cache
 
 	life  *lifecycle
 	ready atomic.Bool // Connect has succeeded
@@ -57,18 +57,6 @@ type eraBox struct{ era }
 
 // silent is the logger of those who want none.
 var silent = slog.New(slog.DiscardHandler)
-
-// lazily is a part of a client that is made when it is needed first, which for
-// most clients is never.
-type lazily[T any] struct{ made atomic.Pointer[T] }
-
-func (l *lazily[T]) get() *T {
-	if part := l.made.Load(); part != nil {
-		return part
-	}
-	l.made.CompareAndSwap(nil, new(T))
-	return l.made.Load()
-}
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
 // it for use. The context bounds the connecting only, and so does
@@ -136,7 +124,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 		send:       c.direct,
 		listen:     c.pipelines.listen,
 		silence:    c.streamSilence,
-		agreed:     c.cache.get().clear,
+		agreed:     c.cache.clear,
 		maxChanges: opts.Limits.Notifications,
 	}
 	return c, nil
@@ -233,7 +221,7 @@ func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []
 func (c *Client) isReady() bool { return c.ready.Load() }
 
 // changed forgets what is cached of what has changed.
-func (c *Client) changed(change Change) { c.cache.get().invalidate(change) }
+func (c *Client) changed(change Change) { c.cache.invalidate(change) }
 
 // noticed passes a notification on to subscriptions of the legacy era and to the
 // observer.

@@ -12,11 +12,11 @@ import (
 // for longer nor drops it.
 func TestClockJumps(t *testing.T) {
 	c := new(Client)
-	c.cache.get().put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
-	if len(c.cache.get().entries) != 1 {
+	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
+	if len(c.cache.entries) != 1 {
 		t.Fatal("the result was not kept")
 	}
-	for _, e := range c.cache.get().entries {
+	for _, e := range c.cache.entries {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
 

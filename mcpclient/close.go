@@ -99,9 +99,7 @@ func (c *Client) disconnect() (err error) {
 		l.calls.Close(c.life.cause())
 		err = l.end()
 	}
-	if kept := c.cache.made.Load(); kept != nil {
-		kept.clear()
-	}
+	c.cache.clear()
 	return err
 }
 

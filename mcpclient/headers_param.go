@@ -59,7 +59,7 @@ func (c *Client) mirrors() bool {
 }
 
 func (c *Client) paramHeaders(tool string) []paramHeader {
-	return c.tools.made.Load().of(tool).headers
+	return c.tools.of(tool).headers
 }
 
 // relearn lists the tools up to the one that is wanted.

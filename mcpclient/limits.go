@@ -105,10 +105,10 @@ type Timeouts struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Retries = cmp.Or(l.Retries, 3)
-	l.ServerRequests = positive(l.ServerRequests, 16)
-	l.Notifications = positive(l.Notifications, 1024)
-	l.Rounds = positive(l.Rounds, 10)
-	l.Pages = positive(l.Pages, 1000)
+	l.ServerRequests = cmp.Or(max(l.ServerRequests, 0), 16)
+	l.Notifications = cmp.Or(max(l.Notifications, 0), 1024)
+	l.Rounds = cmp.Or(max(l.Rounds, 0), 10)
+	l.Pages = cmp.Or(max(l.Pages, 0), 1000)
 	l.Cache = cmp.Or(l.Cache, 4<<20)
 	return l
 }
@@ -116,22 +116,14 @@ func (l Limits) withDefaults() Limits {
 // withDefaults leaves Idle, Call and Connect: their defaults depend on the call and
 // the transport.
 func (t Timeouts) withDefaults() Timeouts {
-	t.Probe = positive(t.Probe, 5*time.Second)
-	t.Close = positive(t.Close, 5*time.Second)
+	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
+	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
 	if t.KeepAlive = max(t.KeepAlive, 0); t.KeepAlive > 0 {
 		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
 	}
 	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
 	t.ElicitationDone = cmp.Or(t.ElicitationDone, defaultDoneWait)
 	return t
-}
-
-// positive is v if it is positive, and else its default.
-func positive[T int | time.Duration](v, byDefault T) T {
-	if v <= 0 {
-		return byDefault
-	}
-	return v
 }
 
 // WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0

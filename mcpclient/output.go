@@ -103,7 +103,7 @@ func (c *Client) resultCheck(name string, o *callOptions) (func(*mcp.CallToolRes
 	if o.described != nil {
 		return outputCheck(cmp.Or(o.validator, v), o.described)
 	}
-	check, err := outputCheck(v, c.tools.made.Load().of(name).output)
+	check, err := outputCheck(v, c.tools.of(name).output)
 	if err != nil {
 		l := c.link.Load()
 		l.tolerated("the result of a tool is not checked", "tool", l.cut(name), "reason", c.scrubbed(err))

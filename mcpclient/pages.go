@@ -137,7 +137,7 @@ func (c *Client) readPage(ctx context.Context, r *request, page any, opts []Call
 
 // cursorExpired forgets the pages of a list whose cursor the server does not know: they
 // have no use either.
-func (c *Client) cursorExpired(method string) { c.cache.get().dropMethods(method) }
+func (c *Client) cursorExpired(method string) { c.cache.dropMethods(method) }
 
 func (c *Client) nextSession() sessionRef { return c.link.Load().nextSession() }
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,10 +74,10 @@ func (r *Restart) withDefaults() *Restart {
 		return nil
 	}
 	out := *r
-	out.Attempts = min(positive(out.Attempts, 5), 1000)
-	out.First = positive(out.First, 500*time.Millisecond)
-	out.Longest = min(positive(out.Longest, 30*time.Second), time.Hour)
-	out.Reset = positive(out.Reset, time.Minute)
+	out.Attempts = min(cmp.Or(max(out.Attempts, 0), 5), 1000)
+	out.First = cmp.Or(max(out.First, 0), 500*time.Millisecond)
+	out.Longest = min(cmp.Or(max(out.Longest, 0), 30*time.Second), time.Hour)
+	out.Reset = cmp.Or(max(out.Reset, 0), time.Minute)
 	if out.Jitter == 0 {
 		out.Jitter = 0.5
 	}

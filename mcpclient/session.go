@@ -169,7 +169,7 @@ func (c *Client) beginNext(ctx context.Context) error {
 
 // restore brings back what a server knew that has forgotten everything.
 func (c *Client) restore(ctx context.Context) error {
-	c.cache.get().clear()
+	c.cache.clear()
 	if c.current().has(listenStreams) {
 		return nil // each subscription opens its stream again
 	}

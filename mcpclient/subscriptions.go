@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,7 +178,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	if asked.empty() {
 		return nil, errNoNotices
 	}
-	o.whole.Duration = positive(o.whole.Duration, agreeTimeout)
+	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
 	s := c.subscriptions.add(context.WithoutCancel(ctx), asked)
 	if c.current().has(listenStreams) {

@@ -69,9 +69,6 @@ func (t knownTool) size() int {
 
 // of is what is known of a tool; of nil nothing is.
 func (k *knownTools) of(name string) knownTool {
-	if k == nil {
-		return knownTool{}
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.tools[name]
@@ -107,7 +104,7 @@ func (c *Client) learnTool(t *mcp.Tool) error {
 	if c.opts.Schemas.CheckOutputs && len(t.OutputSchema) > 0 {
 		known.output = &mcp.Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
 	}
-	c.tools.get().learn(t.Name, known)
+	c.tools.learn(t.Name, known)
 	if err != nil {
 		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), mcp.ErrInvalidResult, err)
 	}
