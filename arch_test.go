@@ -40,7 +40,7 @@ var layers = []struct {
 	{"internal/pattern", nil},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/pattern", "github.com/kaptinlin/jsonschema"}},
 	{"internal/toolschema", []string{"internal/jsonrpc", "internal/schema"}},
-	{"internal/chat", []string{"internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
+	{"internal/chat", []string{"internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
@@ -53,7 +53,7 @@ var layers = []struct {
 	{"mcpclient/otelmcp", []string{"mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 
-	{"sampling", []string{"internal/chat", "internal/jsonrpc", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
+	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/guard", "internal/parallel", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},

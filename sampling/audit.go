@@ -9,6 +9,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -95,14 +96,14 @@ type run struct {
 func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
 	r.record = Record{
-		Time: time.Now(), Server: w.label, SelfName: cut(w.origin.Server.Info.Name),
-		Revision: w.origin.Server.Revision, ID: cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: Failed,
+		Time: time.Now(), Server: w.label, SelfName: excerpt.Cut(w.origin.Server.Info.Name),
+		Revision: w.origin.Server.Revision, ID: excerpt.Cut(string(w.origin.ID)), Depth: w.depth, Call: w.call, Outcome: Failed,
 	}
 	if call := w.origin.Call; call != nil {
-		r.record.Method, r.record.Tool = call.Method, cut(call.Name)
+		r.record.Method, r.record.Tool = call.Method, excerpt.Cut(call.Name)
 	}
 	if params != nil {
-		r.record.IncludeContext = cut(params.IncludeContext)
+		r.record.IncludeContext = excerpt.Cut(params.IncludeContext)
 	}
 	return r
 }
@@ -129,7 +130,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	switch {
 	case result != nil && err == nil:
 		raw := encoded(result)
-		a.Outcome, a.StopReason, a.ReplyHash = Answered, cut(result.StopReason), hash(raw)
+		a.Outcome, a.StopReason, a.ReplyHash = Answered, excerpt.Cut(result.StopReason), hash(raw)
 		if s.options.AuditContents {
 			a.Reply = raw
 		}

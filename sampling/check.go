@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -42,21 +42,21 @@ func checkBlock(c mcp.Content) error {
 		return nil
 	case *mcp.ImageContent:
 		if _, ok := chat.ImageType(c.MIMEType); !ok {
-			return fmt.Errorf("image of type %q: the model takes png, jpeg, gif and webp", cut(c.MIMEType))
+			return fmt.Errorf("image of type %q: the model takes png, jpeg, gif and webp", excerpt.Cut(c.MIMEType))
 		}
 		return notEmpty("image", c.Data)
 	case *mcp.AudioContent:
 		if _, ok := chat.AudioFormat(c.MIMEType); !ok {
-			return fmt.Errorf("audio of type %q: the model takes wav and mp3", cut(c.MIMEType))
+			return fmt.Errorf("audio of type %q: the model takes wav and mp3", excerpt.Cut(c.MIMEType))
 		}
 		return notEmpty("audio", c.Data)
 	case *mcp.ToolUseContent:
 		if !isObject(c.Input) && len(c.Input) > 0 {
-			return fmt.Errorf("tool use %q: its input is not a JSON object", cut(c.ID))
+			return fmt.Errorf("tool use %q: its input is not a JSON object", excerpt.Cut(c.ID))
 		}
 		return nil
 	case *mcp.UnknownContent:
-		return fmt.Errorf("content of type %q is unknown or malformed", cut(c.Type))
+		return fmt.Errorf("content of type %q is unknown or malformed", excerpt.Cut(c.Type))
 	}
 	return fmt.Errorf("content of type %T does not belong into a sampling message", c)
 }
@@ -75,9 +75,9 @@ func checkTools(p *mcp.CreateMessageParams) error {
 		case t == nil || t.Name == "":
 			return fmt.Errorf("tools: tool %d has no name", i)
 		case seen[t.Name]:
-			return fmt.Errorf("tools: two are named %q", cut(t.Name))
+			return fmt.Errorf("tools: two are named %q", excerpt.Cut(t.Name))
 		case len(t.InputSchema) > 0 && !isObject(t.InputSchema):
-			return fmt.Errorf("tools: the input schema of %q is not a JSON object", cut(t.Name))
+			return fmt.Errorf("tools: the input schema of %q is not a JSON object", excerpt.Cut(t.Name))
 		}
 		seen[t.Name] = true
 	}
@@ -93,7 +93,7 @@ func checkTools(p *mcp.CreateMessageParams) error {
 		}
 		return nil
 	}
-	return fmt.Errorf(`toolChoice: mode %q is none of "auto", "required", "none"`, cut(p.ToolChoice.Mode))
+	return fmt.Errorf(`toolChoice: mode %q is none of "auto", "required", "none"`, excerpt.Cut(p.ToolChoice.Mode))
 }
 
 func isObject(raw json.RawMessage) bool {
@@ -149,13 +149,4 @@ func contentSize(blocks []mcp.Content) int {
 		}
 	}
 	return size
-}
-
-// cut shortens a server's text to 1 KiB.
-func cut(s string) string {
-	const limit = 1 << 10
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

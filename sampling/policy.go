@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -128,7 +129,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	}
 	w.key = "named\x00" + w.label
 	if w.label == "" { // a server's name for itself never equals a host's name
-		w.key = "unnamed\x00" + cut(w.origin.Server.Info.Name)
+		w.key = "unnamed\x00" + excerpt.Cut(w.origin.Server.Info.Name)
 	}
 	if parent, ok := ctx.Value(parentKey{}).(*who); ok {
 		w.depth = parent.depth + 1
@@ -254,5 +255,5 @@ func (m *memory) forget(keys ...string) {
 // it. If the host has no name for it, use the server's own name. The reviewer
 // is then asked again.
 func (s *Sampler) Forget(server string) {
-	s.memory.forget("named\x00"+server, "unnamed\x00"+cut(server))
+	s.memory.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -23,10 +24,10 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 			break // an empty call
 		}
 		if tools[call.Name] == nil {
-			return nil, fmt.Errorf("the model called a tool %q that it was not given", cut(call.Name))
+			return nil, fmt.Errorf("the model called a tool %q that it was not given", excerpt.Cut(call.Name))
 		}
 		if !isObject(json.RawMessage(call.Arguments)) {
-			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", cut(call.Name))
+			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", excerpt.Cut(call.Name))
 		}
 		out.Content = append(out.Content, &mcp.ToolUseContent{
 			ID: call.ID, Name: call.Name, Input: tools.taken(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
@@ -82,7 +83,7 @@ func stopReason(r *chat.Reply) string {
 func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	switch {
 	case r.Role != "assistant" && r.Role != "":
-		return fmt.Errorf("role %q is not assistant", cut(r.Role))
+		return fmt.Errorf("role %q is not assistant", excerpt.Cut(r.Role))
 	case r.Model == "":
 		return errors.New("no model is named")
 	case len(r.Content) == 0:
@@ -115,11 +116,11 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		case c == nil:
 			return errors.New("it is nil")
 		case !mayCall(p) || !hasTool(p.Tools, c.Name):
-			return fmt.Errorf("tool use %q of the tool %q, which was not offered", cut(c.ID), cut(c.Name))
+			return fmt.Errorf("tool use %q of the tool %q, which was not offered", excerpt.Cut(c.ID), excerpt.Cut(c.Name))
 		case c.ID == "" || taken[c.ID]:
-			return fmt.Errorf("tool use %q: its id is empty or used before", cut(c.ID))
+			return fmt.Errorf("tool use %q: its id is empty or used before", excerpt.Cut(c.ID))
 		case !isObject(c.Input):
-			return fmt.Errorf("tool use %q: its input is not a JSON object", cut(c.ID))
+			return fmt.Errorf("tool use %q: its input is not a JSON object", excerpt.Cut(c.ID))
 		}
 		taken[c.ID] = true
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -144,9 +145,9 @@ func mediaPart(c mcp.Content) (chat.Part, bool) {
 func mediaName(c mcp.Content) string {
 	switch c := c.(type) {
 	case *mcp.ImageContent:
-		return fmt.Sprintf("image %s, %d bytes", cut(c.MIMEType), len(c.Data))
+		return fmt.Sprintf("image %s, %d bytes", excerpt.Cut(c.MIMEType), len(c.Data))
 	case *mcp.AudioContent:
-		return fmt.Sprintf("audio %s, %d bytes", cut(c.MIMEType), len(c.Data))
+		return fmt.Sprintf("audio %s, %d bytes", excerpt.Cut(c.MIMEType), len(c.Data))
 	}
 	return "content"
 }
@@ -191,7 +192,7 @@ func blockText(c mcp.Content) string {
 		}
 		return "resource " + c.Resource.URI + ":\n" + fenced(c.Resource.Text)
 	case *mcp.UnknownContent:
-		return "[content of unknown type " + cut(c.Type) + "]"
+		return "[content of unknown type " + excerpt.Cut(c.Type) + "]"
 	}
 	return "[content that does not belong here]"
 }

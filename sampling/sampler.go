@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -222,7 +223,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		if err == nil {
 			var result *mcp.CreateMessageResult
 			if result, err = samplingResult(reply, r.request.Params, tools); err == nil {
-				r.record.AnsweredBy = cut(reply.Model)
+				r.record.AnsweredBy = excerpt.Cut(reply.Model)
 				result.Model = cmp.Or(s.options.ModelName, result.Model)
 				return result, nil
 			}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -35,7 +36,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		}
 		schema, err := toolschema.New(t.InputSchema, &s.schemas)
 		if err != nil {
-			return nil, invalid(fmt.Errorf("tools: %q: %w", cut(t.Name), err))
+			return nil, invalid(fmt.Errorf("tools: %q: %w", excerpt.Cut(t.Name), err))
 		}
 		written := schema.For(target, nil)
 		out[t.Name] = &offered{schema, written}

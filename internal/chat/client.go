@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Options configure a client. Nil and the zero value are valid.
@@ -112,7 +113,7 @@ func checkVersion(cfg *openai.ClientConfig) error {
 	const first = "2024-09-01"
 	dated := len(cfg.APIVersion) >= len(first) && cfg.APIVersion[0] == '2'
 	if (cfg.APIType == openai.APITypeAzure || cfg.APIType == openai.APITypeAzureAD) && dated && cfg.APIVersion < first {
-		return fmt.Errorf("API version %s is too old; set APIVersion of the configuration to 2024-10-21 or later", cut(cfg.APIVersion))
+		return fmt.Errorf("API version %s is too old; set APIVersion of the configuration to 2024-10-21 or later", excerpt.Cut(cfg.APIVersion))
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply,
 func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r)
 	if err != nil {
-		return nil, &Error{Code: CodeRequest, Message: cut(err.Error()), cause: err}
+		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
 	for again := deltas == nil && !r.OneChance; ; again = false {
 		reply, err := c.retry(ctx, d, deltas)

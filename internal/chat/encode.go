@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // draft is a request in go-openai's types, with the changes of its JSON and the
@@ -105,7 +107,7 @@ func (c *Client) encodeTools(d *draft, r *Request) error {
 	if choice.Choice == Named {
 		named, ok := toolNamed(tools, choice.Name)
 		if !ok {
-			return fmt.Errorf("tool choice names %q, which is not among the tools", cut(choice.Name))
+			return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
 		}
 		if !c.profile.NamedChoice { // offer only that tool
 			tools, choice = []Tool{named}, ToolChoice{Choice: Required}

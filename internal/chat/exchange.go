@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // maxErrorBody bounds the bytes read from an error's body.
@@ -108,7 +109,7 @@ func (x *exchange) broken(code string, cause error) *Error {
 // wrong makes the error of an unusable answer.
 func (x *exchange) wrong(code, message string) *Error {
 	if x.request == nil { // go-openai failed before
-		return &Error{Code: code, Message: cut(message)}
+		return &Error{Code: code, Message: excerpt.Cut(message)}
 	}
 	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
 }

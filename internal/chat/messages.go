@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // encodeMessages sets the conversation. System messages at its start become
@@ -85,7 +87,7 @@ func (e *messageEncoder) encode(m *Message) error {
 		e.draft.ids[m.ToolCallID] = true
 		e.add(openai.ChatCompletionMessage{Role: "tool", Content: text, ToolCallID: e.ids.outgoing(m.ToolCallID)})
 	default:
-		return fmt.Errorf("role %q is none of system, user, assistant, tool", cut(string(m.Role)))
+		return fmt.Errorf("role %q is none of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 	}
 	return nil
 }
@@ -226,7 +228,7 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 	extras := false
 	for _, call := range calls {
 		if call.ID == "" || call.Name == "" {
-			return "", fmt.Errorf("a tool call with id %q and name %q: both are needed", cut(call.ID), cut(call.Name))
+			return "", fmt.Errorf("a tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
 		e.draft.ids[call.ID] = true
 		wire := openai.ToolCall{

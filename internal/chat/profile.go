@@ -11,6 +11,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
@@ -166,7 +167,7 @@ func profileNamed(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("host %q is not known; one of %s", cut(name), strings.Join(Hosts(), ", "))
+	return Profile{}, fmt.Errorf("host %q is not known; one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
 }
 
 // detect names the host of a configuration.
@@ -176,7 +177,7 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 	case err != nil: // the error's text would quote the URL
 		return "", errors.New("the base URL is malformed")
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return "", fmt.Errorf("the base URL %q is not an http URL with a host", cut(bareURL(base)))
+		return "", fmt.Errorf("the base URL %q is not an http URL with a host", excerpt.Cut(bareURL(base)))
 	}
 	switch cfg.APIType {
 	case openai.APITypeAzure, openai.APITypeAzureAD, openai.APITypeCloudflareAzure:

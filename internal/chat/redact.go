@@ -6,10 +6,12 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // maxQuoted bounds a host's text inside an error.
-const maxQuoted = 1 << 10
+const maxQuoted = excerpt.Max
 
 var (
 	urlText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
@@ -72,7 +74,7 @@ func (r *redactor) clean(text string) string {
 		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}
 	text = keyText.ReplaceAllString(text, "[redacted]")
-	return cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))
+	return excerpt.Cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))
 }
 
 // withoutURL is the cause of an HTTP client's *url.Error, as the text of that
@@ -92,12 +94,4 @@ func bareURL(u *url.URL) string {
 	bare := *u
 	bare.User, bare.RawQuery, bare.ForceQuery, bare.Fragment, bare.RawFragment = nil, "", false, "", ""
 	return bare.String()
-}
-
-// cut limits text to 1 KiB.
-func cut(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
 }

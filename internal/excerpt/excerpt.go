@@ -10,11 +10,14 @@ import (
 const Max = 1 << 10
 
 // Cut limits text of a peer to Max.
-func Cut(s string) string {
-	if len(s) <= Max {
+func Cut(s string) string { return CutAt(s, Max) }
+
+// CutAt limits text of a peer to n bytes, the mark of the cut not included.
+func CutAt(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:Max], "") + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // Quote shows bytes of a peer as a Go string literal of the first Max.

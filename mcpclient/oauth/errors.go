@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // ErrUntrusted marks a possible attack, or a wrongly configured server: a
@@ -89,12 +91,7 @@ func untrusted(format string, args ...any) error {
 const maxShown = 300
 
 // cut limits a server's text.
-func cut(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxShown], "") + "…"
-}
+func cut(s string) string { return excerpt.CutAt(s, maxShown) }
 
 // shown is a URL for errors and logs: without user info, query and fragment.
 func shown(raw string) string {

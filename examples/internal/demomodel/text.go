@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // messageText joins the text of a message.
@@ -82,7 +83,7 @@ const maxResult = 4 << 10
 func sayResults(results []result) string {
 	var lines []string
 	for _, r := range results {
-		text := cut(r.text, maxResult)
+		text := excerpt.CutAt(r.text, maxResult)
 		switch {
 		case strings.HasPrefix(text, "The call was not run"), strings.Contains(text, "Nothing was done."): // the host's text has the reason
 			lines = append(lines, text)
@@ -119,17 +120,7 @@ func summary(text string) string {
 	if at := sentenceEnd.FindStringIndex(text); at != nil {
 		text = strings.TrimSpace(text[:at[1]])
 	}
-	return cut(text, 160)
-}
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return excerpt.CutAt(text, 160)
 }
 
 // words splits a text after its spaces.

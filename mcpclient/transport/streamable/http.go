@@ -44,8 +44,8 @@ type HTTP struct {
 	// 406 to it gets that, and then less.
 	Header http.Header
 
-	// Token, when set, is asked for the token of each request: a [Bearer], or an
-	// oauth.Transport. A token of it is in no error. The request that ends a session
+	// Token, when set, is asked for the token of each request: a [Bearer], or
+	// a source of the host's. No error shows its tokens. The request that ends a session
 	// has the last token of that session.
 	Token TokenSource
 
