@@ -8,12 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// askAdvice is for tools that ask by requests of the server.
+// askAdvice is for tools of servers that send requests.
 const askAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
 	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
-// refusedToAsk are words by which the SDKs of servers refuse to send a request in the
-// modern era: mcp-go 1.2, go-sdk 1.8, and any that hands on how we refuse one.
+// refusedToAsk are texts of servers that may not send a request in the modern
+// era: of mcp-go 1.2, of go-sdk 1.8, and our own refusal, which other servers
+// pass on.
 var refusedToAsk = []string{
 	"server-initiated request",
 	"cannot be sent while serving a request on protocol version",
@@ -21,11 +22,11 @@ var refusedToAsk = []string{
 	noRequests,
 }
 
-// noRequests is how a request of a modern server is refused.
+// noRequests is the refusal of a modern server's request.
 const noRequests = "this revision has no requests of the server"
 
-// failedToAsk reports whether a tool says that it failed because its server may not
-// send requests.
+// failedToAsk reports whether a tool failed because its server may not send
+// requests.
 func (c *Client) failedToAsk(text string) bool {
 	if c.current().answers() {
 		return false
@@ -38,7 +39,7 @@ func (c *Client) failedToAsk(text string) bool {
 	return false
 }
 
-// advisedError is the error of a call with what its caller can do about it.
+// advisedError is the error of a call with advice for its caller.
 type advisedError struct {
 	error
 	advice string
@@ -47,8 +48,9 @@ type advisedError struct {
 func (e *advisedError) Error() string { return e.error.Error() + " (" + e.advice + ")" }
 func (e *advisedError) Unwrap() error { return e.error }
 
-// Advice is what a host can do about the error of a tool call, its result's
-// [*mcp.ToolError] included; "" where nothing is known. The error's text has it, too.
+// Advice returns advice for a host about the error of a tool call, or of its
+// result ([*mcp.ToolError]); "" if there is none. The error's text has the
+// advice, too.
 func Advice(err error) string {
 	if e, ok := errors.AsType[*advisedError](err); ok {
 		return e.advice
@@ -59,10 +61,10 @@ func Advice(err error) string {
 	return ""
 }
 
-// advised adds to the error of a call what its caller can do about it: have the tool
-// ask in another revision, or call it as a task. For that the server answers
-// "MissingRequiredClientCapability" (code -32021) and names the extension, or in
-// revision 2025-11-25 "Method not found", which it may say of other things.
+// advised adds advice to the error of a call: use another revision, so that the
+// tool can ask, or call it as a task. A server that wants a task answers
+// "MissingRequiredClientCapability" (code -32021) and names the extension, or
+// in revision 2025-11-25 "Method not found", which may have other reasons.
 func (c *Client) advised(r *request, o *callOptions, err error) error {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok {
@@ -80,8 +82,8 @@ func (c *Client) advised(r *request, o *callOptions, err error) error {
 	return err
 }
 
-// taskAdvice says how to call a tool as a task, or why it cannot be one, also as the
-// tool that WithTask was given.
+// taskAdvice tells how to call a tool as a task, or why it cannot be a task,
+// also for the tool of WithTask.
 func (c *Client) taskAdvice(r *request, given *mcp.Tool) string {
 	tool := given
 	if tool == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// declared is what Options.Protocol.Capabilities says, as far as we have handlers for it.
+// declared has the parts of Options.Protocol.Capabilities that handlers answer.
 type declared struct {
 	Sampling *struct {
 		Tools   *struct{} `json:"tools"`
@@ -28,8 +28,8 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offered is what the installed handlers can do with what Options.Protocol.Capabilities adds,
-// or what that says instead.
+// offered is the client's capabilities: of the installed handlers with the additions of Options.Protocol.Capabilities,
+// or only the latter.
 func (o *Options) offered() (offers, error) {
 	out := o.offers()
 	if o.Protocol.Capabilities == nil {
@@ -76,9 +76,8 @@ func (o *Options) offered() (offers, error) {
 	return out, err
 }
 
-// checkExtension reports an extension whose name is none. Its prefix, which keys of
-// _meta may do without, is mandatory (2026-07-28 versioning, "Extension
-// Negotiation").
+// checkExtension returns an error for an invalid name of an extension. The prefix is mandatory (2026-07-28 versioning,
+// "Extension Negotiation"), unlike in keys of _meta.
 func checkExtension(name string) error {
 	prefixed, err := checkKey(name)
 	if err == nil && !prefixed {
@@ -90,8 +89,7 @@ func checkExtension(name string) error {
 	return nil
 }
 
-// agree reports a capability that is declared and has no handler, or the other
-// way round.
+// agree returns an error for a declared capability without a handler, and for a handler without its capability.
 func agree(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
@@ -102,9 +100,8 @@ func agree(capability string, declared bool, handler string, installed bool) err
 	return nil
 }
 
-// appendTo appends what is declared, a JSON object. roots is the derived
-// declaration of roots; extensions are the names of those that we have, which
-// have no settings.
+// appendTo appends the declared capabilities, a JSON object. roots is the derived declaration of roots; extensions are
+// the names of our extensions. They have no settings.
 func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
 		return append(b, f.exact...)
@@ -134,16 +131,16 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	return jsonrpc.CloseObject(b)
 }
 
-// merged is an object with the members of more that it does not have, at every depth.
+// merged adds missing members of more to an object, at every depth.
 func merged(object, more []byte) []byte {
 	add := map[string][]byte{}
 	var names []string
-	_ = jsonrpc.Members(more, func(key, value []byte) { // which we wrote
+	_ = jsonrpc.Members(more, func(key, value []byte) { // our own JSON
 		names = append(names, string(key))
 		add[string(key)] = value
 	})
 	out := []byte{'{'}
-	_ = jsonrpc.Members(object, func(key, value []byte) { // which has been read
+	_ = jsonrpc.Members(object, func(key, value []byte) { // parsed before
 		name := string(key)
 		switch extra, both := add[name]; {
 		case both && value[0] == '{' && extra[0] == '{':
@@ -162,7 +159,7 @@ func merged(object, more []byte) []byte {
 	return jsonrpc.CloseObject(out)
 }
 
-// flag is a part of a capability: an empty object where it is there.
+// flag is a part of a capability: an empty object if it is set.
 type flag struct {
 	name string
 	set  bool

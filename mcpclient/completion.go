@@ -14,12 +14,12 @@ import (
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
 
-// Complete asks the server for proposals for the value of an argument of a
-// prompt or a resource template. Of more than 100 values the first 100 are
-// returned, with HasMore set.
+// Complete asks the server to propose values for an argument of a prompt or a
+// resource template. It returns at most the first 100 values, and sets HasMore
+// if there are more.
 //
-// Every keystroke need not become a request: wait until the person pauses, and
-// cancel the context of a call that has become pointless.
+// Do not send a request for every keystroke: wait until the person pauses, and
+// cancel the context of an outdated call.
 func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
 	if p == nil {
 		return nil, errors.New("complete: no params (nil)")

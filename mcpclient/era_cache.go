@@ -14,19 +14,19 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// EraCache remembers for [Protocol.EraCache] which revisions servers were found to
-// speak, so that the next client begins with the right era: a legacy server is
-// not asked server/discover first, which some take long to refuse, and others die
-// of. A server that turns out to be another one is asked anew.
+// EraCache remembers the revisions of servers for [Protocol.EraCache], so that
+// the next client begins with the right era. It sends no server/discover to a
+// legacy server: some take long to refuse it, others die of it. If a server has
+// changed, the client probes again.
 //
-// The zero value is ready, and may be shared by any number of clients. As JSON it
-// may be kept for the next run of a program; what of that cannot be used is left
-// out when it is read. It names no server: a server is known by a digest of its
-// URL, or of its command line and directory. Any [Transport] takes part that is a
-// [transport.Identifier].
+// The zero value is ready, and may be shared by any number of clients. Its JSON
+// may be kept for the next run of a program; reading skips unusable entries. It
+// names no server: the key is a digest of the server's URL, or of its command
+// line and directory. Any [Transport] that is a [transport.Identifier] takes
+// part.
 //
-// An entry holds for 24 h, then its server is asked again: it may have learned
-// the modern era. Of more than 1,024 the oldest are forgotten.
+// An entry holds for 24 h, then the client probes again: the server may have
+// learned the modern era. Beyond 1,024 entries the oldest are dropped.
 type EraCache struct {
 	mu    sync.Mutex
 	known map[string]knownEra
@@ -42,14 +42,14 @@ const (
 	maxEras = 1024
 )
 
-// holds reports whether an entry is young enough. One from the future is of a
-// clock that was wrong.
+// holds reports whether an entry is young enough. An entry from the future
+// comes from a wrong clock.
 func (e knownEra) holds(now time.Time) bool {
 	age := now.Sub(e.Since)
 	return age >= 0 && age < eraLife && (isLegacy(e.Revision) || isModern(e.Revision))
 }
 
-// find returns the revision of a server, "" when none is known.
+// find returns the revision of a server, "" if unknown.
 func (c *EraCache) find(t Transport) string {
 	if c == nil {
 		return ""
@@ -66,8 +66,8 @@ func (c *EraCache) find(t Transport) string {
 	return ""
 }
 
-// keep remembers the revision of a server. What is known already is not made
-// younger by finding it true.
+// keep remembers the revision of a server. It does not renew the age of a known
+// revision.
 func (c *EraCache) keep(t Transport, revision string) {
 	if c == nil {
 		return
@@ -108,7 +108,7 @@ func (c *EraCache) Clear() {
 	c.known = nil
 }
 
-// MarshalJSON writes what is known, for [EraCache.UnmarshalJSON].
+// MarshalJSON writes the entries, for [EraCache.UnmarshalJSON].
 func (c *EraCache) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *EraCache) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(c.known)
 }
 
-// UnmarshalJSON replaces what is known by what [EraCache.MarshalJSON] wrote.
+// UnmarshalJSON replaces the entries by the result of [EraCache.MarshalJSON].
 func (c *EraCache) UnmarshalJSON(data []byte) error {
 	var read map[string]knownEra
 	if err := json.Unmarshal(data, &read); err != nil {
@@ -135,8 +135,8 @@ func (c *EraCache) UnmarshalJSON(data []byte) error {
 
 const identitySize = 32 // digits of the key of a server
 
-// identity is the key of the server that a transport reaches, "" when that
-// cannot be told. It gives nothing away of what may be secret.
+// identity is the key of a transport's server, "" if unknown. It does not
+// reveal secrets.
 func identity(t Transport) string {
 	server, ok := t.(transport.Identifier)
 	if !ok {

@@ -10,12 +10,12 @@ import (
 // legacyEra is 2024-11-05 to 2025-11-25: initialize, then requests in both
 // directions for as long as the session lasts.
 type legacyEra struct {
-	revision string // the one we ask for, then the negotiated one
+	revision string // the requested revision, then the negotiated one
 	settled  bool   // the handshake is done
 	version  field  // the revision, in headers after the handshake
 }
 
-// settledLegacy has the era of each revision that a handshake can end with.
+// settledLegacy has the era for each result of a handshake.
 var settledLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// taskable refuses what the server must not be asked for: "clients MUST NOT
+// taskable refuses tasks that the client must not ask for: "clients MUST NOT
 // attempt to use task augmentation" without the capability and the tool's word.
 func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
@@ -21,7 +21,7 @@ func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabi
 		TaskSupport string `json:"taskSupport"`
 	}
 	if len(tool.Execution) > 0 {
-		_ = json.Unmarshal(tool.Execution, &execution) // what is no object says nothing
+		_ = json.Unmarshal(tool.Execution, &execution) // other values count as absent
 	}
 	if execution.TaskSupport != "optional" && execution.TaskSupport != "required" {
 		return &CapabilityError{Method: "tools/call", Capability: "this tool as a task"}
@@ -62,8 +62,8 @@ func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 
 const relatedTask = mcp.MetaPrefix + "related-task"
 
-// aboutTask repeats in an answer which task the question belongs to, as "all
-// requests, responses and notifications related to a task MUST" do.
+// aboutTask adds the task of the question to an answer, as "all requests,
+// responses and notifications related to a task MUST" do.
 func aboutTask(answer, question json.RawMessage) json.RawMessage {
 	task := jsonrpc.Lookup(question, "_meta", relatedTask)
 	var a struct {

@@ -9,16 +9,16 @@ import (
 )
 
 // modernEra is 2026-07-28: no handshake and no session. Every request carries
-// who we are and what we can do, and a server that needs input answers with
-// input_required instead of asking by a request of its own.
+// our name and capabilities. A server that needs input answers input_required
+// and sends no requests.
 type modernEra struct{ *modernWords }
 
-// modernWords are what the requests of a client have in common.
+// modernWords are the common parts of a client's requests.
 type modernWords struct {
 	revision     string
-	meta         string // the constant entries of _meta but for the capabilities, each with a comma after it
+	meta         string // the constant entries of _meta without the capabilities, each with a comma after it
 	capabilities string // that entry
-	forTasks     string // it on requests whose result may be a task
+	forTasks     string // the same for requests whose result may be a task
 }
 
 func newModernEra(revision, introduction string, declared *offers) modernEra {
@@ -75,7 +75,7 @@ func (e modernEra) header(h fields, r *request) fields {
 	return append(h, r.header...)
 }
 
-// inputRequired looks at resultType, which decides what the rest of a result means.
+// inputRequired reads resultType, which decides on the meaning of a result.
 func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
@@ -121,8 +121,8 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	return &inputRound{questions, state}, nil
 }
 
-// cancels is true on shared connections: over HTTP the end of the exchange is the
-// notice.
+// cancels is true on shared connections: over HTTP the end of the exchange
+// cancels.
 func (e modernEra) cancels(_ *request, overHTTP bool) bool { return !overHTTP }
 
 func (e modernEra) pingMethod() string { return "server/discover" }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// tasksExtension is declared by both sides; we declare it on the requests whose
-// result may be a task, and on those about tasks.
+// Both sides declare tasksExtension. We declare it on requests about tasks, and
+// on requests whose result may be a task.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {

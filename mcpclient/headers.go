@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// targetMember is the member of params that says what a request is about, which
-// the Mcp-Name header repeats; "" where there is none.
+// targetMember is the member of params with the name of a request's target. The
+// Mcp-Name header repeats it; "" if there is none.
 func targetMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -21,9 +21,9 @@ func targetMember(method string) string {
 	return ""
 }
 
-// headerValue encodes a value for the Mcp-Name and Mcp-Param headers: as it is
-// when it is plain ASCII, else in Base64 between markers (2026-07-28
-// streamable-http, "Value Encoding").
+// headerValue encodes a value for the Mcp-Name and Mcp-Param headers: plain
+// ASCII unchanged, else in Base64 between markers (2026-07-28 streamable-http,
+// "Value Encoding").
 func headerValue(v string) string {
 	const prefix, suffix = "=?base64?", "?="
 	if plainHeader(v) && !(strings.HasPrefix(v, prefix) && strings.HasSuffix(v, suffix)) {
@@ -41,8 +41,8 @@ func plainHeader(v string) bool {
 	return v == strings.TrimSpace(v)
 }
 
-// fields are the few fields that the header of one message has. Their values are
-// shared: they are not changed in place.
+// fields are the few header fields of one message. Their values are shared: do
+// not change them in place.
 type fields []field
 
 type field struct {
@@ -50,7 +50,7 @@ type field struct {
 	values []string
 }
 
-// own is a header that shares nothing.
+// own returns a header that shares nothing.
 func (f fields) own() http.Header {
 	h := f.shared()
 	for key, values := range h {
@@ -59,7 +59,7 @@ func (f fields) own() http.Header {
 	return h
 }
 
-// shared is a header whose values are not to be changed.
+// shared returns a header with shared values: do not change them.
 func (f fields) shared() http.Header {
 	h := make(http.Header, len(f))
 	for _, field := range f {

@@ -43,7 +43,7 @@ const (
 	stateClosed
 )
 
-// newLifecycle returns an open one whose goroutines get the values of ctx.
+// newLifecycle returns an open lifecycle. Its goroutines get the values of ctx.
 func newLifecycle(ctx context.Context, timeout time.Duration, log *slog.Logger) *lifecycle {
 	l := &lifecycle{
 		closing: make(chan struct{}),
@@ -85,14 +85,14 @@ func (l *lifecycle) isClosed() bool {
 	return l.state == stateClosed
 }
 
-// reason is why the state is closed, nil before that.
+// reason is the error that closed the state, nil before that.
 func (l *lifecycle) reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// cause is the error of what cannot go on because the state is not open.
+// cause is the error for calls that end because the state is not open.
 func (l *lifecycle) cause() error {
 	if err := l.reason(); err != nil {
 		return err

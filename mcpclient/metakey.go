@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// checkKey reports what is wrong with the name of an entry of _meta, or of an
-// extension (2026-07-28 basic, "_meta"). prefixed says that it has a prefix, such
-// as com.example/.
+// checkKey returns an error for an invalid name of an entry of _meta, or of an
+// extension (2026-07-28 basic, "_meta"). prefixed reports whether it has a
+// prefix, such as com.example/.
 func checkKey(key string) (prefixed bool, err error) {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -25,16 +25,16 @@ func checkKey(key string) (prefixed bool, err error) {
 	return prefixed, nil
 }
 
-// reservedKey reports whether a name is for the protocol to give away: the second
-// label of its prefix says so.
+// reservedKey reports whether a name is reserved for the protocol, by the
+// second label of its prefix.
 func reservedKey(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	labels := strings.Split(prefix, ".")
 	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
 }
 
-// isWord reports whether s is letters and digits, and between them also what is in
-// inner.
+// isWord reports whether s is letters and digits, with characters of inner
+// between them.
 func isWord(s, inner string) bool {
 	for i := range len(s) {
 		alphanumeric := isLetter(s, i) || s[i] >= '0' && s[i] <= '9'

@@ -13,10 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Middleware goes around requests: those that the client makes when it is in
-// [Options.Middleware], those that the server makes when it is in
-// [Options.ServerMiddleware]. It is called once for each client, by Connect, and
-// returns what stands in the place of next:
+// Middleware wraps requests: the client's in [Options.Middleware], the server's
+// in [Options.ServerMiddleware]. Connect calls it once for each client. It
+// returns the handler that replaces next:
 //
 //	func logged(next mcpclient.Handler) mcpclient.Handler {
 //		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
@@ -27,74 +26,73 @@ import (
 //		}
 //	}
 //
-// It may hand on another context, change what [Request] says can be changed,
+// It may pass on another context, change the fields that [Request] allows,
 // answer without next, change the answer, and call next again, one call after
-// the other. To repeat a request that may have acted, as a tools/call, is its own
-// responsibility: the client by itself never does.
+// the other. Repeating a request that may have acted, such as tools/call, is
+// its own responsibility: the client itself never does.
 type Middleware func(next Handler) Handler
 
-// Handler answers a request by its result, a JSON object. Those of one client run
-// concurrently, each on the goroutine of its request: the caller's, or one of the
-// client's own where it begins a new session, keeps a subscription or answers the
-// server. A panic is the request's error; the log has its stack.
+// Handler answers a request by its result, a JSON object. The handlers of one
+// client run concurrently, each on the goroutine of its request: the caller's,
+// or the client's own for a new session, a subscription or an answer to the
+// server. A panic becomes the request's error; the log has its stack.
 //
-// A result is not to be changed, and to be copied if it is kept. A nil one
-// answers a notification.
+// Do not change a result; copy it to keep it. The result for a notification is
+// nil.
 type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 
-// Request is what a [Middleware] sees: either what the client is about to send, or
-// what the server asks.
+// Request is a request for a [Middleware]: either the client's or the server's.
 //
-// What the client sends is seen once for each call, in either era: input rounds,
-// repetitions after failures that pass, corrected headers and the wait for a new
-// session all happen within next. That includes initialize, server/discover, what
-// tasks and subscriptions ask, and the notifications of [Client.Notify],
-// [Client.SetRoots] and the handshake; subscriptions/listen lasts as long as its
-// stream. Not seen are requests that are not sent, because the server does not
-// offer what they need or the answer is in the cache, and messages that end or
-// answer others: notices of cancellation, the tasks/cancel of a call [WithTask] that
-// ended before its task, the answers to the server's requests.
-// Nor are the pings of [Timeouts.KeepAlive].
+// Middleware sees each call of the client once, in either era: input rounds,
+// retries after temporary failures, corrected headers and the wait for a new
+// session happen within next. It also sees initialize, server/discover,
+// requests of tasks and subscriptions, and the notifications of
+// [Client.Notify], [Client.SetRoots] and the handshake; subscriptions/listen
+// lasts as long as its stream. It does not see requests that are not sent,
+// because the server lacks the capability or the answer is in the cache. It
+// does not see messages that end or answer others: notices of cancellation, the
+// tasks/cancel of a call [WithTask] that ended before its task, the answers to
+// the server's requests. And it does not see the pings of [Timeouts.KeepAlive].
 //
-// What the server asks is seen once for each question that handlers answer: a
-// request of the legacy era, or an entry of a modern input round. [mcp.OriginFrom]
-// tells where it comes from.
+// Server middleware sees each question for a handler once: a request of the
+// legacy era, or an entry of a modern input round. [mcp.OriginFrom] tells its
+// origin.
 //
-// A Request is of use until the outermost Middleware returns, to one goroutine.
-// A Middleware may hand on a copy.
+// A Request is valid until the outermost Middleware returns, for one goroutine.
+// A Middleware may pass on a copy.
 type Request struct {
-	// Client sends the request or was asked. Before it is connected what it
-	// knows of its server is the zero value.
+	// Client sends or answers the request. Before it is connected, its knowledge
+	// of the server is the zero value.
 	Client *Client
 
 	Method string
-	Name   string // of the tool or prompt, the URI of the resource, or the id of the task
-	Call   int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 when that is not known
+	Name   string // name of the tool or prompt, URI of the resource, or id of the task
+	Call   int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
 
-	// Notification says that there is no answer.
+	// Notification is set if there is no answer.
 	Notification bool
 
-	// Params may be replaced by another JSON object; what it points to is not to
-	// be changed. Nil when there are none. The client's own are without _meta,
-	// the server's are as they came.
+	// Params may be replaced by another JSON object; do not change it in place. It
+	// is nil without params. The client's params have no _meta, the server's are
+	// unchanged.
 	Params json.RawMessage
 
-	// Meta is _meta. Entries may be added, changed and removed in what the client
-	// sends, except those of the protocol itself ([WithMeta]), which are not in
-	// it. It is never nil there.
+	// Meta is _meta. In the client's requests entries may be added, changed and
+	// removed, and it is never nil. It does not contain the protocol's own entries
+	// ([WithMeta]).
 	Meta map[string]json.RawMessage
 
 	*invocation
 }
 
-// invocation is what the copies of a Request have in common.
+// invocation is the common state of a Request and its copies.
 type invocation struct {
-	do Handler // what the innermost handler does
+	do Handler // the innermost handler
 	id int64
 }
 
-// ID is the id of the message by which the client sent the request last; 0 before
-// that, and for what the server asks, whose id is in its [mcp.Origin].
+// ID is the id of the client's latest message for this request; 0 before that,
+// and for a server's request, whose id is in its [mcp.Origin].
 func (r *Request) ID() int64 {
 	if r.invocation == nil {
 		return 0
@@ -126,7 +124,7 @@ func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 	return r.do(ctx, r)
 }
 
-// withMiddleware sends a request by way of Options.Middleware, which sees it once.
+// withMiddleware sends a request through Options.Middleware, once.
 func withMiddleware(next sender, c invoker, chain Handler) sender {
 	if chain == nil {
 		return next
@@ -137,7 +135,7 @@ func withMiddleware(next sender, c invoker, chain Handler) sender {
 		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-			r, o, err := q.changed(r, o, given) // copies, as the middleware may send it more than once
+			r, o, err := q.changed(r, o, given) // copies, as the middleware may send them more than once
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +151,7 @@ func withMiddleware(next sender, c invoker, chain Handler) sender {
 	}
 }
 
-// invoker is what middleware needs of its client.
+// invoker has the functions of a client for middleware.
 type invoker interface {
 	number(r *request)
 	invocation(r *request, o *callOptions) *Request
@@ -161,15 +159,15 @@ type invoker interface {
 	caught(method string, as error, err *error)
 }
 
-// invocation is a request as middleware sees it.
+// invocation makes a request for middleware.
 func (c *Client) invocation(r *request, o *callOptions) *Request {
 	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	return q
 }
 
-// changed is the request that q is about, with what middleware changed. given are the
-// params that it was given.
+// changed is the original request with the changes of middleware. given are the
+// original params.
 func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
 	changed, options := *r, *o
 	options.sentAs = &q.invocation.id
@@ -191,7 +189,7 @@ func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*r
 	return &changed, &options, nil
 }
 
-// throughNotify sends a notification by way of Options.Middleware.
+// throughNotify sends a notification through Options.Middleware.
 func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
 	defer c.caught(method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
@@ -222,13 +220,13 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	return err
 }
 
-// asked is a question of the server, as handlers and middleware see it.
+// asked makes a server's question for handlers and middleware.
 func (c *Client) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
 	q := &Request{Client: c, Method: method, Params: params, invocation: new(invocation)}
 	if call != nil {
 		q.Call = call.ID
 	}
-	if len(meta) > 0 && meta[0] == '{' { // handlers get anything else raw in Origin.Meta
+	if len(meta) > 0 && meta[0] == '{' { // handlers get other values raw in Origin.Meta
 		var err error
 		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
 			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
@@ -237,13 +235,13 @@ func (c *Client) asked(method string, params, meta json.RawMessage, call *mcp.Ca
 	return q, nil
 }
 
-// throughServer answers a question of the server by way of
+// throughServer answers a question of the server through
 // Options.ServerMiddleware.
 func (c *Client) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
-	method := q.Method // whatever middleware says that it is
+	method := q.Method // middleware cannot change it
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
-		defer c.caught(method, errPanicked, &err) // so that middleware sees it as an error
+		defer c.caught(method, errPanicked, &err) // middleware sees an error
 		same := *q
 		same.Method = method
 		got, err = c.answerBy(ctx, &same)
@@ -256,8 +254,8 @@ func (c *Client) throughServer(ctx context.Context, q *Request) (json.RawMessage
 	return middlewareResult(raw, got)
 }
 
-// middlewareResult is the result that the outermost middleware returned. It is
-// checked unless it is the one that middleware got.
+// middlewareResult is the result of the outermost middleware. It is checked
+// unless middleware left it unchanged.
 func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > 0 && sameBytes(raw, got) {
 		return raw, nil
@@ -265,7 +263,7 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	return madeResult("middleware", raw)
 }
 
-// madeResult is a result that code of the host has made.
+// madeResult checks a result from the host's code.
 func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	made, err := jsonrpc.EncodeParams(raw)
 	if err == nil && made == nil {
@@ -290,7 +288,8 @@ func (r *request) whole() json.RawMessage {
 	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.answers...))
 }
 
-// checkMeta checks and compacts entries of _meta. who is to blame for them.
+// checkMeta checks and compacts entries of _meta. who names their author for
+// errors.
 func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(meta) == 0 {
 		return nil, nil
@@ -314,7 +313,7 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 
 var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
 
-// caught, deferred, turns the panic of what others installed into an error.
+// caught, deferred, turns a panic of the host's code into an error.
 func (c *Client) caught(method string, as error, err *error) {
 	if p := recover(); p != nil {
 		c.log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
-// firstEra is the one that the client begins with: the one that was asked for,
-// the one that the server was last found to speak, or the modern one.
+// firstEra is the era to begin with: the forced era, the server's last known
+// era, or the modern era.
 func (c *Client) firstEra() era {
 	revision := cmp.Or(c.opts.Protocol.Revision, c.remembered())
 	if isLegacy(revision) {
@@ -30,8 +30,8 @@ func (c *Client) modern(revision string) era {
 	return newModernEra(revision, c.introduction, &c.offers)
 }
 
-// remembered is the revision that the server was last found to speak, "" when
-// nothing is known of it. Of what is kept beyond a client only the era counts.
+// remembered is the server's last known revision, "" if unknown. For an entry
+// of another client only the era counts.
 func (c *Client) remembered() string {
 	if s := c.server.Load(); s != nil {
 		return s.Revision
@@ -63,8 +63,8 @@ func (c *Client) negotiate(ctx context.Context) error {
 	return err
 }
 
-// recall takes a server that is remembered as a legacy one for that, and asks
-// one that turns out to be another, or is not known.
+// recall begins with initialize if the server is remembered as a legacy server.
+// It probes if that proves wrong, or the server is unknown.
 func (c *Client) recall(ctx context.Context) error {
 	known, ok := c.current().(*legacyEra)
 	if !ok {
@@ -75,9 +75,9 @@ func (c *Client) recall(ctx context.Context) error {
 	if err == nil || !disproves(err) {
 		return err
 	}
-	c.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
+	c.log.Debug("not the remembered legacy server, probing again", "because", err)
 	c.era.Store(&eraBox{c.modern(modernRevisions[0])})
-	if _, tried := errors.AsType[*olderError](err); tried || c.link.Load().dead() != nil { // or it died of initialize
+	if _, tried := errors.AsType[*olderError](err); tried || c.link.Load().dead() != nil { // or initialize killed it
 		c.transport = recipe
 		if err := c.redial(ctx); err != nil {
 			return err
@@ -86,8 +86,8 @@ func (c *Client) recall(ctx context.Context) error {
 	return c.identify(ctx)
 }
 
-// disproves reports whether a server that answers initialize with err may be
-// none of the legacy era. That it cannot be reached says nothing.
+// disproves reports whether err, the answer to initialize, may come from a
+// server outside the legacy era. An unreachable server proves nothing.
 func disproves(err error) bool {
 	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
 		return !status.Transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
@@ -97,9 +97,9 @@ func disproves(err error) bool {
 	return answered || mismatch || errors.Is(err, mcp.ErrInvalidResult)
 }
 
-// identify asks a server of which nothing is known. A modern one is recognised by
-// its answer to server/discover; every other answer, and none at all, is a
-// legacy server's, which gets initialize.
+// identify probes an unknown server. A modern server answers server/discover.
+// After any other answer, or none, the server counts as a legacy server and
+// gets initialize.
 func (c *Client) identify(ctx context.Context) error {
 	probeErr := c.probe(ctx)
 	if probeErr == nil {
@@ -122,7 +122,7 @@ func (c *Client) identify(ctx context.Context) error {
 	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
-		// A modern server that was slow to start does not take initialize, and is up.
+		// A modern server that was slow to start refuses initialize, and is ready.
 		again, cancel := context.WithTimeout(ctx, c.opts.Timeouts.Probe)
 		defer cancel()
 		if c.adopt(again, c.modern(modernRevisions[0])) == nil {
@@ -132,8 +132,8 @@ func (c *Client) identify(ctx context.Context) error {
 	return fmt.Errorf("%w (and before that, %v)", legacyErr, probeErr)
 }
 
-// redial opens another connection in the place of the one that there is, whose
-// end takes as long as it likes, but not for a caller whose context has ended.
+// redial replaces the connection by a new one. It waits for the end of the old
+// one, but not longer than the caller's context.
 func (c *Client) redial(ctx context.Context) error {
 	old := c.link.Load()
 	gone := make(chan struct{})
@@ -147,17 +147,17 @@ func (c *Client) redial(ctx context.Context) error {
 	case <-gone:
 		return c.dial(ctx)
 	case <-ctx.Done():
-		return fmt.Errorf("the connection before is still ending: %w", ended(ctx))
+		return fmt.Errorf("the former connection is still ending: %w", ended(ctx))
 	}
 }
 
-// errSilent marks a probe that was not answered in time.
+// errSilent marks a probe without an answer in time.
 var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
-// probe asks for the modern era. When the server names other revisions it is
-// asked once more with one of those.
+// probe sends server/discover. If the server names other revisions, probe tries
+// one of them, once.
 func (c *Client) probe(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: c.opts.Timeouts.Probe}) // which a server that has us wait is not silent for
+	probe, bounds := within(ctx, idle.Limits{Idle: c.opts.Timeouts.Probe}) // a server that makes us wait is not silent
 	defer bounds.Stop()
 	err := c.adopt(probe, c.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -187,8 +187,8 @@ func (c *Client) adopt(ctx context.Context, e era) error {
 	return nil
 }
 
-// adoptLegacy does the legacy handshake, over another transport if the server has
-// none but an older one. The error has what went wrong with either.
+// adoptLegacy does the legacy handshake, over another transport if the server
+// has only an older one. The error has the failures of both.
 func (c *Client) adoptLegacy(ctx context.Context, e era) error {
 	err := c.adopt(ctx, e)
 	t, ok := c.transport.(transport.Fallback)
@@ -212,10 +212,10 @@ func (c *Client) adoptLegacy(ctx context.Context, e era) error {
 	return nil
 }
 
-// olderError says that a server answers over neither form of a transport.
+// olderError means that a server answers over neither form of a transport.
 type olderError struct {
 	newer error
-	name  string // of the older one
+	name  string // name of the older transport
 	older error
 }
 
@@ -225,9 +225,8 @@ func (e *olderError) Error() string {
 
 func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 
-// fallback decides what the failure of the probe means: the legacy revision to
-// go on with, and whether that takes a new connection; or that the failure
-// stands.
+// fallback decides on a failed probe. It returns the legacy revision to
+// continue with, and whether that needs a new connection; or the failure.
 func (c *Client) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
 	newest := legacyRevisions[0]
 	if ctx.Err() != nil {
@@ -256,19 +255,19 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		}
 		return newest, false, nil
 	case errors.Is(probeErr, errIncomplete):
-		return "", false, probeErr // what names its revisions is a modern server
+		return "", false, probeErr // a server that names its revisions is modern
 	case errors.Is(probeErr, errSilent), errors.Is(probeErr, mcp.ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
 		return newest, false, nil
 	case c.link.Load().exchange != nil:
-		return "", false, probeErr // a broken exchange says nothing about the server
+		return "", false, probeErr // a broken exchange proves nothing
 	case c.server.Load() != nil:
-		return "", false, probeErr // it answered when it was asked before
+		return "", false, probeErr // it answered before
 	}
 	return newest, true, nil
 }
 
-// spokenBy are the revisions that the client may speak: the one that is forced, or
-// else all of an era.
+// spokenBy are the revisions that the client may speak: the forced one, or all
+// of an era.
 func (c *Client) spokenBy(era []string) []string {
 	if forced := c.opts.Protocol.Revision; forced != "" {
 		return []string{forced}
@@ -276,7 +275,7 @@ func (c *Client) spokenBy(era []string) []string {
 	return era
 }
 
-// mutual picks the first of ours that is among theirs.
+// mutual picks our first revision that the server has, too.
 func mutual(ours, theirs []string) (string, bool) {
 	for _, r := range ours {
 		if slices.Contains(theirs, r) {
@@ -286,7 +285,7 @@ func mutual(ours, theirs []string) (string, bool) {
 	return "", false
 }
 
-// namedRevisions returns the revisions that the server says it speaks.
+// namedRevisions returns the revisions that the server names.
 func namedRevisions(err error) ([]string, bool) {
 	var mismatch *RevisionError
 	if errors.As(err, &mismatch) {
@@ -300,8 +299,8 @@ func namedRevisions(err error) ([]string, bool) {
 	return named, len(named) > 0
 }
 
-// supportedBy lists the revisions that the data of an error names, whatever the
-// error is about: data of this shape come with several codes.
+// supportedBy lists the revisions in the data of an error, for any code:
+// servers use several codes for such data.
 func supportedBy(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// encodeImplementation makes the JSON of who the client says it is.
+// encodeImplementation makes the JSON of the client's name and version.
 func encodeImplementation(i *mcp.Implementation) (string, error) {
 	var buf [256]byte
 	b := appendText(append(buf[:0], '{'), "name", i.Name)
@@ -47,96 +47,95 @@ func appendText(b []byte, key, text string) []byte {
 // Options configure a client. Nil and the zero value are valid. A client
 // copies what it needs, so an Options may be reused.
 type Options struct {
-	// Client is who we say we are. Default: name "mcpchain" and the version of
+	// Client is our name and version. Default: name "mcpchain" and the version of
 	// this module.
 	Client mcp.Implementation
 
-	// Sampling, Elicitation and Roots answer what the server may ask for. Each
-	// declares its capability when it is set; what is not set is not offered.
+	// Sampling, Elicitation and Roots answer requests of the server. Each declares
+	// its capability if it is set; otherwise the capability is not declared.
 	Sampling    mcp.SamplingHandler
 	Elicitation mcp.ElicitationHandler
 	Roots       []mcp.Root
 
-	// Handlers answer requests of the server by their methods: requests of an extension
-	// that Protocol.Capabilities declares, for example, or roots/list for roots that are
-	// worked out when the server asks, instead of Roots. They run as other handlers
-	// do; the result is a JSON object. Sampling and elicitation have handlers of
-	// their own, and ping is answered by the client. Default: other methods are
-	// refused with code -32601.
+	// Handlers answer requests of the server by their methods: requests of an
+	// extension that Protocol.Capabilities declares, for example, or roots/list
+	// for roots that are worked out when the server asks, instead of Roots. They
+	// run like other handlers; the result is a JSON object. Sampling and
+	// elicitation have handlers of their own, and ping is answered by the client.
+	// Default: other methods are refused with code -32601.
 	Handlers map[string]Handler
 
-	// OnNotification, when set, gets every notification of the server, one at a
-	// time, in the order of arrival, from one goroutine. It may call the client.
-	// While it is slow later notifications wait; beyond Limits.Notifications the
-	// oldest are dropped and counted in the log. A modern server announces
-	// changes of its lists and resources to those who ask: see [Client.Subscribe].
+	// OnNotification gets every notification of the server, one at a time, in the
+	// order of arrival, from one goroutine. It may call the client. If it is slow,
+	// later notifications wait; beyond Limits.Notifications the oldest are dropped
+	// and counted in the log. A modern server reports changes of its lists and
+	// resources only to subscriptions: see [Client.Subscribe].
 	OnNotification func(*mcp.Notification)
 
 	// LogLevel asks the server for log messages at this level and above, by
 	// logging/setLevel after the handshake (legacy era) or on every request
-	// (modern era). They arrive at OnNotification. [Client.SetLogLevel] changes it.
-	// Default: nothing is asked.
+	// (modern era). They arrive at OnNotification. [Client.SetLogLevel] changes
+	// it. Default: the client asks for none.
 	LogLevel mcp.LogLevel
 
-	// Middleware goes around everything that the client sends, and
-	// ServerMiddleware around everything that handlers answer; the first is
-	// outermost. [Request] tells what is seen. See also HTTP.RoundTripper.
+	// Middleware wraps the client's requests, and ServerMiddleware the server's
+	// requests to handlers; the first is outermost. [Request] lists exceptions.
+	// See also HTTP.RoundTripper.
 	Middleware       []Middleware
 	ServerMiddleware []Middleware
 
-	// Restart has the client go on with another connection when the one that it
-	// has ends by itself. Default nil: then the client has ended too.
+	// Restart makes the client connect again after its connection ends by itself.
+	// Default nil: the client ends with its connection.
 	Restart *Restart
 
-	// Protocol says how the client speaks the protocol, and what it declares.
+	// Protocol sets the revision and the declared capabilities.
 	Protocol Protocol
 
-	// Schemas say what is held against the JSON Schemas of the server.
+	// Schemas select the checks by JSON Schemas of the server.
 	Schemas Schemas
 
-	// Limits and Timeouts bound what the server controls.
+	// Limits and Timeouts bound everything that the server controls.
 	Limits   Limits
 	Timeouts Timeouts
 
 	// Logger gets traffic at Debug (no bodies) and tolerated breaches of the
-	// protocol at Warn, such as what a [Command] prints between its messages: the
-	// first 100 of a connection, and later ones at Debug. Default: discarded.
+	// protocol at Warn, for example lines of a [Command] between its messages: the
+	// first 100 of a connection, later ones at Debug. Default: discarded.
 	Logger *slog.Logger
 }
 
-// Protocol is how a client speaks the protocol: see [Options].
+// Protocol holds the protocol settings of [Options].
 type Protocol struct {
-	// Revision forces a protocol revision, one of [Revisions], and with it the era,
-	// instead of probing. A server that speaks only others is refused with a
-	// [*RevisionError]. Default: the newest one that both sides speak. Some servers
-	// speak 2026-07-28 with tools that still send their questions as requests, which
-	// fail there: [mcp.Revision20251125] lets those tools ask.
+	// Revision forces a protocol revision, one of [Revisions], and with it the
+	// era, instead of probing. If the server speaks only other revisions, Connect
+	// fails with a [*RevisionError]. Default: the newest revision of both sides.
+	// Some servers speak 2026-07-28 although their tools send requests, which fail
+	// there: with [mcp.Revision20251125] such tools work.
 	Revision string
 
-	// EraCache, when set, remembers beyond this client what era its server was
-	// found to speak. A forced Revision neither needs nor changes it. Default
-	// nil: an unknown server is asked each time.
+	// EraCache remembers the server's era for other clients. A forced Revision
+	// neither needs nor changes it. Default nil: each client probes its server.
 	EraCache *EraCache
 
-	// Capabilities is a JSON object that is declared, in either era, beside what the
-	// handlers amount to: extensions, experimental capabilities, or more than a handler
-	// says that it can do, which it is then asked for. Handlers add to it and take
-	// nothing out. What it names of sampling, elicitation and roots has to be installed.
-	// An extension in it has a prefix, as com.example/x, and is declared on every request.
+	// Capabilities is a JSON object with additional capabilities, in either era:
+	// extensions, experimental capabilities, or more features of a handler; the
+	// handler must support them. Handlers add to it and remove nothing. If it
+	// names sampling, elicitation or roots, they must be installed. An extension
+	// needs a prefix, as in com.example/x, and is declared on every request.
 	Capabilities json.RawMessage
 
-	// ExactCapabilities has Capabilities be all that is declared, so that it can be less
-	// than the handlers can do, which are then asked for what it says and no more. It has
-	// to name sampling, elicitation and roots where they are installed. Without
-	// roots.listChanged in it [Client.SetRoots] tells no server, and without the extension
-	// io.modelcontextprotocol/tasks [Client.StartTask] and [WithTask] make no task in the
-	// modern era.
+	// ExactCapabilities declares only Capabilities, so that the client may declare
+	// less than its handlers support; the server may ask only for that.
+	// Capabilities must then name sampling, elicitation and roots if they are
+	// installed. Without roots.listChanged in it [Client.SetRoots] sends no
+	// notification, and without the extension io.modelcontextprotocol/tasks
+	// [Client.StartTask] and [WithTask] make no task in the modern era.
 	ExactCapabilities bool
 
-	// AllowUndeclared lets requests be sent that need what the server did not
-	// declare, for servers that forget to; they are refused with a
-	// [*CapabilityError] otherwise. It also lets Capabilities differ from the
-	// handlers installed: one that is not declared answers nevertheless.
+	// AllowUndeclared sends requests although the server did not declare their
+	// capability, for servers that forget to; otherwise they fail with a
+	// [*CapabilityError]. It also allows Capabilities to differ from the installed
+	// handlers: an undeclared handler still answers.
 	AllowUndeclared bool
 }
 
@@ -158,7 +157,7 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// check reports what no client can work with.
+// check returns an error for invalid options.
 func (o *Options) check() error {
 	var errs []error
 	if o.Protocol.Revision != "" && !isLegacy(o.Protocol.Revision) && !isModern(o.Protocol.Revision) {
@@ -182,7 +181,8 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// checkHandler reports a method that the host cannot answer by a handler.
+// checkHandler returns an error for a method that a host's handler cannot
+// answer.
 func (o *Options) checkHandler(method string, h Handler) error {
 	switch {
 	case h == nil:
@@ -215,7 +215,7 @@ func (o callOptions) with(opts []CallOption) callOptions {
 	return changed
 }
 
-// apply has the options change o; one that is nil changes nothing.
+// apply applies the options to o; a nil option changes nothing.
 func (o *callOptions) apply(opts []CallOption) {
 	for _, opt := range opts {
 		if opt != nil {
@@ -227,38 +227,38 @@ func (o *callOptions) apply(opts []CallOption) {
 type callOptions struct {
 	progress func(mcp.Progress)
 	meta     map[string]json.RawMessage
-	maxNotes int // of progress, that wait to be seen
+	maxNotes int // waiting progress notices
 	idle     limit
 	whole    limit
 	token    bool // progress is asked for
-	heed     bool // progress counts also if it does not come with the response
+	heed     bool // progress counts even outside of the response
 	logLevel mcp.LogLevel
 	noCache  bool
 	manual   bool // the caller answers input rounds
 	rounds   int  // input rounds before the call
-	lasts    bool // as long as a task does: no default bounds it
-	quiet    bool // the server is not told that nobody waits any more
+	lasts    bool // as long as a task: no default bounds it
+	quiet    bool // the server gets no notice of cancellation
 
-	described *mcp.Tool   // whose output schema is checked
-	validator Validator   // that checks it; nil for that of Options
-	task      *mcp.Tool   // that may be a task
-	follower  *follower   // hears of the task that the call becomes; nil for none
-	listening *listening  // of subscriptions/listen only
+	described *mcp.Tool   // tool whose output schema is checked
+	validator Validator   // checks it; nil for the validator of Options
+	task      *mcp.Tool   // tool that may become a task
+	follower  *follower   // follows the task that the call becomes; nil for none
+	listening *listening  // only for subscriptions/listen
 	sentAs    *int64      // gets the id of the message; nil without Options.Middleware
-	cameIn    *sessionRef // gets the session of the response; nil if that does not matter
+	cameIn    *sessionRef // gets the session of the response; nil if not needed
 }
 
 // WithProgress asks for progress notices. fn runs on the goroutine that made
-// the call, one notice at a time, always before the call returns. When notices
-// arrive faster than fn takes them the oldest are dropped.
+// the call, one notice at a time, always before the call returns. If notices
+// arrive faster than fn takes them, the oldest are dropped.
 func WithProgress(fn func(mcp.Progress)) CallOption {
 	return func(o *callOptions) { o.progress = fn }
 }
 
-// WithMeta adds an entry to the request's _meta. Keys of the protocol itself
-// (io.modelcontextprotocol/… and progressToken) are refused by the call, and those
-// that are no names: want letters and digits, -_. between them, and a prefix such
-// as com.example/ where others could take the same.
+// WithMeta adds an entry to the request's _meta. The call refuses keys of the
+// protocol itself (io.modelcontextprotocol/… and progressToken) and invalid
+// keys: use letters and digits, -_. between them, and a prefix such as
+// com.example/ to avoid collisions.
 func WithMeta(key string, value json.RawMessage) CallOption {
 	return func(o *callOptions) {
 		if o.meta == nil {
@@ -268,8 +268,8 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 	}
 }
 
-// WithLogLevel asks for log messages of this one request. It has an effect in
-// the modern era only.
+// WithLogLevel asks for log messages of this one request. It has an effect only
+// in the modern era.
 func WithLogLevel(level mcp.LogLevel) CallOption {
 	return func(o *callOptions) { o.logLevel = level }
 }

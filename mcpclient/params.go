@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// customRequest makes a request of params that may hold members which the era
-// writes too, so that each stands in the message once.
+// customRequest makes a request from params. It removes members that the era
+// writes, too, so that the message has each of them once.
 func customRequest(method string, params any) (*request, []CallOption, error) {
 	encoded, err := jsonrpc.EncodeParams(params)
 	r := &request{method: method, params: encoded}
@@ -26,7 +26,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 		case "inputResponses", "requestState":
 			r.answers = jsonrpc.AppendMember(r.answers, string(key), value)
 		case names:
-			_ = json.Unmarshal(value, &r.target) // what is no string is the server's to refuse
+			_ = json.Unmarshal(value, &r.target) // the server refuses other values
 			fallthrough
 		default:
 			rest = jsonrpc.AppendMember(rest, string(key), value)
@@ -46,8 +46,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 	return r, opts, nil
 }
 
-// encodeArguments makes the params of a request that names something and hands
-// it arguments.
+// encodeArguments makes the params of a request with a name and arguments.
 func encodeArguments(name string, args any) ([]byte, error) {
 	const names, arguments = `{"name":`, `,"arguments":`
 	raw, isRaw := args.(json.RawMessage)

@@ -11,12 +11,12 @@ import (
 )
 
 // maxProgress bounds the size of one progress notice for [WithProgress], as
-// many of them may wait.
+// many notices may wait.
 const maxProgress = 16 << 10
 
-// progressed brings a progress notice to its call, or to who waits for the task that
-// the call became. The token of a call is its id; notices for other tokens are
-// ignored, as the call may have ended.
+// progressed brings a progress notice to its call, or to the follower of the
+// task that the call became. The token of a call is its id; notices for other
+// tokens are ignored, as the call may have ended.
 func (l *link) progressed(params json.RawMessage) {
 	if len(params) > maxProgress {
 		l.tolerated("ignored a progress notice that is too large", "bytes", len(params))
@@ -46,7 +46,7 @@ func (l *link) progressed(params json.RawMessage) {
 	call.Note(bytes.Clone(params)) // without the rest of the message
 }
 
-// tellProgress decodes a notice for a caller who asked for them.
+// tellProgress decodes a notice for the caller's function.
 func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
 	var p mcp.Progress
 	if fn != nil && json.Unmarshal(params, &p) == nil {
@@ -54,20 +54,21 @@ func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
 	}
 }
 
-// follower hears the progress of a tool call after that has become a task: its token
-// "remains valid throughout the task's lifetime" (2025-11-25 tasks).
+// follower receives the progress of a tool call after the call has become a
+// task: its token "remains valid throughout the task's lifetime" (2025-11-25
+// tasks).
 type follower struct {
-	jsonrpc.Call // that waits for the end of the task
+	jsonrpc.Call // waits for the end of the task
 	calls        jsonrpc.Calls
 
 	ctx context.Context // of the call
 
-	link  *link // whose followers it is among; nil before the call is sent
+	link  *link // the link of the call; nil before the call is sent
 	token int64
 }
 
-// newFollower makes one for a call with this context, which keeps the notices if they
-// are told.
+// newFollower makes a follower for a call with this context. It keeps up to
+// maxNotes notices.
 func (c *Client) newFollower(ctx context.Context, told bool) *follower {
 	f, maxNotes := &follower{ctx: ctx}, 0
 	if told {
@@ -77,7 +78,7 @@ func (c *Client) newFollower(ctx context.Context, told bool) *follower {
 	return f
 }
 
-// enter has f hear of the call with this id, and of none that was sent before.
+// enter makes f follow the call with this id, and no earlier call.
 func (f *follower) enter(l *link, id int64) {
 	f.leave()
 	l.mu.Lock()
@@ -98,7 +99,7 @@ func (f *follower) leave() {
 	delete(f.link.followers, f.token)
 }
 
-// follower is the one that hears of a call which has its response, nil when there is
+// follower returns the follower of a call after its response, nil if there is
 // none.
 func (l *link) follower(token int64) *follower {
 	l.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// garbled looks for messages in what is not one, and fails the call that what remains
-// was meant for. Text that came in the response to a call can only be that call's.
+// garbled looks for messages in malformed text, and fails the call that the
+// rest was meant for. Text in the response to a call belongs to that call.
 func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.cut(err.Error()), err), l.quote(data))
 	if from.call != nil {
@@ -33,10 +33,10 @@ func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
 	return false
 }
 
-// unreadable fails the call that a message was meant for. Where a message over
-// a bound does not tell that, it is the only call that waits, if it is one and
-// does not ask for the server's era. Everything else is noise, as of a server
-// that prints what it does.
+// unreadable fails the call that a message was meant for. If a message over a
+// bound does not tell its call, it is the only waiting call, unless that is a
+// probe of the server's era. Other messages are only logged, as some servers
+// print texts.
 func (l *link) unreadable(bad *transport.MessageError) {
 	l.tolerated("unreadable message from the server", "error", l.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
@@ -51,9 +51,8 @@ func (l *link) unreadable(bad *transport.MessageError) {
 	}
 }
 
-// meant is the call that a broken message answers: it has the id of one that waits,
-// and of no other. cut says that the end is missing. told is false where the message
-// does not tell what it is about.
+// meant is the call that a broken message answers, by its id. cut means that
+// the end is missing. told is false if the message does not tell its call.
 func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 	asks, answers, protocol, several := false, false, cut, false
 	jsonrpc.BrokenMembers(text, func(key, value []byte) {
@@ -80,7 +79,8 @@ func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 	return call, told || asks
 }
 
-// onlyCall is the call that waits where there is one, subscriptions aside, else nil.
+// onlyCall is the only waiting call, without subscriptions; nil if there is
+// none or several.
 func (l *link) onlyCall() (only *jsonrpc.Call) {
 	for _, call := range l.calls.Pending() {
 		switch {

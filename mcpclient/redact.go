@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// scrub takes what is secret on this connection out of text that the server sent.
+// scrub removes the connection's secrets from a server's text.
 func (l *link) scrub(text string) string {
 	if conn, ok := transport.As[transport.Redactor](l.conn); ok {
 		return conn.Redact(text)
@@ -15,7 +15,7 @@ func (l *link) scrub(text string) string {
 	return text
 }
 
-// cut limits text of the server to 1 KiB without secrets.
+// cut limits a server's text to 1 KiB, without secrets.
 func (l *link) cut(text string) string {
 	return excerpt.Cut(l.scrub(text[:min(len(text), redact.Max)]))
 }
@@ -25,10 +25,10 @@ func (l *link) quote(b []byte) string {
 	return excerpt.Quote([]byte(l.cut(string(b[:min(len(b), redact.Max)]))))
 }
 
-// quote is that of the connection.
+// quote is the quote function of the connection.
 func (c *Client) quote(b []byte) string { return c.link.Load().quote(b) }
 
-// quoteJSON is quote for a JSON value: a string is shown as what it says.
+// quoteJSON is quote for a JSON value: a string is shown decoded.
 func (c *Client) quoteJSON(raw []byte) string {
 	if text, ok := jsonrpc.String(raw); ok {
 		raw = []byte(text)
@@ -36,7 +36,7 @@ func (c *Client) quoteJSON(raw []byte) string {
 	return c.quote(raw)
 }
 
-// scrubbed is err with a text that has no secrets.
+// scrubbed is err with a text without secrets.
 func (c *Client) scrubbed(err error) error {
 	l := c.link.Load()
 	if err == nil || l == nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Resources lists the server's resources over all pages. Each range asks the
-// server anew, except for pages that it said still hold (see
-// [Limits.Cache]); an error is the last pair.
+// server again, except for pages in the cache (see [Limits.Cache]); an error is
+// the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
 	return list[mcp.Resource](ctx, c, "resources/list", "resources", opts)
 }
@@ -21,7 +21,7 @@ func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter
 	return list[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
 }
 
-// ReadResource reads the resource at uri, which need not be listed.
+// ReadResource reads the resource at uri. The resource need not be listed.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	params, err := jsonrpc.EncodeParams(struct {
 		URI string `json:"uri"`

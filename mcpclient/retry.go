@@ -13,21 +13,21 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
-// maxRetryWait is the longest wait that a server can ask for before a request is
-// sent again. When it asks for more the request fails at once.
+// maxRetryWait is the longest wait that a server can ask for before a resend.
+// If it asks for more, the request fails at once.
 const maxRetryWait = 30 * time.Second
 
-// resender sends requests again for a reason that needs no wait.
+// resender resends requests at once, after a lost session or connection.
 type resender interface {
 	// settle waits while a new session or connection begins.
 	settle(ctx context.Context) error
 
-	// resend is called for a request that failed with err and was sent again so often
-	// at once. It reports whether to do that once more, or else the error of the call.
+	// resend decides on a request that failed with err after so many immediate
+	// resends. It returns whether to resend it, or the error of the call.
 	resend(ctx context.Context, r *request, err error, resends int) (bool, error)
 }
 
-// noSessions is the resender of what a renewal sends.
+// noSessions is the resender for requests of a renewal.
 type noSessions struct{}
 
 func (noSessions) settle(context.Context) error { return nil }
@@ -36,22 +36,22 @@ func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool,
 	return false, err
 }
 
-// retries say when a request is sent again after a failure that is expected to pass.
+// retries is the policy for resends after temporary failures.
 type retries struct {
 	max   int
-	safe  func(method string, err error) bool // the request does no harm if it was made already
+	safe  func(method string, err error) bool // the request may be repeated
 	sleep func(ctx context.Context, d time.Duration) error
 	log   *slog.Logger
 }
 
-// retries are those that Options.Limits.Retries allows for requests that are safe.
+// retries is the policy of Options.Limits.Retries for safe requests.
 func (c *Client) retries(safe func(method string, err error) bool) retries {
 	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.sleep, log: c.log}
 }
 
-// withRetry sends a request again if that is safe: when the server had forgotten the
-// session, and, up to Options.Limits.Retries times, when its answer was a status that
-// passes or was lost on the way.
+// withRetry resends a request if that is safe: if the server had forgotten the
+// session, and up to Options.Limits.Retries times after a temporary status or a
+// lost answer.
 func withRetry(next sender, p retries, sessions resender) sender {
 	policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
@@ -65,7 +65,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 			again, err := sessions.resend(ctx, r, f.Err, resends)
 			if again {
 				resends++
-				f.Count, f.Wait = f.Count-1, -1 // it is none of the retries
+				f.Count, f.Wait = f.Count-1, -1 // it does not count as a retry
 				return nil
 			}
 			f.Err = err
@@ -78,7 +78,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 	}
 }
 
-// again returns nil if a request that failed is to be sent again after a wait.
+// again returns nil if a failed request may be resent after a wait.
 func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) error {
 	if f.Count >= p.max || !p.safe(r.method, f.Err) {
 		return f.Err
@@ -92,8 +92,8 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 	return nil
 }
 
-// passing is how long to wait for a failure to pass, the failed-th in a row, counted
-// from 0. It is false for one that will not, or not in time.
+// passing is the wait after a temporary failure; failed counts the failures
+// before it. It is false for a permanent failure, or a too long wait.
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	later := wait
@@ -114,16 +114,16 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	return later, ok && wait <= maxRetryWait
 }
 
-// lost reports whether an answer over HTTP was lost on the way, or not begun.
+// lost reports whether an answer over HTTP was lost, or never began.
 func lost(err error) bool {
 	_, broken := errors.AsType[*transport.BrokenError](err)
 	return broken
 }
 
-// safe reports whether a request of a call may be sent again.
+// safe reports whether a request of a call may be resent.
 func safe(method string, _ error) bool { return repeatable(method) }
 
-// repeatableInHandshake reports whether what a renewal sends may be sent again.
+// repeatableInHandshake reports whether a renewal's request may be resent.
 func repeatableInHandshake(method string, err error) bool {
 	switch method {
 	case "initialize", "server/discover":
@@ -132,7 +132,7 @@ func repeatableInHandshake(method string, err error) bool {
 	return repeatable(method)
 }
 
-// busy reports a status that says to come again later.
+// busy reports whether a status asks to try again later.
 func busy(err error) bool {
 	status, ok := errors.AsType[*streamable.HTTPError](err)
 	if !ok {
@@ -145,8 +145,9 @@ func busy(err error) bool {
 	return false
 }
 
-// reply sends the answer to a request of the server, in the session that asked and
-// again where the server refuses it for now: who asked waits for it.
+// reply sends the answer to a request of the server, in the session of the
+// request. It resends the answer after a temporary refusal, as the server waits
+// for it.
 func (l *link) reply(ctx context.Context, body []byte, s transport.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return l.post(ctx, body, l.client.current().header(nil, nil), s)

@@ -21,10 +21,10 @@ func checkRoot(r mcp.Root) error {
 
 const rootsMethod = "roots/list"
 
-// SetRoots replaces the roots and tells a legacy server that they changed, unless
-// [Protocol.ExactCapabilities] leaves that promise out; a modern one asks when it wants to
-// know. It needs a client whose
-// [Options.Roots] was set, empty or not.
+// SetRoots replaces the roots and notifies a legacy server, unless
+// [Protocol.ExactCapabilities] omits roots.listChanged; a modern server asks
+// again when it needs the roots. The client's [Options.Roots] must have been
+// set, empty or not.
 func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	switch {
 	case c.opts.Handlers[rootsMethod] != nil:
@@ -44,7 +44,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)
 }
 
-// keepRoots keeps a copy of the roots, which are never nil then.
+// keepRoots keeps a copy of the roots; the copy is never nil.
 func (c *Client) keepRoots(roots []mcp.Root) {
 	kept := append([]mcp.Root{}, roots...)
 	c.roots.Store(&kept)

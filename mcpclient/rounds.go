@@ -16,36 +16,35 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// WithManualInput has a call return with an [*InputRequired] as its error when
-// a modern server needs input for it, instead of asking the handlers of
-// [Options]. The server may still ask only for what the installed handlers
-// offer. A legacy server asks while the call runs, so that there the option has
-// no effect.
+// WithManualInput makes a call return an [*InputRequired] as its error if a
+// modern server needs input, instead of asking the handlers of [Options]. The
+// server may still ask only for capabilities of the installed handlers. A
+// legacy server asks while the call runs, so the option has no effect there.
 func WithManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
 }
 
-// InputRequired is a call that waits for input: what the server asks, and all
-// that it takes to go on. Nothing of it is kept elsewhere, so that it may be
-// stored as JSON and continued days later, by another client and in another
-// process, with [Continue].
+// InputRequired is a call that waits for input: the server's questions, and all
+// data to continue. Nothing of it is kept elsewhere, so it may be stored as
+// JSON and continued days later, by another client and in another process, with
+// [Continue].
 //
 // It is the error of a call made [WithManualInput]; find it with [errors.As].
 type InputRequired struct {
 	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"
 	Params json.RawMessage `json:"params"` // of the call, without _meta
 
-	// Requests is what the server asks, by keys of its own choice. Nil means
-	// that it asks for nothing but to be called again later.
+	// Requests are the server's questions, by keys of its own choice. Nil means
+	// that it only asks to be called again later.
 	Requests map[string]mcp.InputRequest `json:"inputRequests,omitzero"`
 
-	// State is the server's, to be given back as it is. It may be a secret.
+	// State belongs to the server and is given back unchanged. It may be a secret.
 	State json.RawMessage `json:"requestState,omitempty"`
 
-	Rounds int `json:"rounds"` // that asked something so far, this one included
+	Rounds int `json:"rounds"` // rounds with questions so far, this one included
 }
 
-// questioner answers what a server asks in the result of a request.
+// questioner answers a server's questions in the result of a request.
 type questioner interface {
 	current() era
 	quote(text []byte) string
@@ -54,8 +53,8 @@ type questioner interface {
 	sleep(ctx context.Context, d time.Duration) error
 }
 
-// withRounds repeats a request until the server has all the input that it asks for, in
-// no more than limit rounds.
+// withRounds repeats a request until the server has all its input, in at most
+// limit rounds.
 func withRounds(next sender, limit int, c questioner) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		rounds := inputRounds{questioner: c, limit: limit, asked: o.rounds, manual: o.manual}
@@ -76,26 +75,26 @@ func withRounds(next sender, limit int, c questioner) sender {
 	}
 }
 
-// inputRound is what a server wants before it gives a result.
+// inputRound is a server's demand for input.
 type inputRound struct {
 	questions json.RawMessage // an object; nil for none
-	state     json.RawMessage // to be given back; nil for none
+	state     json.RawMessage // given back unchanged; nil for none
 }
 
 // inputRounds are the rounds of one call.
 type inputRounds struct {
 	questioner
 	limit  int
-	asked  int  // rounds that asked something
+	asked  int  // rounds with questions
 	manual bool // the caller answers
 
-	delays int // rounds that asked for nothing but time
+	delays int // rounds without questions
 	since  time.Time
 }
 
-// next answers the questions of a round and returns the request that has the answers.
-// The state is echoed as it came: "clients MUST NOT inspect, parse, modify, or make
-// any assumptions about" it.
+// next answers the questions of a round and returns the request with the
+// answers. The state is echoed unchanged: "clients MUST NOT inspect, parse,
+// modify, or make any assumptions about" it.
 func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (*request, error) {
 	if round.questions != nil {
 		s.asked++
@@ -134,16 +133,16 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 	return &next, nil
 }
 
-// A server that asks nothing but to be asked again, as one does that has too much
-// to do, is asked after a wait that doubles.
+// If a server asks nothing, for example because it is busy, the request is
+// repeated after a doubling wait.
 const (
 	againDelay    = 250 * time.Millisecond
 	maxAgainDelay = 8 * time.Second
-	maxPutOff     = 5 * time.Minute // that a call is put off in all
-	maxDelays     = 32              // and how often
+	maxPutOff     = 5 * time.Minute // all deferrals of a call
+	maxDelays     = 32              // number of deferrals
 )
 
-// delay waits before a request is made again that the server has put off.
+// delay waits before a deferred request is repeated.
 func (s *inputRounds) delay(ctx context.Context) error {
 	if s.delays == 0 {
 		s.since = time.Now()
@@ -157,8 +156,7 @@ func (s *inputRounds) delay(ctx context.Context) error {
 
 func (c *Client) sleep(ctx context.Context, d time.Duration) error { return c.life.sleep(ctx, d) }
 
-// questions reads inputRequests, nil for none, when so many were answered before.
-// They are counted first.
+// questions reads inputRequests, nil for none. It checks their number first.
 func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil
@@ -176,7 +174,7 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 	return asked, nil
 }
 
-// Error tells what is asked, but not the questions themselves.
+// Error names the kinds of questions, but not their texts.
 func (r *InputRequired) Error() string {
 	if len(r.Requests) == 0 {
 		return "the server wants to be called again"
@@ -188,14 +186,14 @@ func (r *InputRequired) Error() string {
 	return excerpt.Cut("the server needs input: " + strings.Join(asked, ", "))
 }
 
-// Continue goes on with a call that needed input; T is what the call returns. answers
-// has one answer for each key of round.Requests: an [*mcp.ElicitResult], a
-// [*mcp.CreateMessageResult], or any value that marshals to the result of what was
-// asked. The answer to a form is completed and checked as that of an
-// [mcp.ElicitationHandler] is.
+// Continue continues a call that needed input; T is the result of the call.
+// answers has one answer for each key of round.Requests: an
+// [*mcp.ElicitResult], a [*mcp.CreateMessageResult], or any value that marshals
+// to the result. The answer to a form is completed and checked like the answer
+// of an [mcp.ElicitationHandler].
 //
-// Further questions go to the handlers, or come as another [*InputRequired]
-// when the call is continued [WithManualInput] too. A round is continued once.
+// Further questions go to the handlers, or come as another [*InputRequired] if
+// the call is continued [WithManualInput], too. A round is continued once.
 func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
 	result := new(T)
 	method, what := "resources/read", "resource"
@@ -220,7 +218,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	return result, nil
 }
 
-// next makes the request that carries the answers.
+// next makes the request with the answers.
 func (r *InputRequired) next(method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
 	if r == nil {
 		return nil, nil, errors.New("no round (nil)")

@@ -4,12 +4,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// skillsExtension is what a server declares that has skills.
+// skillsExtension is the extension of servers with skills.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// SessionID is the id of the session, "" where there is none: it exists over
-// Streamable HTTP in the legacy era, when the server gave one, and changes when
-// a new session begins. Treat it as a secret.
+// SessionID is the id of the session, "" if there is none. A server may set it
+// over Streamable HTTP in the legacy era; it changes with each new session.
+// Treat it as a secret.
 func (c *Client) SessionID() string {
 	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
 		return l.sessionID()
@@ -42,9 +42,9 @@ func requirement(method string) string {
 	return ""
 }
 
-// offered reports whether the server declared a capability that [requirement]
-// names, or could not have: its revision has no way to declare it. With
-// Options.Protocol.AllowUndeclared nobody needs to.
+// offered reports whether the server declared a capability of [requirement], or
+// its revision cannot declare it. It is always true with
+// Options.Protocol.AllowUndeclared.
 func (c *Client) offered(capability string) bool {
 	if c.opts.Protocol.AllowUndeclared {
 		return true
@@ -56,8 +56,7 @@ func (c *Client) offered(capability string) bool {
 	return declares(&c.server.Load().Capabilities, capability)
 }
 
-// declares reports whether the server declared a capability that [requirement]
-// names.
+// declares reports whether the server declared a capability of [requirement].
 func declares(s *mcp.ServerCapabilities, capability string) bool {
 	switch capability {
 	case "tools":

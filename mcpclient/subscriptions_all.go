@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// subscriptions are the open ones of a client.
+// subscriptions are a client's open subscriptions.
 type subscriptions struct {
 	life       *lifecycle
 	log        *slog.Logger
-	sessions   resender             // that requests wait for
+	sessions   resender             // requests wait for it
 	send       sender               // resources/subscribe and resources/unsubscribe
 	listen     sender               // subscriptions/listen
 	silence    func() time.Duration // bounds the silence of a stream; 0 or less for no bound
-	agreed     func()               // a server has agreed, which did not tell of changes before
-	maxChanges int                  // that wait for the reader of one subscription
+	agreed     func()               // a server has agreed to report changes
+	maxChanges int                  // waiting changes of one subscription
 
 	mu   sync.Mutex
 	all  []*Subscription
-	turn chan struct{}   // held while the server is told which resources matter
-	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
+	turn chan struct{}   // held during resources/subscribe and resources/unsubscribe
+	told map[string]bool // resources that a legacy server watches; true: it has agreed
 }
 
-// add makes a subscription, which lasts until ctx ends.
+// add makes a subscription. It lasts until ctx ends.
 func (l *subscriptions) add(ctx context.Context, asked SubscriptionFilter) *Subscription {
 	s := &Subscription{
 		all:   l,
@@ -61,9 +61,9 @@ func (l *subscriptions) endAll(err error) {
 	}
 }
 
-// spread brings a change to the subscriptions that it may be about. A resource
-// that none is about by its URI is part of one that some subscription is about:
-// "the URI ... might be a sub-resource of the one that the client subscribed to".
+// spread brings a change to its subscriptions. A resource without a
+// subscription of its own is part of a subscribed one: "the URI ... might be a
+// sub-resource of the one that the client subscribed to".
 func (l *subscriptions) spread(change Change) {
 	all := l.list()
 	exact := change.Kind == TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.names(change) })
@@ -74,7 +74,7 @@ func (l *subscriptions) spread(change Change) {
 	}
 }
 
-// names reports whether a filter has the very resource or task of a change.
+// names reports whether a filter names the resource or task of a change.
 func (f *SubscriptionFilter) names(change Change) bool {
 	if change.Kind == TaskUpdated {
 		return slices.Contains(f.Tasks, change.Task)

@@ -16,11 +16,11 @@ import (
 
 const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
 
-// relisten is how long to wait before a broken stream is opened again. One that
-// held for as long as the longest wait was a good one.
+// relisten is the wait before a broken stream is opened again. A stream that
+// lasted for the longest wait counts as good.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
-// errIdle ends a stream on which nothing came for Options.Timeouts.SubscriptionIdle.
+// errIdle ends a stream after Options.Timeouts.SubscriptionIdle of silence.
 var errIdle = errors.New("the stream of the subscription was silent for too long")
 
 var errNotAcknowledged = errors.New("the server did not acknowledge the subscription")
@@ -45,12 +45,12 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	case s.granted.empty():
 		return errNoNotices
 	}
-	return nil // also when it ended right after that
+	return nil // even if it ended right after that
 }
 
-// keep listens until the subscription is closed or the server ends it. A stream that
-// was never acknowledged is not opened again. One that was lost with its connection is
-// opened as soon as there is another.
+// keep listens until the subscription is closed or the server ends it. It does
+// not reopen a stream without an acknowledgement. After a lost connection it
+// reopens the stream on the next one.
 func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.ctx, s.cancel)
 	defer stop()
@@ -88,8 +88,8 @@ func (s *Subscription) agreed() bool {
 	return s.granted != nil
 }
 
-// broken reports whether a stream ended for a reason that may pass. An answer of
-// the server does not.
+// broken reports whether a stream ended for a temporary reason. An answer of
+// the server is permanent.
 func broken(err error) bool {
 	if status, ok := errors.AsType[*streamable.HTTPError](err); ok {
 		return status.Transient()
@@ -98,16 +98,16 @@ func broken(err error) bool {
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)
 }
 
-// listening is one subscriptions/listen under way, as the connection sees it. A
-// subscription has one after the other.
+// listening is one subscriptions/listen under way. A subscription has one after
+// the other.
 type listening struct {
-	heard       func() // the stream says something; nil if its silence has no bound
+	heard       func() // called for each message; nil if the silence has no bound
 	change      func(Change)
-	acknowledge func(*SubscriptionFilter) // nil for all that was asked for
+	acknowledge func(*SubscriptionFilter) // a nil filter means the requested one
 	cancel      context.CancelCauseFunc
 }
 
-// listenOnce issues one subscriptions/listen and returns why it ended.
+// listenOnce sends one subscriptions/listen and returns the reason for its end.
 func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	params, err := jsonrpc.EncodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
@@ -120,11 +120,11 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	options := *o
 	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *SubscriptionFilter) {
 		unanswered.Stop()
-		if granted == nil { // of a server that agrees without saying to what
+		if granted == nil { // the server agrees without a filter
 			granted = &s.asked
 		}
 		if s.agree(*granted) {
-			l.agreed() // what happened meanwhile is not told again
+			l.agreed() // earlier changes are not reported again
 			s.push(Change{Kind: Stale})
 		}
 	}}
@@ -148,8 +148,8 @@ func (c *Client) streamSilence() time.Duration {
 	return c.opts.Timeouts.SubscriptionIdle
 }
 
-// listen sends a subscriptions/listen and returns what came of it when the server
-// ended the subscription: the last stage of its pipeline.
+// listen sends a subscriptions/listen and returns its result when the server
+// has ended the subscription: the last stage of its pipeline.
 func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
 	l, e := c.link.Load(), c.current()
 	flight, err := l.start(ctx, r, o)
@@ -205,8 +205,8 @@ func (l *link) subscribed(m jsonrpc.Message, from *jsonrpc.Call) {
 	}
 }
 
-// listeningTo finds what a notification with this subscription id belongs to.
-// The id is the request's, of the same JSON type.
+// listeningTo finds the listening of a notification by its subscription id. The
+// id is the request's, of the same JSON type.
 func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 	call := from
 	if raw != nil {
@@ -225,8 +225,8 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 	return call.Value.(*inFlight).listening
 }
 
-// listenCancelled ends the subscription that the server gives up this way, which
-// some do instead of answering, or before it.
+// listenCancelled ends a subscription after notifications/cancelled: some
+// servers send it instead of an answer, or before it.
 func (l *link) listenCancelled(params json.RawMessage) {
 	id, reason := l.givenUp(params)
 	if id == nil {
@@ -237,7 +237,7 @@ func (l *link) listenCancelled(params json.RawMessage) {
 	}
 }
 
-// endedFor is [ErrSubscriptionEnded] with the reason of the server, "" for none.
+// endedFor is [ErrSubscriptionEnded] with the server's reason, "" for none.
 func endedFor(reason string) error {
 	if reason == "" {
 		return ErrSubscriptionEnded
@@ -245,8 +245,8 @@ func endedFor(reason string) error {
 	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
 }
 
-// askedWait is how long a server that refused a stream for now asks to wait, by
-// Retry-After: as long at most as it can by the retry time of a stream.
+// askedWait is the Retry-After of a temporary refusal of a stream, with the
+// same bound as the retry time of a stream.
 func askedWait(err error) time.Duration {
 	status, ok := errors.AsType[*streamable.HTTPError](err)
 	if !ok {

@@ -15,14 +15,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ErrTaskCancelled is the error of [Task.Wait] when the task was cancelled.
+// ErrTaskCancelled is the error of [Task.Wait] for a cancelled task.
 var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 
-// errNoTask is the error of a task that was resumed without an id.
+// errNoTask is the error of a resumed task without an id.
 var errNoTask = errors.New("it has no id: a server that answers at once makes no task that could be resumed")
 
-// Task is a tool call that goes on at the server while nobody waits for it. Its
-// methods may be called concurrently.
+// Task is a tool call that continues at the server without a waiting caller. Its methods may be called concurrently.
 type Task struct {
 	client taskClient
 	limits Limits
@@ -30,17 +29,17 @@ type Task struct {
 	log    *slog.Logger
 	id     string
 	tool   string
-	call   int64 // CallInfo.ID of the tool call, and of all that follows it
+	call   int64 // CallInfo.ID of the tool call and its later requests
 
-	result *mcp.CallToolResult // when the server answered without a task
+	result *mcp.CallToolResult // set if the server answered without a task
 
 	mu       sync.Mutex
 	state    mcp.TaskState
-	learned  int                        // how many answers it comes from
+	learned  int                        // number of answers behind the state
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
 }
 
-// taskClient is what a task needs of its client.
+// taskClient has the functions of a client for a task.
 type taskClient interface {
 	questioner
 	callServer(ctx context.Context, r *request, result any, opts []CallOption) error
@@ -50,26 +49,22 @@ type taskClient interface {
 	scrubbed(err error) error
 }
 
-// How often a task is asked for, when the server does not say, and the bounds of
-// what it may say.
+// The default interval of polling, and the bounds of a server's interval.
 const (
 	defaultPoll  = time.Second
 	shortestPoll = 100 * time.Millisecond
 	longestPoll  = time.Hour
 )
 
-// StartTask calls a tool, which is as the server lists it, as a task, which the
-// server keeps for ttl, or as long as it likes when ttl is zero. It returns when the
-// server has taken the task on, or has answered at once, which [Task.Wait] then
-// returns.
+// StartTask calls a listed tool as a task. The server keeps the task for ttl; if ttl is zero, it decides. StartTask
+// returns when the server has accepted the task, or has answered at once; [Task.Wait] then returns the answer.
 //
-// The error is a [*CapabilityError] when the server has no tasks, or the tool
-// says that it cannot be one. In revision 2025-11-25 the tool is a task because
-// we ask for it; in the modern era we only say that we could wait (extension
-// io.modelcontextprotocol/tasks), the server decides, and ttl is its own.
+// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task. In revision 2025-11-25
+// the client asks for a task; in the modern era the client only declares tasks (extension
+// io.modelcontextprotocol/tasks), and the server decides on the task and its ttl.
 //
-// The options are about what StartTask does: [WithProgress] hears nothing once it has
-// returned. Who just wants the result calls the tool [WithTask].
+// The options hold only for StartTask: [WithProgress] gets nothing after it has returned. To get only the result, call
+// the tool [WithTask].
 func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	if tool == nil {
 		return nil, errors.New("start tool: no tool (nil)")
@@ -92,7 +87,7 @@ func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
 }
 
-// taskable reports why a tool cannot be called as a task.
+// taskable returns the reason against calling a tool as a task.
 func (c *Client) taskable(tool *mcp.Tool) error {
 	return c.current().taskable(tool, &c.offers, &c.server.Load().Capabilities, c.opts.Protocol.AllowUndeclared)
 }
@@ -122,9 +117,8 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 	return t, nil
 }
 
-// Task takes up a task by its id, which may come from another process.
-// tool is for errors and [mcp.CallInfo] only. Nothing is sent. Without an id there is no task: its
-// methods fail.
+// Task resumes a task by its id; the id may come from another process. tool is only for errors and [mcp.CallInfo]. Task
+// sends nothing. Without an id the methods of the task fail.
 func (c *Client) Task(id, tool string) *Task {
 	t := c.newTask(id, tool, c.lastCall.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
@@ -141,35 +135,32 @@ func (c *Client) callServer(ctx context.Context, r *request, result any, opts []
 
 func (c *Client) rpcError(raw json.RawMessage) error { return rpcError(raw, c.link.Load().scrub) }
 
-// Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client,
-// over all pages, as [Client.Tools] lists tools; [Client.Task] takes one up. The
-// error is a [*CapabilityError] where the server has no such list: in other revisions
-// none has.
+// Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client, over all pages, like
+// [Client.Tools]; [Client.Task] resumes one. The error is a [*CapabilityError] if the server has no such list, and in
+// all other revisions.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
 	return list[mcp.TaskState](ctx, c, "tasks/list", "tasks", opts)
 }
 
-// ID is what [Client.Task] takes. It may be all that protects the task:
-// treat it as a secret. It is empty when the server answered at once.
+// ID is the id for [Client.Task]. It may be the only protection of the task: treat it as a secret. It is empty if the
+// server answered at once.
 func (t *Task) ID() string { return t.id }
 
-// State is what the server said last. That the task has ended is taken back only by
-// the answer to a request that was sent when this was known: answers to requests
-// under way together come in any order.
+// State is the server's latest state. After the end of the task only an answer to a later request can change it:
+// concurrent answers come in any order.
 func (t *Task) State() mcp.TaskState {
 	state, _ := t.known()
 	return state
 }
 
-// known is the state, and the number of answers that it comes from.
+// known is the state, and the number of answers behind it.
 func (t *Task) known() (state mcp.TaskState, learned int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state, t.learned
 }
 
-// Poll asks the server how far the task is, and returns what [Task.State] says
-// then.
+// Poll asks the server for the state of the task, and returns the new [Task.State].
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, error) {
 	switch {
 	case t.result != nil:
@@ -200,9 +191,8 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	return task, nil
 }
 
-// learn keeps what the server says of the task, which was asked when so many answers
-// were known. One that may be older than the end of the task is not kept. The id is a
-// secret, also of logs.
+// learn keeps an answer about the task; known is the number of answers before its request. An answer that may be older
+// than the end of the task is dropped. The id is a secret, also for logs.
 func (t *Task) learn(state mcp.TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
@@ -217,19 +207,16 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 	}
 }
 
-// Wait waits until the task has ended and returns its result. It asks as often
-// as the server wants, once a second when it does not say, and between 100 ms
-// and 1 h apart in any case. What the server asks meanwhile is answered by the
-// handlers of [Options]. A task that failed without a result is an [*mcp.RPCError],
-// one that was cancelled [ErrTaskCancelled].
+// Wait waits until the task has ended and returns its result. It polls at the server's interval, by default once a
+// second, always between 100 ms and 1 h. The handlers of [Options] answer the server's questions. The error of a failed
+// task without a result is an [*mcp.RPCError], of a cancelled task [ErrTaskCancelled].
 //
-// When ctx ends only the waiting does: the task goes on, and Wait may be called
-// again. A question that was answered is not asked again.
+// If ctx ends, only the waiting ends: the task continues, and Wait may be called again. An answered question is not
+// asked again.
 //
-// [WithTimeout] and [WithIdleTimeout] bound the wait; without them the limits of
-// [Options] bound each of its requests, those by default all but the one for the
-// result. [WithOutputCheck] or [Schemas.CheckOutputs] holds the result. Progress that was
-// asked for when the task began is not heard here: [WithTask] is for that.
+// [WithTimeout] and [WithIdleTimeout] bound the wait. Without them the limits of [Options] bound each request; default
+// limits do not bound the request for the result. [WithOutputCheck] or [Schemas.CheckOutputs] checks the result. Wait
+// gets no progress notices of the call: use [WithTask] for these.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
 	check, err := t.client.resultCheck(t.tool, &o)
@@ -249,7 +236,7 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	return result, nil
 }
 
-// result waits for what the task comes to.
+// result waits for the result of the task.
 func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	t := w.Task
 	switch {
@@ -265,7 +252,7 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
-	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // meanwhile, and forgotten
+	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // cancelled meanwhile, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {
@@ -278,9 +265,9 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	return result, err
 }
 
-// ended keeps that the task has ended, which its result proves: a server that is asked
-// for that while the task wants input says nothing else of it. "When the tool result has
-// isError set to true, the task should reach failed status" (2025-11-25 tasks).
+// ended marks the task as ended after its result: a server need not report the end if the result was requested while
+// the task wanted input. "When the tool result has isError set to true, the task should reach failed status"
+// (2025-11-25 tasks).
 func (t *Task) ended(result *mcp.CallToolResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -294,8 +281,7 @@ func (t *Task) ended(result *mcp.CallToolResult) {
 	t.learned++
 }
 
-// Cancel asks the server to give the task up. It may end otherwise nevertheless;
-// [Task.Wait] tells.
+// Cancel asks the server to cancel the task. The task may still end in another way; [Task.Wait] tells.
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {
 	case t.result != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fetchResult polls, and asks for the result when there is one or when the server
-// needs input, which it asks for while that request is under way.
+// fetchResult polls, and asks for the result if there is one or if the server
+// needs input: the server asks during that request.
 func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	for {
 		task, err := w.poll(ctx, w.opts)
@@ -31,8 +31,8 @@ func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// fetch asks for the result, which comes when the task has ended. The server need not
-// say anything before that, as it need not while it is polled.
+// fetch asks for the result. It comes at the end of the task; until then the
+// server may be silent.
 func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer idle.From(ctx).Hold()()
 	var raw json.RawMessage
@@ -77,8 +77,9 @@ func (w *waiting) pollResult(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// answer answers the questions that are new, and returns 1 when there were any.
-// Each is answered once, although it stays until the server has seen that.
+// answer answers the new questions, and returns 1 if there were any. Each
+// question is answered once, although it stays until the server has seen the
+// answer.
 func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []CallOption) (asked int, err error) {
 	input, err := t.claim(questions)
 	if err != nil || len(input) == 0 {
@@ -109,8 +110,8 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	return 1, nil
 }
 
-// claim reads the questions that nobody has answered or is answering. They count
-// as answered from then on.
+// claim reads the questions without an answer, finished or under way. Then they
+// count as answered.
 func (t *Task) claim(questions json.RawMessage) (map[string]mcp.InputRequest, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +130,7 @@ func (t *Task) claim(questions json.RawMessage) (map[string]mcp.InputRequest, er
 	return input, err
 }
 
-// disclaim has questions be asked again.
+// disclaim marks questions as not answered.
 func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,14 +6,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// polledTask is what a server answers that is asked for a task.
+// polledTask is a server's answer to a poll.
 type polledTask struct {
 	state mcp.TaskState
 	taskOutcome
 }
 
-// taskOutcome is what a task needs or has come to, where the answer that tells its
-// state has that too: in the modern era.
+// taskOutcome is a task's questions or result, in the answer to a modern poll.
 type taskOutcome struct {
 	Input  json.RawMessage `json:"inputRequests"`
 	Result json.RawMessage `json:"result"`

@@ -10,10 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tools lists the server's tools over all pages. Each range asks the server
-// anew, except for pages that it said still hold (see [Limits.Cache]); an
-// error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header
-// is invalid is left out: see [Schemas.OnInvalidTool].
+// Tools lists the server's tools over all pages. Each range asks the server again, except for pages in the cache (see
+// [Limits.Cache]); an error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header is invalid is left
+// out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
 	return c.acceptable(list[mcp.Tool](ctx, c, "tools/list", "tools", opts))
 }
@@ -22,10 +21,9 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // [json.RawMessage], or a value that marshals to an object. A failure of the
 // tool is part of the result (see [mcp.CallToolResult.Err]), not an error.
 //
-// A call that may have run is never repeated: after an error that is not an
-// [*mcp.RPCError] the tool may or may not have run. A server that interrupts the call for input is
-// answered by the handlers of [Options], up to [Limits.Rounds] times. A tool
-// that has to be a task is called [WithTask].
+// A call that may have run is never repeated: after an error that is not an [*mcp.RPCError] the tool may or may not
+// have run. If the server needs input, the handlers of [Options] answer, up to [Limits.Rounds] times. Call a tool that
+// requires a task [WithTask].
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	params, err := encodeArguments(name, args)
 	if err != nil {
@@ -38,7 +36,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...Ca
 	return result, nil
 }
 
-// callTool makes a tool call and checks what comes of it.
+// callTool makes a tool call and checks the result.
 func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
 	if err := o.fits(r.target); err != nil {
@@ -69,7 +67,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	return result, nil
 }
 
-// fits refuses what is said of another tool than the one that is called.
+// fits refuses options for another tool than the called one.
 func (o *callOptions) fits(tool string) error {
 	isAnother := func(given *mcp.Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
@@ -81,9 +79,8 @@ func (o *callOptions) fits(tool string) error {
 	return nil
 }
 
-// CallToolAs runs a tool and decodes its structured content, or its text when
-// the tool has none, into a T. The text has to be JSON, unless T is string. A
-// failure of the tool is a [*mcp.ToolError].
+// CallToolAs runs a tool and decodes its structured content, or its text if there is none, into a T. The text has to be
+// JSON, unless T is string. A failure of the tool is a [*mcp.ToolError].
 func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (T, error) {
 	var out T
 	res, err := c.CallTool(ctx, name, args, opts...)
@@ -94,7 +91,7 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 		return out, err
 	}
 	raw, what := []byte(res.StructuredContent), "structured content"
-	if text := res.Text(); raw == nil || string(raw) == "null" && text != "" { // some servers write what is absent as null
+	if text := res.Text(); raw == nil || string(raw) == "null" && text != "" { // some servers write null for an absent value
 		if s, ok := any(&out).(*string); ok && !json.Valid([]byte(text)) {
 			*s = text
 			return out, nil

@@ -35,10 +35,11 @@ func Pipe() (Transport, Conn) { return transport.Pipe() }
 // connection has ended.
 var ErrClosed = transport.ErrClosed
 
-// missing is the error of a transport that is nil or a nil pointer; nil for any other.
+// missing is the error for a nil transport or a nil pointer; nil for other
+// transports.
 func missing(t Transport) error {
 	if t == nil {
-		return errors.New("no transport (nil): a server that is disabled in a config has none")
+		return errors.New("no transport (nil): a disabled server of a config has none")
 	}
 	if v := reflect.ValueOf(t); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("no transport (a nil %T)", t)

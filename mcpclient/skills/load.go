@@ -17,12 +17,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Error says why a skill, or one of its files, is not used. Where it is a
-// file, asking for the skill again by [Get] may help: the server may
-// have a newer version.
+// Error is the reason against a skill, or one of its files. For a file, getting
+// the skill again by [Get] may help: the server may have a newer version.
 type Error struct {
 	Skill  string // the URI of its SKILL.md
-	File   string // the URI of the file, empty when it is about the entry
+	File   string // the URI of the file, empty if it is about the entry
 	Reason error
 }
 
@@ -36,9 +35,8 @@ func (e *Error) Error() string {
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Reason }
 
-// Loaded is a skill whose SKILL.md was read and verified. Its text comes
-// from the server: tell the model whose it is, and run nothing that it brings
-// without a person's approval.
+// Loaded is a skill with a verified SKILL.md. Its text comes from the server:
+// tell the model so, and run none of its files without a person's approval.
 type Loaded struct {
 	Skill        *Skill
 	Instructions string // SKILL.md after its front matter
@@ -46,10 +44,10 @@ type Loaded struct {
 	client *mcpclient.Client
 }
 
-// Load reads the SKILL.md of a skill, and no other file. Its size, its
-// SHA-256 and its front matter must be those of the entry; otherwise, and when
-// [Skill.Check] has something to say, the error is a [*Error]. A matching
-// digest tells that the contents are those announced, not that they are safe.
+// Load reads the SKILL.md of a skill, and no other file. Its size, its SHA-256
+// and its front matter must equal the entry's; otherwise, and if [Skill.Check]
+// fails, the error is a [*Error]. A matching digest proves that the contents
+// are the announced ones, not that they are safe.
 func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*Loaded, error) {
 	if s == nil {
 		return nil, errors.New("load skill: no skill (nil)")
@@ -73,8 +71,8 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	return l, nil
 }
 
-// compareFrontmatter returns what follows the front matter of a document, which
-// must be want.
+// compareFrontmatter checks that the front matter of a document is want, and
+// returns the text after it.
 func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err error) {
 	got, body, err := frontmatter.Parse(document)
 	if err != nil {
@@ -96,9 +94,9 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	return body, nil
 }
 
-// Read reads one file of the skill from its server. Only files of the entry are
-// read, and what does not have the size and the SHA-256 of the entry is not
-// returned; the error is a [*Error] then.
+// Read reads one file of the skill from its server. It reads only files of the
+// entry. If the size or the SHA-256 differs from the entry, the error is a
+// [*Error].
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.Skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
@@ -116,7 +114,7 @@ func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOpt
 	return content, nil
 }
 
-// verify returns the contents of the file, if that is what was read.
+// verify returns the contents if they match the file's entry.
 func (f *File) verify(result *mcp.ReadResourceResult) ([]byte, error) {
 	if len(result.Contents) != 1 || result.Contents[0].URI != f.URI {
 		return nil, errors.New("the server answered with other contents")

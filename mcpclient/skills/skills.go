@@ -1,5 +1,5 @@
-// Package skills lists, reads and verifies the skills of a server: instructions for a
-// model, with files that belong to them.
+// Package skills lists, reads and verifies the skills of a server: instructions
+// for a model, with their files.
 //
 //	for skill, err := range skills.List(ctx, client) {
 //		…
@@ -42,22 +42,22 @@ const (
 	maxBytes = 16 << 20
 )
 
-// Skill is an entry of a server's list of skills: instructions for a model, with
-// files that belong to them. It is a claim of the server; [Load]
-// holds what the server then delivers against it.
+// Skill is an entry of a server's list of skills: instructions for a model,
+// with their files. It is a claim of the server; [Load] compares the delivered
+// files with it.
 //
-// Neither name nor URI is unique among servers: keep skills apart by [ID].
-// What a skill says, allowed-tools included, gives no permission.
+// Neither name nor URI is unique among servers: identify skills by [ID]. No
+// text of a skill, not even allowed-tools, gives a permission.
 type Skill struct {
 	URI string // of its SKILL.md
 
-	// Frontmatter is what SKILL.md begins with, as a JSON object.
+	// Frontmatter is the front matter of SKILL.md, as a JSON object.
 	Frontmatter json.RawMessage
 	Name        string // of the front matter
 	Description string // of the front matter
 
-	// Files are all that belongs to the skill, SKILL.md included. It is nil when
-	// Dynamic is set: then nothing can be verified, and the skill is not loaded.
+	// Files are all files of the skill, SKILL.md included. It is nil if Dynamic is
+	// set: then nothing can be verified, and the skill is not loaded.
 	Files   []File
 	Dynamic bool
 
@@ -71,18 +71,18 @@ type File struct {
 	Size   *int64 `json:"size"`   // bytes
 }
 
-// ID names a skill among those of all servers.
+// ID names a skill among the skills of all servers.
 type ID struct {
-	Server string // the host's own label of the server, never what a server says of itself
+	Server string // the host's own name of the server, never the server's name for itself
 	URI    string
 }
 
-// ID is the identity of the skill at the server that the host calls server.
+// ID is the identity of the skill; server is the host's name of the server.
 func (s *Skill) ID(server string) ID { return ID{server, s.URI} }
 
 // Fingerprint identifies the contents of the skill: bind a person's approval to
-// it and to the [ID], and ask again when it changes. It is empty for a
-// skill that is dynamic.
+// it and to the [ID], and ask again when it changes. It is empty for a dynamic
+// skill.
 func (s *Skill) Fingerprint() string {
 	if s.Dynamic {
 		return ""
@@ -100,8 +100,8 @@ func (s *Skill) Fingerprint() string {
 // character of the document by six.
 const maxEntryHead = 128 << 10
 
-// UnmarshalJSON implements [json.Unmarshaler]. An entry that cannot be loaded is
-// kept, and [Skill.Check] says why.
+// UnmarshalJSON implements [json.Unmarshaler]. It keeps an invalid entry;
+// [Skill.Check] returns the reason.
 func (s *Skill) UnmarshalJSON(data []byte) error {
 	var w struct {
 		URI         string          `json:"uri"`
@@ -132,9 +132,9 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Check reports why the skill cannot be loaded: its entry is malformed, names
-// files that cannot be verified, has more than 512 of them or more than 16 MiB,
-// or is dynamic.
+// Check returns the reason against loading the skill: its entry is malformed,
+// names files that cannot be verified, has more than 512 files or more than 16
+// MiB, or is dynamic.
 func (s *Skill) Check() error {
 	if s.problem != nil {
 		return s.problem
@@ -186,8 +186,8 @@ func (s *Skill) checkFiles() error {
 }
 
 // List lists the server's skills, without reading any file. The list may be
-// empty or partial: a skill that is not in it may be found by [Get].
-// Entries that cannot be loaded are listed too; see [Skill.Check].
+// empty or partial: a skill that is not in it may be found by [Get]. Invalid
+// entries are listed, too; see [Skill.Check].
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
 	return mcpclient.List[Skill](ctx, c, "skills/list", "skills", opts...)
 }
