@@ -43,7 +43,7 @@ type Client struct {
 	standalone    standaloneStream
 	restarts      *restarts // nil without Options.Restart
 
-	answers   slots          // for server requests that are being answered
+	*gatherer
 	callbacks *callbackQueue // of OnNotification and Restart.Notify
 	async     *asyncSender
 	visits    urlElicitations
@@ -84,7 +84,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.start(c.keepAlive)
+		c.life.start(func() { keepAlive(c.life.ctx, c.opts.Timeouts.KeepAlive, c.pinged) })
 	}
 	return c, nil
 }
@@ -113,7 +113,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 		c.restarts = &restarts{}
 	}
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
-	c.answers = newSlots(opts.Limits.ServerRequests)
+	c.gatherer = &gatherer{c.life, newSlots(opts.Limits.ServerRequests), c.handle}
 	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
 	c.async = newAsyncSender(c.life, c.log)
 	c.pipelines = c.newPipelines()

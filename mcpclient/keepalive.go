@@ -16,18 +16,66 @@ const shortestKeepAlive = time.Second
 // errMute ends a connection whose server gives no sign of life.
 var errMute = errors.New("the server gave no sign of life")
 
-// keepAlive asks the server for signs of life until the client ends.
-func (c *Client) keepAlive() {
-	for backoff.Sleep(c.life.ctx, c.opts.Timeouts.KeepAlive) == nil {
-		l := c.link.Load()
-		if c.session.renewal.Load() == nil && l.dead() == nil && !l.busy() {
-			c.sound(l)
+// pinged is a connection whose server is asked for signs of life.
+type pinged interface {
+	// idle reports whether the connection is in use and nothing is under way on it.
+	idle() bool
+
+	// ping asks for a sign of life, which any answer is.
+	ping(ctx context.Context) error
+
+	// end ends the connection, whose server did not answer within that time.
+	end(within time.Duration)
+}
+
+// keepAlive pings the connection in use every so often while it is idle, until ctx ends.
+// A server has as long to answer.
+func keepAlive(ctx context.Context, every time.Duration, inUse func() pinged) {
+	for backoff.Sleep(ctx, every) == nil {
+		if conn := inUse(); conn.idle() && mute(ctx, every, conn) {
+			conn.end(every)
 		}
 	}
 }
 
-// busy reports whether calls are under way, which have limits of their own and may
-// be all that the server looks at, or the server waits for an answer.
+// mute reports whether the server of a connection gives no sign of life, although
+// nothing else is under way.
+func mute(ctx context.Context, within time.Duration, conn pinged) bool {
+	ping, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := conn.ping(ping)
+	return err != nil && ping.Err() != nil && ctx.Err() == nil && conn.idle()
+}
+
+// pingedLink is the connection of a client at the time.
+type pingedLink struct {
+	client *Client
+	link   *link
+}
+
+func (c *Client) pinged() pinged { return pingedLink{c, c.link.Load()} }
+
+// idle counts calls, which have limits of their own and may be all that the server looks
+// at, and requests of the server, which waits for an answer.
+func (p pingedLink) idle() bool {
+	return p.client.session.renewal.Load() == nil && p.link.dead() == nil && !p.link.busy()
+}
+
+// ping sends by no middleware, which could hold it up.
+func (p pingedLink) ping(ctx context.Context) error {
+	r := &request{method: p.client.current().pingMethod()}
+	_, err := p.client.roundTrip(ctx, r, &callOptions{quiet: true})
+	return err
+}
+
+func (p pingedLink) end(within time.Duration) {
+	asked := p.client.current().pingMethod()
+	p.client.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", asked, "within", within)
+	p.link.kill() // a process that does not answer is not asked to end
+	p.link.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, asked, within))
+}
+
+// busy reports whether calls are under way but subscriptions, or requests of the server.
 func (l *link) busy() bool {
 	for _, call := range l.calls.Pending() {
 		if call.Value.(*inFlight).listening == nil {
@@ -37,20 +85,4 @@ func (l *link) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.serving) > 0
-}
-
-// sound asks for a sign of life, which any answer is, and ends the connection
-// when there is none. Middleware, which could hold it up, does not see it.
-func (c *Client) sound(l *link) {
-	within := c.opts.Timeouts.KeepAlive
-	ctx, cancel := context.WithTimeout(c.life.ctx, within)
-	defer cancel()
-	r := &request{method: c.current().pingMethod()}
-	_, err := c.roundTrip(ctx, r, &callOptions{quiet: true})
-	if err == nil || ctx.Err() == nil || c.life.isClosed() || l.busy() {
-		return
-	}
-	c.log.Warn("the server gave no sign of life: the connection counts as ended", "asked", r.method, "within", within)
-	l.kill() // a process that does not answer is not asked to end
-	l.died(fmt.Errorf("%w: no answer to %s within %v (Options.Timeouts.KeepAlive)", errMute, r.method, within))
 }

@@ -76,7 +76,7 @@ func (c *Client) dial(ctx context.Context) error {
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,
-		answers:   c.answers,
+		answers:   c.slots,
 		retries:   c.opts.Limits.Retries,
 	}
 	conn, err := c.transport.Dial(ctx)

@@ -162,7 +162,7 @@ func (c *Client) handle(ctx context.Context, method string, params, id json.RawM
 			return nil, refuse(mcp.CodeInvalidParams, "params: %v", err)
 		}
 	}
-	ctx = context.WithValue(ctx, servingKey{c}, true)
+	ctx = context.WithValue(ctx, servingKey{c.slots}, true)
 	ctx = mcp.WithOrigin(ctx, mcp.Origin{Session: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
 	if c.answering == nil && c.opts.Handlers[method] == nil {
 		return c.answerBy(ctx, &Request{Method: method, Params: params})

@@ -12,6 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// gatherer has handlers answer the questions of input rounds.
+type gatherer struct {
+	life   *lifecycle
+	slots  slots // for handlers, also those of the server's requests
+	handle func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
+}
+
 // reply is the answer to one question of an input round.
 type reply struct {
 	key    string
@@ -20,15 +27,15 @@ type reply struct {
 }
 
 // gather answers several questions at once and returns the answers by key. The
-// first failure ends it; handlers that go on then are the client's to wait for.
-func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
+// first failure ends it. Handlers that go on then run on goroutines of the lifecycle.
+func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.life.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(g.life.ctx, func() { cancel(ErrClosed) })()
 	defer idle.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
-		if err := c.question(ctx, key, q, &call, replies); err != nil {
+		if err := g.question(ctx, key, q, &call, replies); err != nil {
 			return nil, err
 		}
 	}
@@ -51,25 +58,25 @@ func (c *Client) gather(ctx context.Context, questions map[string]mcp.InputReque
 	return answers, nil
 }
 
-// servingKey marks the context of this client's handlers, those of other clients
-// that they call included.
-type servingKey struct{ client any }
+// servingKey marks the context of a handler that has one of these slots. The context
+// goes with the handler's own calls, also by way of other clients.
+type servingKey struct{ slots slots }
 
-// question has a handler answer one question. A handler whose own call led to
-// it has its place among those that run at the same time already.
-func (c *Client) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
-	nested := ctx.Value(servingKey{c}) != nil
-	if !nested && !c.answers.acquire(ctx) {
+// question has a handler answer one question. It takes no slot if a handler's own call
+// led to it: that one has a slot.
+func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
+	nested := ctx.Value(servingKey{g.slots}) != nil
+	if !nested && !g.slots.acquire(ctx) {
 		return gathering(ctx)
 	}
 	leave := func() {
 		if !nested {
-			c.answers.release()
+			g.slots.release()
 		}
 	}
-	started := c.life.startHost(func() {
+	started := g.life.startHost(func() {
 		defer leave()
-		answer, err := c.handle(ctx, q.Method, q.Params, nil, call)
+		answer, err := g.handle(ctx, q.Method, q.Params, nil, call)
 		replies <- reply{key, answer, err}
 	})
 	if !started {

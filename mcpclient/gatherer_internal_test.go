@@ -1,0 +1,78 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// Questions are answered at the same time, in as many slots as there are. The first
+// failure ends all, and so does the client.
+func TestGatherer(t *testing.T) {
+	answers := map[string]json.RawMessage{"a": json.RawMessage(`"slow"`), "b": json.RawMessage(`"slow"`)}
+	for name, test := range map[string]struct {
+		methods map[string]string // by key
+		slots   int
+		nested  bool // the call is that of a handler, which has the only slot
+		close   bool
+		want    map[string]json.RawMessage
+		err     string
+		took    time.Duration
+	}{
+		"at once":         {methods: map[string]string{"a": "slow", "b": "slow"}, slots: 2, want: answers, took: time.Second},
+		"in turn":         {methods: map[string]string{"a": "slow", "b": "slow"}, slots: 1, want: answers, took: 2 * time.Second},
+		"nested":          {methods: map[string]string{"a": "slow", "b": "slow"}, slots: 1, nested: true, want: answers, took: time.Second},
+		"failure":         {methods: map[string]string{"a": "slow", "b": "broken"}, slots: 2, err: "broken of the server: oops"},
+		"client closed":   {methods: map[string]string{"a": "stuck"}, slots: 1, close: true, err: ErrClosed.Error(), took: time.Minute},
+		"no slot is free": {methods: map[string]string{"a": "slow", "b": "stuck", "c": "stuck"}, slots: 1, close: true, err: ErrClosed.Error(), took: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLife(t, func(t *testing.T, l *lifecycle) {
+				release := make(chan bool)
+				defer close(release)
+				g := &gatherer{l, newSlots(test.slots), func(_ context.Context, method string, _, _ json.RawMessage, _ *mcp.CallInfo) (json.RawMessage, error) {
+					switch method {
+					case "broken":
+						return nil, errors.New("oops")
+					case "stuck":
+						<-release
+					}
+					time.Sleep(time.Second)
+					return json.RawMessage(`"slow"`), nil
+				}}
+				ctx := t.Context()
+				if test.nested {
+					g.slots.tryAcquire()
+					ctx = context.WithValue(ctx, servingKey{g.slots}, true)
+				}
+				if test.close {
+					time.AfterFunc(time.Minute, func() { l.close(func() {}, func() error { return nil }) })
+				}
+				questions := map[string]mcp.InputRequest{}
+				for key, method := range test.methods {
+					questions[key] = mcp.InputRequest{Method: method}
+				}
+				start := time.Now()
+				got, err := g.gather(ctx, questions, mcp.CallInfo{})
+				if took := time.Since(start); took != test.took {
+					t.Errorf("it took %v, want %v", took, test.took)
+				}
+				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got %v, want %q", err, test.err)
+				}
+				if diff := cmp.Diff(got, test.want); diff != "" {
+					t.Errorf("got -, want +:\n%s", diff)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
