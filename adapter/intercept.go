@@ -54,6 +54,9 @@ type sending struct {
 	approved []byte // the arguments that were last allowed, nil for none
 	edited   bool   // approval has put others in their place
 	err      error  // the last error from beyond the interceptors
+
+	round   *mcpclient.InputRequired // that the call continues, nil for a new call
+	answers map[string]any           // to the round
 }
 
 // through sends a request through the interceptors.
@@ -101,11 +104,45 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 	if err != nil {
 		return nil, err
 	}
-	res, err := t.ask(ctx, s.approved, r.Options)
+	res, err := s.ask(ctx, t, r.Options)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 	}
 	return res, nil
+}
+
+// ask has the server run the tool, or go on with it.
+func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	if s.round == nil {
+		return t.ask(ctx, s.approved, opts)
+	}
+	if err := s.belongs(s.round); err != nil { // an interceptor may have changed the arguments
+		return nil, err
+	}
+	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(opts)...)
+}
+
+// roundError says that a round is not of the call that it should continue.
+type roundError struct{ why string }
+
+func (e *roundError) Error() string { return "continue call: " + e.why }
+
+// belongs checks that a round is of this tool with these arguments.
+func (s *sending) belongs(round *mcpclient.InputRequired) error {
+	if round == nil {
+		return &roundError{"there is no round (nil)"}
+	}
+	var params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	switch err := json.Unmarshal(round.Params, &params); {
+	case err != nil || round.Method != "tools/call" || params.Name != s.tool.def.Name:
+		return &roundError{"the round is not of this tool"}
+	case !bytes.Equal(canonical(params.Arguments), canonical(s.approved)):
+		return &roundError{"the round has other arguments"}
+	}
+	return nil
 }
 
 // settle makes the arguments of a request those that are sent: checked where

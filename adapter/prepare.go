@@ -96,9 +96,27 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 // A call may become a task, as [mcpclient.WithTask] has it: at a server of the modern
 // era that has tasks, and of tools that say that they must be called as one.
 //
+// With [mcpclient.WithManualInput] among the options a call that needs input ends with
+// [Result.InputRequired], and goes on by [Prepared.Continue].
+//
 // It returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
 	return p.calls.run(ctx, p.sending(), opts)
+}
+
+// Continue goes on with a call that ran [mcpclient.WithManualInput] and needed input:
+// round is [Result.InputRequired], also of another process, and answers are those of
+// [mcpclient.Continue]. The round must be of this tool and these arguments, or nothing
+// is sent: prepare the same call again, [Prepared.WithArguments] if whoever approved it
+// changed them. Approval is not asked for again. With WithManualInput among the options
+// further questions come as another round. A round is continued once.
+func (p *Prepared) Continue(ctx context.Context, round *mcpclient.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
+	s := p.sending()
+	s.approved, s.round, s.answers = p.arguments, round, answers
+	if err := s.belongs(round); err != nil {
+		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
+	}
+	return p.calls.run(ctx, s, opts)
 }
 
 func (p *Prepared) sending() *sending {

@@ -16,6 +16,8 @@ import (
 const (
 	noContent = "(the tool returned no content)"
 	noReason  = "(the tool failed without giving a reason)"
+
+	waitsForInput = "(the tool waits for input; it has not finished)"
 )
 
 // rendering is a result on its way to the model.

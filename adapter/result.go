@@ -36,6 +36,11 @@ type Result struct {
 	// when the server gave none.
 	Raw *mcp.CallToolResult
 
+	// InputRequired is what the server asks before it goes on with a call that was
+	// made [mcpclient.WithManualInput], nil otherwise: see [Prepared.Continue]. Text
+	// then says no more than that, Err is the same, and nothing is fatal.
+	InputRequired *mcpclient.InputRequired
+
 	// IsError says that the model is told of a failure.
 	IsError bool
 
@@ -138,6 +143,7 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var denied *DeniedError
 	var unasked *ApprovalError
 	var edit *editError
+	var round *roundError
 	var intercepted *interceptedError
 	var rpc *mcp.RPCError
 	var late *mcpclient.TimeoutError
@@ -154,6 +160,8 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return stale.Error() + ". Nothing was done. Go by the tools that you are offered next.", false
 	case errors.As(err, &denied):
 		return denied.Error() + ". Nothing was done.", false
+	case errors.As(err, &round):
+		return "the call cannot be continued: " + round.why + ". Nothing was done.", true
 	case errors.As(err, &intercepted):
 		return "the call was stopped: " + cut(intercepted.err.Error(), 1<<10), false
 	case errors.Is(err, mcp.ErrRejected):

@@ -33,8 +33,13 @@ func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.C
 	if t.task {
 		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
 	}
+	return t.client.CallTool(ctx, t.def.Name, args, t.options(opts)...)
+}
+
+// options are the options of a call with the check of its result.
+func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {
 	if t.outputs != nil {
 		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def, t.outputs))
 	}
-	return t.client.CallTool(ctx, t.def.Name, args, opts...)
+	return opts
 }

@@ -1,0 +1,108 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// curious is a server with a tool that asks for a name before it does anything.
+func curious() *peer {
+	return newPeer().tool("asks", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		answer, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult)
+		if !ok {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{
+				Mode: "form", Message: "name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+			}}}, nil
+		}
+		return say(answer.Content["name"].(string) + " " + string(req.Params.Arguments)), nil
+	})
+}
+
+// A call that needs input is told as such, and goes on in another process.
+func TestInputRequired(t *testing.T) {
+	questions := 0
+	opts := &Options{
+		Approve: func(context.Context, *Approval) (Decision, error) { questions++; return Allow(), nil },
+		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			t.Error("the handler was asked")
+			return nil, nil
+		})},
+	}
+	prepared := func(arguments string) *Prepared {
+		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(Plain).Prepare(call("1", "asks", arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	r := prepared(`{"city":"Rome"}`).Run(t.Context(), mcpclient.WithManualInput())
+	if r.InputRequired == nil || r.Fatal() != nil || r.IsError || r.Text != "(the tool waits for input; it has not finished)" {
+		t.Fatalf("got %+v, want a round", r)
+	}
+	kept, err := json.Marshal(r.InputRequired)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
+	for _, tt := range []struct{ arguments, change, to, want string }{
+		{`{ "city": "Rome" }`, "", "", `Ann {"city":"Rome"}`},
+		{`{"city":"Oslo"}`, "", "", "Error: the call cannot be continued: the round has other arguments. Nothing was done."},
+		{`{"city":"Rome"}`, `"asks"`, `"drop"`, "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
+		{`{"city":"Rome"}`, "tools/call", "prompts/get", "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
+	} {
+		text := string(kept)
+		if tt.change != "" {
+			text = strings.ReplaceAll(text, tt.change, tt.to)
+		}
+		round := new(mcpclient.InputRequired)
+		if err := json.Unmarshal([]byte(text), round); err != nil {
+			t.Fatal(err)
+		}
+		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
+		if r.Text != tt.want || (r.Err == nil) != strings.HasPrefix(tt.want, "Ann") {
+			t.Errorf("%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
+		}
+	}
+	if r := prepared(`{"city":"Rome"}`).Continue(t.Context(), nil, answers); r.Fatal() == nil {
+		t.Error("got no error, want that there is no round")
+	}
+	if questions != 1 {
+		t.Errorf("got %d approvals, want one for the call as it was made", questions)
+	}
+}
+
+// An interceptor goes around what continues a call as well, and may not change it.
+func TestInterceptedRound(t *testing.T) {
+	change := false
+	opts := &Options{
+		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
+		Intercept: []Interceptor{func(next Handler) Handler {
+			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+				if change {
+					r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
+				}
+				return next(ctx, r)
+			}
+		}},
+	}
+	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Run(t.Context(), mcpclient.WithManualInput())
+	if r.InputRequired == nil {
+		t.Fatalf("got %+v, want a round", r)
+	}
+	change = true
+	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
+	if r := p.Continue(t.Context(), r.InputRequired, answers); r.Fatal() == nil || !strings.Contains(r.Text, "the round has other arguments") {
+		t.Errorf("got %q and %v, want that the arguments differ", r.Text, r.Fatal())
+	}
+}
