@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // DecisionStore keeps the decisions that hold for later calls. Its methods may be
@@ -35,13 +36,13 @@ type DecisionKey struct {
 	Scope       Scope  `json:"scope"`
 	User        string `json:"user,omitempty"`        // what Options.User returned
 	Server      string `json:"server"`                // the host's label
-	Origin      string `json:"origin"`                // a hash of the command line or the URL behind it
+	Origin      string `json:"origin"`                // a hash of its command line or URL
 	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
 	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for SameServer
 	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
 }
 
-// isOf reports whether the key is that of a user and a server; "" stands for all.
+// isOf reports whether the key belongs to a user and a server; "" stands for all.
 func (k *DecisionKey) isOf(user, server string) bool {
 	return (user == "" || k.User == user) && (server == "" || k.Server == server)
 }
@@ -59,27 +60,24 @@ func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) Decisio
 	return k
 }
 
-// originOf tells apart what can be behind a label: a command by its program,
-// arguments and directory, a server by its URL without user info. Environments and
-// headers are left out, because tokens in them change. Of a Client, and of a
-// Transport that is none of package mcpclient, nothing but the type is known.
+// originOf is a hash of the identity of a server's transport: the command line, or the
+// URL without its user info. Environments and headers do not count, because tokens in
+// them change. A Client, and a Transport without an identity, count by their type.
 func originOf(s *Server) string {
-	var origin []string
+	identity := ""
 	switch t := s.Transport.(type) {
-	case *mcpclient.Command:
-		origin = append([]string{"command", t.Path, t.Dir}, t.Args...)
 	case *mcpclient.HTTP:
-		origin = []string{"http", withoutUser(t.URL)}
+		identity = (&mcpclient.HTTP{URL: withoutUser(t.URL)}).Identity()
 	case *mcpclient.SSE:
-		origin = []string{"sse", withoutUser(t.URL)}
-	default:
-		origin = []string{fmt.Sprintf("%T", s.Transport)}
+		identity = "sse " + withoutUser(t.URL)
+	case transport.Identifier:
+		identity = t.Identity()
 	}
-	h := sha256.New()
-	for _, part := range origin {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part)
+	if identity == "" {
+		identity = fmt.Sprintf("%T", s.Transport)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256([]byte(identity))
+	return hex.EncodeToString(sum[:])
 }
 
 func withoutUser(raw string) string {
@@ -96,7 +94,7 @@ const maxRemembered = 10_000
 
 var errTooManyDecisions = errors.New("10000 decisions are remembered already: this one is not")
 
-// decisions is the store of a toolset that has none: it ends with the toolset.
+// decisions is the default store of a toolset, in memory.
 type decisions struct {
 	mu  sync.Mutex
 	all map[DecisionKey]Decision

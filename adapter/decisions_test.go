@@ -110,6 +110,14 @@ func TestDecisionsAreBounded(t *testing.T) {
 	}
 }
 
+// known is a transport of the host with an identity.
+type known struct {
+	transportFunc
+	identity string
+}
+
+func (k known) Identity() string { return k.identity }
+
 // What was allowed under a label is not allowed to another server under it.
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
@@ -127,6 +135,8 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 		&mcpclient.HTTP{URL: "https://b.example/mcp"},
 		&mcpclient.SSE{URL: "https://a.example/mcp"},
 		transportFunc(unreachable),
+		known{transportFunc(unreachable), "one"},
+		known{transportFunc(unreachable), "two"},
 	} {
 		k := key(transport)
 		if seen[k] {
