@@ -59,8 +59,8 @@ type Decision struct {
 	Arguments json.RawMessage
 
 	// Remember makes the decision hold for later calls as well, until
-	// [Toolset.Forget], or until the command line or the URL behind the server's
-	// name is another one. It holds for the user who made it, see [Options.User].
+	// [Toolset.Forget], or until the server's name gets another command line or
+	// URL. It holds for the user who made it, see [Options.User].
 	// SameArguments and SameTool hold until the tool's definition changes at the
 	// longest; SameServer does not end by that. A decision with Arguments is not
 	// remembered.
@@ -82,7 +82,7 @@ func (s Scope) String() string {
 	return word("Scope", int(s), "this call", "same arguments", "same tool", "same server")
 }
 
-// word is that of a constant, or what the type calls one that it does not have.
+// word is the name of constant n, or its type and number if it has no name.
 func word(typeName string, n int, words ...string) string {
 	if n < 0 || n >= len(words) {
 		return fmt.Sprintf("%s(%d)", typeName, n)
@@ -143,11 +143,11 @@ type editError struct{ *ArgumentError }
 func (e *editError) Error() string { return "the edited arguments do not fit: " + e.Err.Error() }
 func (e *editError) Unwrap() error { return e.ArgumentError }
 
-// approvals asks and remembers.
+// approvals asks the host and remembers decisions.
 type approvals struct {
 	asking turns
 	store  DecisionStore
-	user   func(context.Context) string // nil: users are not told apart
+	user   func(context.Context) string // nil: all calls are of one user
 	log    *slog.Logger
 }
 

@@ -23,9 +23,9 @@ func (e *ArgumentError) Error() string {
 // Unwrap returns Err.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// arguments makes of what a model wrote the arguments that a call sends, see
-// [Catalog.Prepare]. The error is an [*ArgumentError]. What it returns must not
-// be given to it again: an object in the wrapper of a profile may be a parameter.
+// arguments reads the input of a model, see [Catalog.Prepare]. The error is an
+// [*ArgumentError]. Do not pass its result to it again: an object in the wrapper of a
+// profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	args, err := t.input.Arguments(input, t.wrapped)
 	if err == nil && t.held != nil {
@@ -37,8 +37,8 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	return args, nil
 }
 
-// check is arguments for those that a host has written or edited: they are sent as
-// they are, when they fit.
+// check is arguments for what a host has written or edited: it is sent unchanged if
+// it fits.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	args, err := t.input.Check(arguments)
 	if err == nil && t.held != nil {

@@ -28,7 +28,7 @@ type calls struct {
 	fit func(text string, t *Tool) string
 }
 
-// read makes of a model's call the arguments to send.
+// read returns the arguments to send for a model's call.
 func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
 	if _, err := c.current(t); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 }
 
 // approve returns the arguments that are allowed. edited says that they are not the
-// model's. Nobody is asked about a call that cannot be made.
+// model's. A call that cannot be made is not asked about.
 func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	if t.asks(ctx) == nil {
 		return arguments, false, nil

@@ -22,10 +22,9 @@
 //
 // A toolset follows its servers: [Toolset.Add], [Toolset.Remove],
 // [Toolset.Refresh], and the announcements of servers change what is offered, and
-// [Options.OnChange] is told. Each server that declares that it announces changes
-// is listened to by one subscription. A [Catalog] and a [Tool] stay what they were
-// when they were given out: a call of a tool that has changed meanwhile is not
-// sent, see [StaleToolError].
+// [Options.OnChange] reports each change. The toolset subscribes once to each server
+// that declares change notifications. A [Catalog] and a [Tool] never change: if the
+// server changes the tool, its call is not sent, see [StaleToolError].
 //
 // # What reaches the server
 //
@@ -53,7 +52,7 @@
 //	results kept for paging      none    Options.Spill
 //	calls of one Dispatch at once  8     Options.Parallelism
 //	lists because of announcements, and events of each kind, for each server  one a second  Options.RefreshInterval
-//	wait for a server's word that it announces changes  1 s
+//	wait for a server's agreement to announce changes  1 s
 //	arguments of one call        4 MiB
 //	decisions that are remembered  10,000
 //	subschemas of one definition 10,000

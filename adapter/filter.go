@@ -25,7 +25,7 @@ func NotDestructive(tool *mcp.Tool) bool {
 }
 
 // Matching makes a filter that keeps the tools whose name matches one of the
-// patterns, which are those of [Server.Allow].
+// patterns, written as in [Server.Allow].
 func Matching(patterns ...string) func(*mcp.Tool) bool {
 	patterns = slices.Clone(patterns)
 	return func(tool *mcp.Tool) bool { return matchesAny(patterns, tool.Name) }

@@ -38,8 +38,8 @@ type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 
 // Interceptor goes around calls. It may change the request and the context, run
 // next not at all, once, or several times one after the other, and change the
-// result. It returns a result or an error: one of next, or one of its own, which fails the call and
-// whose text the model is told.
+// result. It returns a result or an error, of next or of its own. An error of its own
+// fails the call, and the model reads its text.
 //
 // What the toolset needs to know who asks ([SourceFrom]) is in the context that
 // it gets, so next must be given one made of it.
@@ -145,9 +145,8 @@ func (s *sending) belongs(round *mcpclient.InputRequired) error {
 	return nil
 }
 
-// settle makes the arguments of a request those that are sent: checked where
-// they are new, and approved. A call that an interceptor repeats is approved
-// once.
+// settle checks the arguments of a request if they are new, and has them approved. A
+// call that an interceptor repeats is approved once.
 func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
@@ -190,7 +189,7 @@ func unsent(err error) bool {
 //
 // A request of a call has the values of the context that the call was made
 // with, as an [Interceptor] left them. Requests that belong to no call, such as
-// a server's standalone stream, have those of connecting.
+// a server's standalone stream, have the values of connecting.
 type ContextHeaders struct {
 	// Base sends the requests. Default: [http.DefaultTransport].
 	Base http.RoundTripper

@@ -13,7 +13,7 @@ import (
 // SetLogLevel asks all servers that log for messages at level and above from here
 // on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are added
 // later are asked, too. The messages arrive at OnNotification of the options of the
-// connection. The error joins the errors of servers that could not be told.
+// connection. The error joins the errors of servers that refused.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)

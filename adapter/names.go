@@ -14,7 +14,7 @@ const maxName = 64
 // separator stands between the names of server and tool.
 const separator = "__"
 
-// hashLength is the number of hexadecimal digits that tell names apart.
+// hashLength is the number of hexadecimal digits that make a name unique.
 const hashLength = 8
 
 // identity is what a name stands for, and the host's wishes for it.

@@ -22,7 +22,7 @@ var errOthersFailed = errors.New("another server failed")
 //
 // When a server fails, so does Open, unless [Options.Start] is [StartAvailable],
 // which goes on without it. The error names every server that fails within two
-// seconds of the first; the others are not waited for. When Open fails, what it
+// seconds of the first; Open does not wait for later ones. When Open fails, what it
 // had opened is closed again.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
 	if err := checkServers(servers); err != nil {
@@ -102,8 +102,8 @@ func (t *Toolset) connect(ctx context.Context, servers []Server) error {
 	return fmt.Errorf("%w (Options.Start: StartAvailable goes on without servers that fail)", err)
 }
 
-// Add opens another server. It comes after those that are there. Names of other
-// tools may change where they collide with the new ones, see [PrefixPolicy].
+// Add opens another server. It comes last. Names of other tools may change if
+// they collide with the new ones, see [PrefixPolicy].
 // The context bounds the opening only.
 func (t *Toolset) Add(ctx context.Context, added Server) error {
 	if err := t.add(ctx, &added); err != nil {

@@ -32,8 +32,8 @@ type Options struct {
 	// Default 8.
 	Parallelism int
 
-	// MaxResult bounds the text of one result in bytes. Of a longer one the
-	// beginning and the end are kept, and what is missing is said. Default
+	// MaxResult bounds the text of one result in bytes. A longer text keeps its
+	// beginning and end, and names the size of the gap. Default
 	// 64 KiB, at least 256.
 	MaxResult int
 
@@ -42,12 +42,11 @@ type Options struct {
 	// 8 MiB.
 	MaxMedia int
 
-	// CheckOutputs holds the results of tools against the output schemas that they
-	// declare. Of one that does not fit the model is told so beside the result,
-	// as of a failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger
-	// gets it at Warn. A schema that cannot be used is not held against, which
-	// the Logger says when the tool is listed. Default: results are taken as they
-	// are.
+	// CheckOutputs checks the results of tools against the output schemas that they
+	// declare. If a result does not fit, the model reads that beside the result, as a
+	// failure; [Result.Err] is an [*mcpclient.OutputError], and the Logger gets it at
+	// Warn. A schema that cannot be used checks nothing, and the Logger gets that
+	// when the tool is listed. Default: results are not checked.
 	CheckOutputs bool
 
 	// Spill keeps results that are longer than MaxResult, up to so many bytes
@@ -76,8 +75,8 @@ type Options struct {
 
 	// User names the user of a call by its context, as the interceptors left it.
 	// Set it where users share a toolset: a decision of Approve for later calls
-	// then holds for its user alone. Nothing is remembered for the user "", who is
-	// unknown. It may be called concurrently. Default: all calls are of one user.
+	// then holds for its user alone. Nothing is remembered for the unknown user,
+	// "". It may be called concurrently. Default: all calls are of one user.
 	User func(context.Context) string
 
 	// Intercept goes around every call that is sent, the first one outermost.
@@ -92,10 +91,9 @@ type Options struct {
 	// be called concurrently. Default: they are refused.
 	Drift func(Drift) bool
 
-	// OnChange is told what changed after Open: servers added and removed, tools
-	// that a server offers anew, no more, or differently, and that a server
-	// announced other prompts or resources. It may be called concurrently and may
-	// use the toolset, except that Close waits for it.
+	// OnChange reports changes after Open: servers added and removed, tools added,
+	// removed and changed, and changes of a server's prompts or resources. It may be
+	// called concurrently and may use the toolset, except that Close waits for it.
 	OnChange func(Event)
 
 	// RefreshInterval is the least time between two lists of tools that a server
@@ -155,7 +153,7 @@ const (
 	// ErrorDefault is the mode of the toolset, and for a toolset ErrorAsText.
 	ErrorDefault ErrorMode = iota
 
-	// ErrorAsText tells the model, which may do better, and nobody else.
+	// ErrorAsText makes it text for the model alone, which may do better.
 	ErrorAsText
 
 	// ErrorAsError makes it an error of [Tool.Call] and [Catalog.Dispatch]; see

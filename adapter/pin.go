@@ -100,8 +100,8 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// hold leaves out of a listing what is not as it was pinned. It returns the pins
-// that hold from now on, nil when there are none.
+// hold removes from a listing the tools that differ from their pins. It returns the
+// pins for the next listing, nil if there are none.
 func (s *server) hold(l *listing, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.opts.Pin {

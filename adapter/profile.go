@@ -36,7 +36,7 @@ const (
 	// are a map[string]any.
 	Gemini = Profile(rewrite.Gemini)
 
-	// GoogleAI is for langchaingo's googleai and vertex providers, which hand on
+	// GoogleAI is for langchaingo's googleai and vertex providers, which pass on
 	// to Gemini a part of its subset. Parameters are a map[string]any.
 	GoogleAI = Profile(rewrite.GoogleAI)
 )
@@ -51,11 +51,11 @@ func Profiles() []Profile {
 type Effect = change.Effect
 
 const (
-	// Same means that the model is told the same, in other words or in a form
+	// Same means that the schema says the same, in other words or in a form
 	// that is turned back before validation.
 	Same = change.Same
 
-	// Narrower means that the model is not told of some arguments that the
+	// Narrower means that the schema leaves out some arguments that the
 	// server would take.
 	Narrower = change.Narrower
 
@@ -74,7 +74,7 @@ type SchemaChange struct {
 	Note    string // what was done
 }
 
-// definitions are what a model is told of tools by one profile.
+// definitions describe tools to a model by one profile.
 type definitions struct {
 	tools   []llms.Tool
 	wrapped []bool // of each tool: the model is asked for its wrapper

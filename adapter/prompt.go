@@ -59,7 +59,7 @@ type PromptTemplate struct {
 }
 
 // Messages has the prompt filled in. Values that are not strings are written as
-// JSON; those that the prompt does not know are left out.
+// JSON; unknown ones are left out.
 func (p *PromptTemplate) Messages(ctx context.Context, values map[string]any) ([]llms.MessageContent, error) {
 	args, err := p.arguments(values)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	ToolsChanged     EventKind = iota // a server was asked for its tools again
 	ServerAdded                       // by Add, or by a Refresh that reached it at last
 	ServerRemoved                     // by Remove
-	PromptsChanged                    // a server's prompts may be others than before
-	ResourcesChanged                  // a server's resources or templates may be others than before
+	PromptsChanged                    // a server's prompts may have changed
+	ResourcesChanged                  // a server's resources or templates may have changed
 
 	// WatchEnded says that a server does not announce changes, although it had
 	// declared or agreed to: Err has the reason. Refresh tries again.
@@ -41,12 +41,12 @@ type Event struct {
 	Changed []string // another description, schema or annotation
 
 	// Err says why the tools could not be listed again after the server had
-	// announced a change, and the toolset goes on with those from before; or why
+	// announced a change, so that the toolset keeps the old ones; or why
 	// the watch ended.
 	Err error
 }
 
-// tell reports an event to the host, with no lock held.
+// tell reports an event to the host, without a lock.
 func (t *Toolset) tell(e Event) {
 	if t.opts.OnChange == nil {
 		return

@@ -28,8 +28,8 @@ type rendering struct {
 	room  int  // bytes that media may still have
 }
 
-// render writes a result as text, of which there is always some, and as media
-// that a text cannot hold, of at most limit bytes.
+// render writes a result as text, which is never empty, and as media of at most limit
+// bytes.
 func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	r := rendering{room: limit}
 	for _, c := range res.Content {

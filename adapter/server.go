@@ -61,7 +61,7 @@ type Server struct {
 	// Approve decides on calls instead of [Options.Approve].
 	Approve ApproveFunc
 
-	// Errors, MaxResult and MaxMedia replace those of [Options].
+	// Errors, MaxResult and MaxMedia replace the fields of [Options].
 	Errors    ErrorMode
 	MaxResult int
 	MaxMedia  int

@@ -17,8 +17,8 @@ func shorten(text string, limit int) string {
 	})
 }
 
-// shortenTo is shorten with the words of notice, which is told where the cut
-// begins and how much is missing.
+// shortenTo is shorten with the words of notice, a function of the start and the
+// size of the cut.
 func shortenTo(text string, limit int, notice func(from, missing int) string) string {
 	if len(text) <= limit {
 		return text

@@ -16,14 +16,14 @@ type Source struct {
 	Call   llms.ToolCall // the model's call that the tool answers, zero when unknown
 }
 
-// SourceFrom tells a handler whose request it is answering. It works in the
+// SourceFrom returns the source of the request that a handler answers. It works in the
 // handlers that [Options.Client] and [Server.Options] install, with the context
 // that they get.
 //
 // The server is always known. Tool and call are known when the request can only
-// belong to that one: with several calls under way on a connection that does
-// not tell them apart (stdio up to revision 2025-11-25), what they do not have
-// in common stays unknown.
+// belong to that one: with several calls under way on a connection that
+// does not separate them (stdio up to revision 2025-11-25), what differs between
+// them stays unknown.
 func SourceFrom(ctx context.Context) (Source, bool) {
 	s, ok := ctx.Value(sourceKey{}).(*Source)
 	if !ok {
@@ -32,7 +32,7 @@ func SourceFrom(ctx context.Context) (Source, bool) {
 	return *s, true
 }
 
-// The keys of context values. What is known of a call is kept under two keys,
+// The keys of context values. The tool and the call are kept under two keys,
 // each holding a pointer, because a handler sees the values on which all calls
 // that may have caused its request agree.
 type (
@@ -60,8 +60,8 @@ func withSource(ctx context.Context, server string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, source)
 }
 
-// WithSource returns options for a connection to a server: their handlers are told
-// the source of a request, and ask the [Caller] of the tool call. The toolset uses it
+// WithSource returns options for a connection to a server: their handlers get
+// the source of a request, and the [Caller] of the tool call takes part. The toolset uses it
 // for its own connections. A host uses it for a [Server.Client] of its own, with the
 // name that the [Server] has.
 func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {

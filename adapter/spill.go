@@ -50,7 +50,7 @@ func newSpill(o *Options, schemas *schema.Cache) *spill {
 	return p
 }
 
-// keep stores a text and returns its handle, which nobody can guess: a toolset
+// keep stores a text and returns its handle, which cannot be guessed: a toolset
 // may serve many users. It returns "" for a text that is too long to be kept.
 func (p *spill) keep(text string) string {
 	if len(text) > p.limit {

@@ -26,7 +26,7 @@ type Tool struct {
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
 
-	held func(json.RawMessage) error // what the host's validator says of arguments, nil without one
+	held func(json.RawMessage) error // the host's validator of arguments, nil without one
 
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
@@ -78,8 +78,7 @@ func (t *Tool) hold() error {
 	return nil
 }
 
-// named is the tool by that name. A tool that has another one stays as it is:
-// somebody may be using it.
+// named returns the tool by that name. It does not change t, which may be in use.
 func (t *Tool) named(name string) *Tool {
 	if t.name == name {
 		return t

@@ -86,8 +86,8 @@ func (t *Toolset) start(f func()) bool {
 	return !t.closed
 }
 
-// buildLocked names the tools and puts a new snapshot in place. A tool that is
-// known by another name already stays as it is for those who have it.
+// buildLocked names the tools and puts a new snapshot in place. A tool that gets
+// another name is a new value: whoever has the old one keeps it.
 func (t *Toolset) buildLocked() {
 	var all []*Tool
 	var ids []identity
@@ -136,12 +136,12 @@ func (t *Toolset) Tools() []tools.Tool {
 	return out
 }
 
-// serverLocked is the index of a server, -1 when there is none of that name.
+// serverLocked is the index of the server of that name, -1 if there is none.
 func (t *Toolset) serverLocked(label string) int {
 	return slices.IndexFunc(t.servers, func(s *server) bool { return s.label == label })
 }
 
-// ServerStatus tells how a server of a toolset fares.
+// ServerStatus is the state of a server of a toolset.
 type ServerStatus struct {
 	Name    string            // the host's label
 	Client  *mcpclient.Client // nil when Err is set
@@ -157,13 +157,13 @@ type ServerStatus struct {
 
 // SkippedTool is a tool that a server lists and that is not offered to the
 // model, because its schema cannot be used, for instance. Tools that a filter leaves
-// out are not among them.
+// out do not count.
 type SkippedTool struct {
 	Name string // as the server calls it
 	Err  error
 }
 
-// Servers tells how the servers fare, in the order in which they were given.
+// Servers returns the state of the servers, in the order of Open and Add.
 func (t *Toolset) Servers() []ServerStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// userOf names the user of a call, "" where the host does not tell users apart.
-// If it does and cannot say who this is, known is false, and nothing is
-// remembered.
+// userOf names the user of a call, "" if the host has no Options.User. If that
+// cannot name the user, known is false, and nothing is remembered.
 func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	if a.user == nil {
 		return "", true

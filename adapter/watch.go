@@ -28,8 +28,8 @@ const (
 // listChanged is what a legacy server sends if its tools have changed.
 const listChanged = "notifications/tools/list_changed"
 
-// watch follows what a server announces: it has the tools listed again, and tells
-// the host of other lists.
+// watch takes the announcements of a server: it has the tools listed again, and
+// reports changes of other lists to the host.
 type watch struct {
 	server   string        // the host's label
 	interval time.Duration // between two rounds of work, see Options.RefreshInterval
@@ -40,7 +40,7 @@ type watch struct {
 	offered chan struct{} // closed when the server is in the toolset
 	wake    chan struct{} // has a token if the server sent listChanged
 	attend  chan attendant
-	ended   atomic.Bool // nothing is announced until somebody attends
+	ended   atomic.Bool // nothing is announced until a caller attends
 }
 
 func newWatch(server string, o *Options, relist func(context.Context) error, tell func(Event)) *watch {
@@ -65,7 +65,7 @@ func (w *watch) subscribed(ctx context.Context) {
 	a := attendant{ctx, make(chan struct{})}
 	select {
 	case w.attend <- a:
-	default: // somebody else attends
+	default: // another caller attends
 		return
 	}
 	select {
@@ -129,7 +129,7 @@ type following struct {
 	began    time.Time               // of the last subscription
 	failures int                     // subscriptions that the server ended soon
 	retry    <-chan time.Time        // when to subscribe again, nil for never
-	failed   error                   // why it was given up, until the host is told
+	failed   error                   // why it was given up, until the host gets the event
 
 	due  due
 	rest <-chan time.Time // ends the interval after work, nil if it is over
@@ -138,7 +138,7 @@ type following struct {
 // due are the lists that have changed.
 type due struct{ tools, prompts, resources bool }
 
-// attended subscribes, unless that is done, for somebody who then lists the tools.
+// attended subscribes, unless that is done, for a caller who then lists the tools.
 func (f *following) attended(ctx context.Context, a attendant) {
 	if f.sub == nil && f.retry == nil && !f.none {
 		f.subscribe(ctx)
@@ -205,7 +205,7 @@ func (f *following) unsubscribe() {
 	}
 }
 
-// giveUp leaves the server alone until somebody attends.
+// giveUp leaves the server alone until a caller attends.
 func (f *following) giveUp(err error) {
 	f.failed = err
 	f.ended.Store(true)

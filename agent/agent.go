@@ -23,8 +23,8 @@
 //
 // [Agent.Run] is the same loop for callers who want the outcome only.
 //
-// What goes wrong with a tool is told to the model, which may try something
-// else: an unknown name, arguments that do not fit, a tool that failed or took
+// The model reads what goes wrong with a tool, and may try something else: an
+// unknown name, arguments that do not fit, a tool that failed or took
 // too long, one that has changed since it was offered, a server that is gone.
 // What goes wrong with the model, a callback or the context ends the run with an
 // error.
@@ -74,7 +74,7 @@ type Agent struct {
 }
 
 // New returns an agent that gives the tools to the model, which must not be nil,
-// nor a nil pointer. tools may be a nil pointer, then the model has none; the
+// or a nil pointer. tools may be a nil pointer, then the model has none; the
 // agent does not close it.
 func New(model llms.Model, tools *adapter.Toolset, opts *Options) (*Agent, error) {
 	if model == nil {
@@ -156,7 +156,7 @@ func (a *Agent) Run(ctx context.Context, messages []llms.MessageContent) (*Resul
 //
 // The run goes on while the body of the range works on an event, up to its next
 // event. Leaving the range cancels the run; Events then waits for tool calls,
-// callbacks and the model to return, so nothing of the run is left behind.
+// callbacks and the model to return, so nothing of the run remains.
 //
 // The messages must not be changed before the range is over.
 func (a *Agent) Events(ctx context.Context, messages []llms.MessageContent) iter.Seq2[Event, error] {

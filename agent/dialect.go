@@ -74,7 +74,7 @@ func (d Dialect) rules(model llms.Model) (rules, error) {
 	return rules{}, fmt.Errorf("options: dialect %q is unknown; use one of the Dialect constants", d)
 }
 
-// profile tells for which provider the schemas of tools are written: as the
+// profile is the provider for which the schemas of tools are written: as the
 // options say, or else the model, or else its dialect.
 func (o *Options) profile(model llms.Model, dialect adapter.Profile) (adapter.Profile, error) {
 	p := o.Profile
@@ -92,7 +92,7 @@ func (o *Options) profile(model llms.Model, dialect adapter.Profile) (adapter.Pr
 	return p, nil
 }
 
-// detect tells the dialect of the models of a package.
+// detect returns the dialect of the models of a package.
 func detect(pkgPath string) Dialect {
 	switch strings.TrimPrefix(pkgPath, "github.com/tmc/langchaingo/llms/") {
 	case "anthropic", "bedrock":

@@ -28,17 +28,17 @@ import (
 // ends with an error instead, and then an event that opened something may lack
 // the one that closes it.
 //
-// Events are shared with the run: read them, do not change what they point to.
+// Events are shared with the run: do not change what they point to.
 type Event interface {
 	isEvent()
 }
 
-// Call tells which tool call an event is about.
+// Call is the tool call that an event is about.
 type Call struct {
 	Turn      int    // from 1
 	ID        string // of the call, as in the model's message
 	Name      string // of the tool, as the model knows it
-	Arguments string // as they are sent, or as the model wrote them when that is not to be
+	Arguments string // as they are sent, or as the model wrote them if the call does not run
 	Server    string // the host's label, empty when no tool has that name
 	Tool      string // the server's own name of the tool, empty when no tool has that name
 }

@@ -14,7 +14,7 @@ import (
 
 // Question is what a server asks the person.
 type Question struct {
-	Server string // the host's label, which a person must be told
+	Server string // the host's label: show it to the person
 	Call   *Call  // the tool call it belongs to, nil when that cannot be known
 	Params *mcp.ElicitParams
 }
@@ -92,8 +92,7 @@ func (r *run) createMessage(ctx context.Context, params *mcp.CreateMessageParams
 	return result, forServer(err)
 }
 
-// forServer is the error that a server gets to see: of a panic, nothing more
-// than that.
+// forServer is the error that a server gets. A panic has no details.
 func forServer(err error) error {
 	if _, ok := errors.AsType[*guard.PanicError](err); ok {
 		return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the handler panicked"}
@@ -105,7 +104,7 @@ func forServer(err error) error {
 // of a handler has it if the server's request can belong to no other call.
 type callKey struct{}
 
-// asker tells which server asks a handler, in which tool call.
+// asker returns the server that asks a handler, and the tool call.
 func asker(ctx context.Context) (server string, call *Call) {
 	call, _ = ctx.Value(callKey{}).(*Call)
 	source, ok := adapter.SourceFrom(ctx)

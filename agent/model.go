@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 )
 
-// lastCall goes to the model after the history when it has to answer without
-// tools. It is not part of the history.
+// lastCall asks for an answer without tools. It is not part of the history.
 const lastCall = "No more tool calls are possible. Answer now with what you have, and say what is missing."
 
 // ask calls the model once.
@@ -75,7 +74,7 @@ func (a *Agent) streams() bool {
 	return ok && s.StreamsToolCalls()
 }
 
-// callOptions completes the caller's options and tells which model they ask
+// callOptions completes the caller's options and returns the model that they ask
 // for. What the agent decides comes last.
 func (r *run) callOptions(tools []llms.Tool, stream *streamed, final bool) (options []llms.CallOption, model string) {
 	var asked llms.CallOptions

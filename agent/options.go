@@ -26,7 +26,7 @@ type Options struct {
 	MaxTurns int
 
 	// MaxToolCalls bounds the tool calls that the model may ask for in a run,
-	// whatever becomes of them. Calls beyond are not run, and the model is told.
+	// also if they fail. Later calls are not run, and the model reads that.
 	// Default 100.
 	MaxToolCalls int
 
@@ -43,8 +43,8 @@ type Options struct {
 
 	// IdleTimeout bounds the silence of a tool call, which progress ends, and
 	// CallTimeout the whole. They replace the toolset's limits; negative: none. Default
-	// 0: the toolset's limits, which by default are 5 min and 24 h. The model is told of
-	// a call that took too long.
+	// 0: the toolset's limits, which by default are 5 min and 24 h. The model reads
+	// that a call took too long.
 	IdleTimeout, CallTimeout time.Duration
 
 	// Approve decides on calls instead of the Approve functions of the toolset, which

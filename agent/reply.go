@@ -19,7 +19,7 @@ type reply struct {
 
 // newReply reads a response. langchaingo's Anthropic provider gives a choice
 // for every block of the message, so all choices are parts of one reply. The
-// history tells which call ids are taken.
+// history has the call ids that are taken.
 func newReply(response *llms.ContentResponse, history []llms.MessageContent) *reply {
 	out := new(reply)
 	if response == nil {

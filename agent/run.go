@@ -133,8 +133,8 @@ func (r *run) limit() StopReason {
 	return StopAnswer
 }
 
-// finish makes the reply the answer. Tool calls that a model asks for although
-// it was told not to are left out.
+// finish makes the reply the answer, without tool calls that the model asks for all
+// the same.
 func (r *run) finish(reply *reply, stop StopReason) error {
 	if strings.TrimSpace(reply.text) == "" {
 		return fmt.Errorf("turn %d: %w (it stopped with %q, the run with %q)", r.turn, ErrNoAnswer, reply.stop, stop)
