@@ -23,7 +23,7 @@ func allocs(f figures) *float64   { return f.Allocs }
 func idle(f figures) *float64     { return f.SessionBytes }
 
 var targets = []target{
-	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.2, ratio},
+	{regexp.MustCompile(`^(pipe|stdio)/small/`), cpuRatioName, cpuRatio, 1.3, ratio},
 	{regexp.MustCompile(`^(pipe|stdio)/small/`), "allocations", allocs, 20, count},
 	{regexp.MustCompile(`^(json|sse)/small/`), cpuRatioName, cpuRatio, 1.15, ratio},
 	{regexp.MustCompile(`^(pipe|stdio)/(64|512)/`), cpuRatioName, cpuRatio, 1.4, ratio},
