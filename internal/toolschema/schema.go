@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/alias"
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // Schema is the input schema of a tool. It never changes.
@@ -55,7 +55,7 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 	}
 	return &Schema{
 		Parameters: withProperties(raw, root),
-		Wrapper:    rewrite.Wrapper(root),
+		Wrapper:    wrap.Name(root),
 		compiled:   compiled,
 		shape:      shapeOf(root),
 		odd:        alias.Of(root),

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// each writes n texts, of which every %d is its number, with commas between.
+// each writes n texts with commas between: %d is the number of a text.
 func each(n int, format string) string {
 	all := make([]string, n)
 	for i := range all {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
+	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // Target is a provider's dialect of JSON Schema.
@@ -54,7 +55,7 @@ type Result struct {
 // nil for none.
 //
 // If a provider refuses alternatives and the like at the root, the schema becomes that
-// of one property, which [Wrapper] names.
+// of one property, which [wrap.Name] names.
 func For(target Target, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
@@ -84,13 +85,13 @@ func For(target Target, root map[string]any, room *Room) Result {
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic take.
 func writeStandard(target Target, root map[string]any, r *change.Report) map[string]any {
-	name := Wrapper(root)
-	source := followRoot(root, r)
+	name := wrap.Name(root)
+	source := wrap.Follow(root, r)
 	wraps := name != "" && tree.Says(source, refusedRoots[target])
 	if wraps {
 		r.Reset()
 		r.Note("", "", change.Same, wrapNote(name))
-		source = wrap(root, name)
+		source = wrap.Root(root, name)
 	}
 	out := modern.Write(source, modern.Options{Items: target == OpenAI, PlainNames: target == Anthropic}, r).Root
 	if wraps {

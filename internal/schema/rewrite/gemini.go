@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
+	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // Placeholder is the one property of functions without parameters: Gemini refuses
@@ -46,7 +47,7 @@ func writeGemini(target Target, root map[string]any, r *change.Report, room *Roo
 			break
 		}
 	}
-	return geminiRoot(out, Wrapper(root), target, r)
+	return geminiRoot(out, wrap.Name(root), target, r)
 }
 
 // geminiRoot makes an object with properties of what was written of a root.
@@ -57,7 +58,7 @@ func geminiRoot(out map[string]any, name string, target Target, r *change.Report
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
 		r.Note("", "", change.Same, wrapNote(name))
-		return wrapped(name, out)
+		return wrap.Object(name, out)
 	case out["properties"] != nil:
 		return out
 	}
@@ -194,182 +195,3 @@ func (g *gemini) both(a, b map[string]any, at string) map[string]any {
 
 // contradicts reports whether two values of a keyword leave no value.
 func contradicts(key string) bool { return key == "const" || key == "enum" || key == "type" }
-
-// alternative is one branch of a union, with what stands beside the union.
-type alternative struct {
-	s    map[string]any // nil if it is JSON text
-	at   string
-	from map[string]any
-	via  []hop
-}
-
-// union writes alternatives, beside which nothing else may stand.
-func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
-	all, nullable := g.alternatives(s, key, at, via)
-	if nullable {
-		g.Note(at, key, change.Same, "null is written as nullable")
-	}
-	var written map[string]any
-	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
-		if key == "oneOf" && len(all) > 1 {
-			all = g.exclusive(all, at)
-		}
-		written = g.branches(all, key, at)
-	} else if len(all) > 0 {
-		written = g.enumerations(all, s, key, at)
-	}
-	if nullable {
-		return orNull(written, g.googleAI)
-	}
-	return written
-}
-
-// alternatives lists the alternatives that some value fits, and reports whether null is
-// another one.
-func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
-	base := tree.Without(s, key, "unevaluatedProperties", "unevaluatedItems")
-	for i, b := range tree.List(s[key]) {
-		from := tree.Object(b)
-		path := g.place(from, tree.Join(at, key, strconv.Itoa(i)), via)
-		if kinds := tree.Types(from); len(kinds) == 1 && kinds[0] == "null" {
-			kinds = tree.Types(s)
-			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
-			continue
-		}
-		part, inner, ok := g.whole(from, path, via)
-		if !ok || !g.work(merge.Breadth(part)+merge.Breadth(base)) {
-			all = append(all, alternative{nil, path, from, via})
-			continue
-		}
-		merged, lost := merge.Merge(part, base)
-		if tree.Never(b) || tree.Never(part) || slices.ContainsFunc(lost, contradicts) {
-			continue
-		}
-		for _, key := range lost {
-			g.Note(at, key, change.Wider, "one of two demands is left to validation")
-		}
-		tree.CopyKeys(merged, s, "unevaluatedProperties", "unevaluatedItems")
-		all = append(all, alternative{merged, path, from, inner})
-	}
-	return all, nullable
-}
-
-// exclusive makes alternatives of a oneOf such that a value fits one of them only, if
-// that can be said.
-func (g *gemini) exclusive(all []alternative, at string) []alternative {
-	branches := make([]map[string]any, len(all))
-	for i, a := range all {
-		branches[i] = a.s
-	}
-	lacks, effect, ok := merge.Exclusive(g.Document.Document, branches)
-	if !ok {
-		g.Note(at, "oneOf", change.Wider, "written as anyOf")
-		return all
-	}
-	what := "written as anyOf"
-	for i, names := range lacks {
-		if len(names) > 0 && g.work(len(names)+merge.Breadth(all[i].s)) {
-			what = "written as anyOf of what fits one alternative only"
-			all[i].s, _ = merge.Merge(all[i].s, merge.Lacking(names))
-		}
-	}
-	g.Note(at, "oneOf", effect, what)
-	return all
-}
-
-// branches writes alternatives that do not all enumerate values.
-func (g *gemini) branches(all []alternative, key, at string) map[string]any {
-	texts := slices.ContainsFunc(all, func(a alternative) bool {
-		kinds := tree.Types(a.s)
-		return a.s != nil && tree.Constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
-	})
-	takers := 0 // of lists of names and values
-	for _, a := range all {
-		if g.takesEntries(a.s, merge.MaxDepth) {
-			takers++
-		}
-	}
-	var out []any
-	for i, a := range all {
-		if g.googleAI && len(out) > 0 {
-			g.Note(at, key, change.Narrower, "only the first alternative is offered")
-			break
-		}
-		if a.s == nil {
-			out = append(out, g.asText(a.at, "the value", a.from))
-			continue
-		}
-		if texts {
-			a.s = g.onlyTexts(a.s, a.at)
-		}
-		written := g.schema(a.s, a.at, a.via)
-		if takers > 1 || takers == 1 && !g.takesEntries(a.s, merge.MaxDepth) {
-			written = g.withoutEntries(written, a.at)
-		}
-		if written != nil {
-			out = append(out, written)
-		}
-		if g.over() && i > 0 {
-			return g.asText(at, "the value", nil)
-		}
-	}
-	return joined(out)
-}
-
-// takesEntries reports whether a list of names and values may fit s as it is.
-func (g *gemini) takesEntries(v any, depth int) bool {
-	s := g.Plain(v)
-	if depth == 0 || s == nil || !g.Spend(8) {
-		return s != nil
-	}
-	if branches := slices.Concat(tree.List(s["anyOf"]), tree.List(s["oneOf"])); branches != nil {
-		return slices.ContainsFunc(branches, func(b any) bool { return g.takesEntries(b, depth-1) })
-	}
-	if kinds := tree.Types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || tree.Constants(s) != nil {
-		return false
-	}
-	items := g.Plain(s["items"])
-	kinds := tree.Types(items)
-	return s["prefixItems"] != nil || len(kinds) == 0 && tree.Constants(items) == nil ||
-		slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
-}
-
-// enumerations writes alternatives that all enumerate values, as one enumeration.
-func (g *gemini) enumerations(all []alternative, s map[string]any, key, at string) map[string]any {
-	var values []any
-	times := map[any]int{}
-	for _, a := range all {
-		if !g.work(len(tree.Constants(a.s))) {
-			return g.asText(at, "the value", s)
-		}
-		for _, v := range merge.Union(merge.Fitting(a.s), nil) {
-			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
-				values = append(values, v)
-			}
-		}
-	}
-	if key == "oneOf" {
-		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
-		g.Note(at, key, change.Same, "written as an enumeration")
-	}
-	about := maps.Clone(s)
-	tree.CopyKeys(about, all[0].from, "title", "description")
-	tree.CopyKeys(about, s, "title", "description")
-	return g.enumeration(values, about, at)
-}
-
-// enum writes enumerated values, or a constant.
-func (g *gemini) enum(s map[string]any, at string) map[string]any {
-	if _, ok := s["const"]; ok {
-		g.Note(at, "const", change.Same, "the constant is written as an enumeration")
-	}
-	if !g.work(len(tree.Constants(s))) {
-		return g.asText(at, "the value", s)
-	}
-	for _, key := range []string{"not", "if"} {
-		if says, ok := s[key]; ok && (key == "if" || tree.Constants(tree.Object(says)) == nil) {
-			g.Note(at, key, change.Wider, "left to validation")
-		}
-	}
-	return g.enumeration(merge.Fitting(s), s, at)
-}

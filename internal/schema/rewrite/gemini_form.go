@@ -1,12 +1,7 @@
 package rewrite
 
 import (
-	"encoding/json"
-	"math"
-	"math/big"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/merge"
@@ -28,7 +23,7 @@ func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 		out["description"] = about
 	}
 	describe(out, "Write "+what+" as JSON.")
-	f.write(sizeOf(out["description"]))
+	f.write(size(out["description"]))
 	return out
 }
 
@@ -42,11 +37,11 @@ func scalarForms() []any {
 func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
-	if room := f.write(256 + sizeOf(first)); f.googleAI || !room {
-		f.Note(at, "", change.Narrower, "of any value only texts are offered")
+	if room := f.write(256 + size(first)); f.googleAI || !room {
+		f.Note(at, "", change.Narrower, "for a value without a type, only strings are offered")
 		return first
 	}
-	f.Note(at, "", change.Narrower, "of any value no objects are offered")
+	f.Note(at, "", change.Narrower, "for a value without a type, no objects are offered")
 	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
 		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
 	})...)}
@@ -206,41 +201,6 @@ func plainKind(kinds []any) string {
 	return ""
 }
 
-// numbers writes the bounds of a number. The multiples of 1 are integers.
-func (f *forms) numbers(out, s map[string]any, at string) {
-	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
-		out["type"] = "integer"
-		if step.Cmp(big.NewRat(1, 1)) == 0 {
-			f.Note(at, "multipleOf", change.Same, "written as integer")
-			s = tree.Without(s, "multipleOf")
-		}
-	}
-	for _, b := range []struct {
-		from, to string
-		sign     int
-	}{{"exclusiveMinimum", "minimum", 1}, {"exclusiveMaximum", "maximum", -1}} {
-		limit, ok := tree.Rational(s[b.from])
-		if !ok {
-			continue
-		}
-		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
-			f.Note(at, b.from, change.Same, "left out, because "+b.to+" says more")
-			continue
-		}
-		next, ok := beyond(limit, b.sign, out["type"] == "integer")
-		if !ok || f.googleAI {
-			f.loosely(out, s, at, b.from)
-			continue
-		}
-		out[b.to] = next
-		f.Note(at, b.from, change.Same, "written as "+b.to)
-		if out["type"] != "integer" {
-			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
-		}
-	}
-	f.loosely(out, s, at, "multipleOf")
-}
-
 // loosely tells keywords that are left to validation in the description.
 func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
@@ -255,32 +215,6 @@ func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
 	}
 }
 
-// beyond is the next number after a limit, up or down: the next integer, or the
-// next of the numbers of 64 bits, which is what providers compute with. Beyond
-// those there is none.
-func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
-	if whole {
-		n := new(big.Int).Div(limit.Num(), limit.Denom()) // rounded down
-		switch {
-		case sign > 0:
-			n.Add(n, big.NewInt(1))
-		case limit.IsInt():
-			n.Sub(n, big.NewInt(1))
-		}
-		return json.Number(n.String()), true
-	}
-	f, _ := limit.Float64()
-	// What counts is the number as it is written, which is not f in full.
-	for !math.IsInf(f, 0) {
-		spelled := strconv.FormatFloat(f, 'g', -1, 64)
-		if written, ok := new(big.Rat).SetString(spelled); ok && written.Cmp(limit)*sign > 0 {
-			return json.Number(spelled), true
-		}
-		f = math.Nextafter(f, math.Inf(sign))
-	}
-	return "", false
-}
-
 // finish counts what was written of s and leaves the rest to GoogleAI's description.
 func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	n := 0
@@ -292,7 +226,7 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 				n += len(name) + 4
 			}
 		default:
-			n += len(key) + sizeOf(v)
+			n += len(key) + size(v)
 		}
 	}
 	if !f.write(n) && at != "" {
@@ -303,63 +237,3 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	}
 	return out
 }
-
-// googleWords says what of Gemini's keywords langchaingo's googleai and vertex providers
-// pass on, and what of the others the description tells.
-var googleWords = words(map[treatment]string{
-	keep: "type description required properties items",
-	drop: "title nullable format",
-	told: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
-})
-
-// carried reduces what was written of s to what is passed on. Values are held to nothing
-// else.
-func (f *forms) carried(out, s map[string]any, at string) map[string]any {
-	var facts []string
-	for _, key := range tree.Keys(out) {
-		treatment := googleWords[key]
-		if treatment == keep {
-			continue
-		}
-		switch {
-		case key == "enum":
-			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
-			for _, other := range merge.OfScalars {
-				if _, ok := s[other]; ok && googleWords[other] == told {
-					f.Note(at, other, change.Wider, "told by the values that are left")
-				}
-			}
-		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
-		case key == "maxLength" && tree.Constants(s) != nil:
-			facts = append(facts, "the empty text")
-		default:
-			facts = append(facts, key+": "+tree.Show(out[key]))
-		}
-		if treatment == told {
-			f.Note(at, said(s, key), change.Wider, "told in the description")
-		}
-		delete(out, key)
-	}
-	if len(facts) > 0 {
-		describe(out, "("+strings.Join(facts, "; ")+")")
-	}
-	return out
-}
-
-// said is the keyword of s that was written as key.
-func said(s map[string]any, key string) string {
-	for _, other := range append([]string{key}, map[string][]string{
-		"enum": {"const", "anyOf", "oneOf"}, "maxLength": {"const", "enum"},
-		"minItems": {"minProperties"}, "maxItems": {"maxProperties"},
-	}[key]...) {
-		if _, ok := s[other]; ok {
-			return other
-		}
-	}
-	return key
-}
-
-func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
-
-// quote writes a name for a note.
-func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }

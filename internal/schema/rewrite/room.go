@@ -2,9 +2,9 @@ package rewrite
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // The bounds of one rewritten schema.
@@ -85,22 +85,5 @@ func take(left *int, n int) bool {
 	return true
 }
 
-// sizeOf is about how many bytes a value has as JSON.
-func sizeOf(v any) int {
-	n := 4
-	switch v := v.(type) {
-	case string:
-		n += len(v)
-	case json.Number:
-		n += len(v)
-	case []any:
-		for _, item := range v {
-			n += sizeOf(item)
-		}
-	case map[string]any:
-		for name, member := range v {
-			n += len(name) + sizeOf(member)
-		}
-	}
-	return n
-}
+// size is how many bytes a value has as JSON.
+func size(v any) int { return len(tree.Show(v)) }

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/schema/change"
 	"github.com/mcpchain/mcpchain/internal/schema/merge"
 	"github.com/mcpchain/mcpchain/internal/schema/modern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
+	"github.com/mcpchain/mcpchain/internal/schema/wrap"
 )
 
 // The bounds of OpenAI's structured outputs.
@@ -23,45 +23,6 @@ const (
 	maxStrictLongText   = 15_000  // bytes of the values of a longer one
 )
 
-// treatment says what becomes of a keyword.
-type treatment int
-
-const (
-	refuse treatment = iota // the schema cannot be written
-	keep                    // as it is
-	form                    // by the form of the subschema
-	told                    // in the description
-	drop                    // it demands nothing
-	forget                  // a model makes nothing of it
-)
-
-// strictWords says what the strict subset makes of each keyword.
-var strictWords = words(map[treatment]string{
-	keep: "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
-	form: "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
-	told: "default uniqueItems minProperties maxProperties",
-	drop: annotationWords, forget: bookkeeping,
-})
-
-// annotationWords demand nothing, and a model could make something of them.
-const annotationWords = "title examples example deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema nullable"
-
-// bookkeeping is for the readers of documents.
-const bookkeeping = "$schema $id id $anchor $comment"
-
-func words(by map[treatment]string) map[string]treatment {
-	out := map[string]treatment{}
-	for t, all := range by {
-		for _, key := range strings.Fields(all) {
-			out[key] = t
-		}
-	}
-	return out
-}
-
-// strictFormats are the formats that the strict subset holds models to.
-var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
-
 // strict writes subschemas in the strict subset. It returns nil, with a reason, if
 // that cannot be done.
 type strict struct {
@@ -73,7 +34,7 @@ type strict struct {
 
 // writeStrict writes a schema. If it returns false, the last change says why.
 func writeStrict(root map[string]any, r *change.Report, room *Room) (map[string]any, bool) {
-	d := modern.Write(followRoot(root, r), modern.Options{Items: true}, r)
+	d := modern.Write(wrap.Follow(root, r), modern.Options{Items: true}, r)
 	s := &strict{Report: r, doc: d.Document, budget: room.budget()}
 	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
 	in := d.Root
@@ -82,13 +43,13 @@ func writeStrict(root map[string]any, r *change.Report, room *Room) (map[string]
 	if out == nil {
 		return nil, false
 	}
-	if name := Wrapper(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
+	if name := wrap.Name(root); out["anyOf"] != nil || out["enum"] != nil || out["$ref"] != nil {
 		if name == "" || tree.RefersToRoot(d.Root) {
 			return nil, s.fail("", "", "the root has alternatives")
 		}
 		defs, there := out["$defs"]
 		delete(out, "$defs")
-		out = wrapped(name, out)
+		out = wrap.Object(name, out)
 		out["additionalProperties"] = false
 		if there {
 			out["$defs"] = defs
@@ -164,7 +125,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 			branches = append(branches, b)
 			continue
 		}
-		if !s.budget.work(merge.Breadth(base)+merge.Breadth(tree.Object(b))) || !s.budget.write(sizeOf(base)) {
+		if !s.budget.work(merge.Breadth(base)+merge.Breadth(tree.Object(b))) || !s.budget.write(size(base)) {
 			return nil, key, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
 		}
 		merged, lost := merge.Merge(tree.Object(b), base)
@@ -175,108 +136,6 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 	}
 	s.Note(at, key, change.Same, "what stands beside the alternatives is written in each")
 	return branches, key, true
-}
-
-// keywords writes the keywords of a subschema that stand for themselves.
-func (s *strict) keywords(in, out map[string]any, at string) bool {
-	for _, key := range tree.Keys(in) {
-		treatment, known := strictWords[key]
-		switch {
-		case key == "pattern" && !s.doc.Readable(tree.Text(in[key])):
-			return s.fail(at, key, "the pattern is of another language")
-		case treatment == keep, key == "format" && slices.Contains(strictFormats, tree.Text(in[key])):
-			out[key] = in[key]
-		case key == "format":
-			s.Note(at, key, change.Same, "the format is told in the description")
-		case treatment == forget, strings.HasPrefix(key, "x-"):
-			s.Silent = true
-		case treatment == drop:
-			s.Note(at, key, change.Same, "the annotation was removed")
-		case key == "default":
-			s.Note(at, key, change.Same, "the default is told in the description")
-		case treatment == told:
-			s.Note(at, key, looseness(in, key), "told in the description")
-		case !known:
-			return s.fail(at, key, "the keyword is not known there")
-		}
-	}
-	return s.lengths(in, out, at)
-}
-
-// looseness is the effect of leaving a keyword out.
-func looseness(in map[string]any, key string) change.Effect {
-	n, _ := limitOf(in[key])
-	least, _ := limitOf(in["minItems"])
-	switch {
-	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
-		key == "minProperties" && n <= len(tree.Strings(in["required"])),
-		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
-		return change.Same
-	}
-	return change.Wider
-}
-
-// maxPatternLength bounds the lengths that are written as patterns: a provider's
-// grammar grows with them.
-const maxPatternLength = 256
-
-// lengths writes minLength and maxLength as a pattern, if there is no other.
-func (s *strict) lengths(in, out map[string]any, at string) bool {
-	least, hasLeast := limitOf(in["minLength"])
-	most, hasMost := limitOf(in["maxLength"])
-	all := tree.Types(in)
-	switch {
-	case !hasLeast && !hasMost:
-		return true
-	case hasMost && most < least:
-		return s.fail(at, "maxLength", "no text is as long")
-	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
-		s.Note(at, "minLength", change.Same, "left out, because it says nothing more")
-		return true
-	}
-	_, patterned := out["pattern"]
-	if least == 1 && out["format"] != nil { // no such format fits the empty text
-		s.Note(at, "minLength", change.Same, "the format says it")
-		least, hasLeast = 0, false
-	}
-	for key, limit := range map[string]int{"minLength": least, "maxLength": most} {
-		switch {
-		case limit == 0 && (key == "minLength" || !hasMost):
-		case patterned:
-			s.Note(at, key, change.Wider, "told in the description, because there is a pattern")
-		case limit > maxPatternLength:
-			s.Note(at, key, change.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
-		}
-	}
-	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
-	if patterned || !hasLeast && !hasMost {
-		return true
-	}
-	if out["format"] != nil {
-		delete(out, "format")
-		s.Note(at, "format", change.Same, "the format is told in the description, because a pattern says the length")
-	}
-	upper, key := "", "minLength"
-	if hasMost {
-		upper, key = strconv.Itoa(most), "maxLength"
-	}
-	quantifier := "{" + strconv.Itoa(least) + "," + upper + "}"
-	if quantifier == "{1,}" {
-		quantifier = "+"
-	}
-	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.Note(at, key, change.Same, "written as a pattern")
-	return true
-}
-
-// limitOf reads a limit. All beyond what patterns can say are alike.
-func limitOf(v any) (n int, ok bool) {
-	limit, ok := tree.Rational(v)
-	if !ok {
-		return 0, false
-	}
-	f, _ := limit.Float64()
-	return int(min(f, 1<<30)), true
 }
 
 func (s *strict) definitions(in, out map[string]any, at string) bool {
@@ -334,151 +193,6 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
 	s.Note(at, "$ref", change.Same, "the reference is set apart from its description")
 	return true
-}
-
-// values writes enum and const.
-func (s *strict) values(in, out map[string]any, at string) bool {
-	if tree.Constants(in) == nil {
-		return true
-	}
-	if _, ok := in["const"]; ok {
-		s.Note(at, "const", change.Same, "the constant is written as an enumeration")
-	}
-	values := merge.Fitting(in)
-	if len(values) == 0 {
-		return s.fail(at, "enum", "no value fits it")
-	}
-	s.enum += len(values)
-	length := 0
-	var kinds []any
-	for _, v := range values {
-		length += len(tree.Text(v))
-		kind := tree.TypeOf(v)
-		if kind == "array" || kind == "object" {
-			return s.fail(at, "enum", "it has values that are no scalars")
-		}
-		kinds = merge.Union(kinds, []any{kind})
-	}
-	s.text += length
-	if s.enum > maxStrictEnum || s.text > maxStrictText || len(values) > maxStrictLong && length > maxStrictLongText {
-		return s.fail(at, "enum", "there are too many enumerated values")
-	}
-	out["enum"] = values
-	if len(tree.Types(in)) == 0 {
-		out["type"] = oneOrAll(kinds)
-		s.Note(at, "type", change.Same, "the type of the values is spelled out")
-	}
-	return true
-}
-
-func oneOrAll(all []any) any {
-	if len(all) == 1 {
-		return all[0]
-	}
-	return all
-}
-
-// kind writes the type and what belongs to it.
-func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
-	all := tree.Types(in)
-	switch {
-	case len(all) > 0:
-	case in["properties"] != nil:
-		all = []string{"object"}
-	case in["items"] != nil:
-		all = []string{"array"}
-	case out["enum"] != nil:
-		return true
-	default:
-		return s.fail(at, "type", "any value is allowed")
-	}
-	out["type"] = oneOrAll(tree.Anys(all))
-	if slices.Contains(all, "array") {
-		items := s.schema(tree.Object(in["items"]), tree.Join(at, "items"), depth+1)
-		if items == nil {
-			return false
-		}
-		out["items"] = items
-	}
-	return !slices.Contains(all, "object") || s.object(in, out, at, depth)
-}
-
-// listed reports whether the names of an object's properties can be listed.
-func (s *strict) listed(in map[string]any, at string) bool {
-	rest, limited := in["additionalProperties"]
-	all := tree.Types(in)
-	switch {
-	case in["$ref"] != nil, !slices.Contains(all, "object") && (len(all) > 0 || in["properties"] == nil):
-	case len(tree.Object(rest)) > 0:
-		return s.fail(at, "additionalProperties", "properties of any name are allowed")
-	case len(tree.Object(in["properties"])) == 0 && rest != false && (at != "" || limited):
-		return s.fail(at, "properties", "any object is allowed")
-	}
-	return true
-}
-
-func (s *strict) object(in, out map[string]any, at string, depth int) bool {
-	properties := tree.Object(in["properties"])
-	switch rest, limited := in["additionalProperties"]; {
-	case limited && rest != false:
-		s.Note(at, "additionalProperties", change.Narrower, "other properties are not offered")
-	case !limited: // as all take it for granted
-		s.Silent = true
-	}
-	if s.properties += len(properties); s.properties > maxStrictProperties {
-		return s.fail(at, "properties", "there are too many properties")
-	}
-	required := tree.SetOf(tree.List(in["required"])...)
-	written := make(map[string]any, len(properties))
-	for _, name := range tree.Keys(properties) {
-		path := tree.Join(at, "properties", name)
-		if tree.Never(properties[name]) && !required.Has(name) {
-			continue
-		}
-		p := s.schema(tree.Object(properties[name]), path, depth+1)
-		if p == nil {
-			return false
-		}
-		if !required.Has(name) {
-			p = s.optional(p)
-			s.Note(path, "required", change.Same, "null stands for not given")
-		}
-		written[name] = p
-		s.text += utf8.RuneCountInString(name)
-	}
-	for _, name := range tree.Strings(in["required"]) {
-		if _, ok := written[name]; !ok {
-			return s.fail(at, "required", "it names a property that is not described")
-		}
-	}
-	if s.text > maxStrictText || s.enum > maxStrictEnum {
-		return s.fail(at, "properties", "there are too many names and values")
-	}
-	out["properties"], out["required"], out["additionalProperties"] = written, tree.Anys(tree.Keys(written)), false
-	return true
-}
-
-// optional lets a property be null.
-func (s *strict) optional(p map[string]any) map[string]any {
-	out := maps.Clone(p)
-	null := map[string]any{"type": "null"}
-	if out["$ref"] != nil {
-		return map[string]any{"anyOf": []any{out, null}}
-	}
-	if branches := tree.List(out["anyOf"]); branches != nil {
-		if !slices.ContainsFunc(branches, func(b any) bool { return slices.Contains(tree.Types(tree.Object(b)), "null") }) {
-			out["anyOf"] = append(slices.Clone(branches), null)
-		}
-		return out
-	}
-	if all := tree.Types(out); !slices.Contains(all, "null") {
-		out["type"] = append(tree.Anys(all), "null")
-	}
-	if values := tree.List(out["enum"]); values != nil && !slices.Contains(values, nil) {
-		out["enum"] = append(slices.Clone(values), nil)
-		s.enum++
-	}
-	return out
 }
 
 // union writes alternatives as anyOf.

@@ -1,4 +1,6 @@
-package rewrite
+// Package wrap makes the root of a schema one that providers take: it follows its
+// reference, or makes it the one property of another root.
+package wrap
 
 import (
 	"crypto/sha256"
@@ -21,11 +23,11 @@ var rootWords = []string{
 // providers take them.
 var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
 
-// Wrapper names the property in which a provider that refuses the root of a schema asks
+// Name names the property in which a provider that refuses the root of a schema asks
 // for all arguments. No property has that name, and no pattern of names matches it if
 // there is another one, so that a root which is closed to other properties refuses it.
 // It is "" for a root that no provider refuses.
-func Wrapper(root map[string]any) string {
+func Name(root map[string]any) string {
 	if !tree.Says(root, rootWords) {
 		return ""
 	}
@@ -36,7 +38,7 @@ func Wrapper(root map[string]any) string {
 			patterns[expr] = true
 		}
 	}
-	doc := &tree.Document{Root: root, Left: maxSteps}
+	doc := &tree.Document{Root: root, Left: 1 << 20}
 	taken := func(name string) bool { return strings.Contains(raw, strconv.Quote(name)) }
 	matched := func(name string) bool {
 		for expr := range patterns {
@@ -60,21 +62,21 @@ func Wrapper(root map[string]any) string {
 	return "input_" + hex.EncodeToString(sum[:8])
 }
 
-// wrapped is a root of one property.
-func wrapped(name string, says map[string]any) map[string]any {
+// Object is a root of one property.
+func Object(name string, says map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
 		"properties": map[string]any{name: says}, "required": []any{name},
 	}
 }
 
-// wrap makes a root of one property, whose subschema is the old root. What belongs to
+// Root makes a root of one property, whose subschema is the old root. What belongs to
 // the document stays at its root.
-func wrap(root map[string]any, name string) map[string]any {
+func Root(root map[string]any, name string) map[string]any {
 	m := mover{to: tree.Join("", "properties", name)}
 	m.id = m.resolve(tree.Text(root["$id"]))
 	inner := tree.Object(m.schema(root))
-	out := wrapped(name, inner)
+	out := Object(name, inner)
 	out["additionalProperties"] = false
 	for _, key := range []string{"$schema", "$id", "id", "$defs", "definitions"} {
 		tree.CopyKeys(out, inner, key)
@@ -84,10 +86,10 @@ func wrap(root map[string]any, name string) map[string]any {
 	return out
 }
 
-// followRoot replaces a root that is only a reference by its target, if that can be
+// Follow replaces a root that is only a reference by its target, if that can be
 // there twice.
-func followRoot(root map[string]any, r *change.Report) map[string]any {
-	doc := &tree.Document{Root: root, Left: maxSteps}
+func Follow(root map[string]any, r *change.Report) map[string]any {
+	doc := &tree.Document{Root: root, Left: 1 << 20}
 	out := root
 	for range 16 {
 		ref, ok := out["$ref"].(string)

@@ -1,0 +1,72 @@
+package rewrite
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
+
+// numbers writes the bounds of a number. The multiples of 1 are integers.
+func (f *forms) numbers(out, s map[string]any, at string) {
+	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
+		out["type"] = "integer"
+		if step.Cmp(big.NewRat(1, 1)) == 0 {
+			f.Note(at, "multipleOf", change.Same, "written as integer")
+			s = tree.Without(s, "multipleOf")
+		}
+	}
+	for _, b := range []struct {
+		from, to string
+		sign     int
+	}{{"exclusiveMinimum", "minimum", 1}, {"exclusiveMaximum", "maximum", -1}} {
+		limit, ok := tree.Rational(s[b.from])
+		if !ok {
+			continue
+		}
+		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
+			f.Note(at, b.from, change.Same, "left out, because "+b.to+" says more")
+			continue
+		}
+		next, ok := beyond(limit, b.sign, out["type"] == "integer")
+		if !ok || f.googleAI {
+			f.loosely(out, s, at, b.from)
+			continue
+		}
+		out[b.to] = next
+		f.Note(at, b.from, change.Same, "written as "+b.to)
+		if out["type"] != "integer" {
+			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
+		}
+	}
+	f.loosely(out, s, at, "multipleOf")
+}
+
+// beyond is the next number after a limit, up or down: the next integer, or the
+// next of the numbers of 64 bits, which is what providers compute with. Beyond
+// those there is none.
+func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
+	if whole {
+		n := new(big.Int).Div(limit.Num(), limit.Denom()) // rounded down
+		switch {
+		case sign > 0:
+			n.Add(n, big.NewInt(1))
+		case limit.IsInt():
+			n.Sub(n, big.NewInt(1))
+		}
+		return json.Number(n.String()), true
+	}
+	f, _ := limit.Float64()
+	// What counts is the number as it is written, which is not f in full.
+	for !math.IsInf(f, 0) {
+		spelled := strconv.FormatFloat(f, 'g', -1, 64)
+		if written, ok := new(big.Rat).SetString(spelled); ok && written.Cmp(limit)*sign > 0 {
+			return json.Number(spelled), true
+		}
+		f = math.Nextafter(f, math.Inf(sign))
+	}
+	return "", false
+}

@@ -1,0 +1,189 @@
+package rewrite
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/schema/change"
+	"github.com/mcpchain/mcpchain/internal/schema/merge"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
+)
+
+// object writes the properties of an object. It returns false if no object can be
+// written that fits.
+func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
+	required := tree.Strings(s["required"])
+	demanded := tree.SetOf(tree.Anys(required)...)
+	properties := map[string]any{}
+	cut := false
+	described := append(tree.Keys(tree.Object(s["properties"])), required...)
+	slices.Sort(described)
+	if !g.work(4*len(described)) && at != "" {
+		return false
+	}
+	for _, name := range slices.Compact(described) {
+		if g.over() && (at != "" || g.levels > 0) {
+			return false // the whole is JSON text, or fewer levels are tried
+		}
+		says, path := g.saidOf(s, name, at)
+		var written map[string]any
+		if g.allows(s, name, demanded.Has(name), at) {
+			written = g.schema(says, path, via)
+		}
+		switch {
+		case written != nil:
+			properties[name] = written
+		case !demanded.Has(name):
+			cut = cut || !tree.Never(says)
+		case at == "" && g.levels == 0: // there must be a root
+			properties[name] = g.asText(path, "the value", nil)
+		default:
+			return false
+		}
+	}
+	if len(properties) == 0 {
+		return !cut || at == ""
+	}
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
+		if rest, ok := s[key]; ok && rest != false {
+			g.Note(at, key, change.Narrower, "only the properties that are described are offered")
+		}
+	}
+	out["properties"] = properties
+	if len(required) > 0 {
+		out["required"] = tree.Anys(required)
+	}
+	return true
+}
+
+// allows reports whether propertyNames allows a property to be written. Of an
+// optional one that must be known.
+func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
+	fits, known := g.Named(s["propertyNames"], name)
+	switch {
+	case known && fits:
+		return true
+	case known:
+		g.Note(at, "propertyNames", change.Same, "the property "+quote(name)+" is left out, because its name does not fit")
+	case !required:
+		g.Note(at, "propertyNames", change.Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
+	default:
+		g.Note(at, "propertyNames", change.Wider, "whether the name "+quote(name)+" fits is left to validation")
+		return true
+	}
+	return false
+}
+
+// saidOf is what s says of the property of a name, and where.
+func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path string) {
+	says, described := tree.Object(s["properties"])[name]
+	path = tree.Join(at, "properties", name)
+	patterns := tree.Object(s["patternProperties"])
+	for _, pattern := range tree.Keys(patterns) {
+		// A pattern of another language is left to the server, by validation too.
+		matches, _ := g.Matches(pattern, name)
+		switch {
+		case !matches:
+		case described:
+			g.Note(at, "patternProperties", change.Same, "merged into the property "+quote(name))
+			says = merge.AllOf(says, patterns[pattern])
+		default:
+			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
+		}
+	}
+	if g.Left == 0 {
+		g.work(maxSteps + 1) // too large to be written
+	}
+	if described {
+		return says, path
+	}
+	says, key := tree.Rest(s)
+	if key == "" || says != false && len(tree.Object(says)) == 0 {
+		g.write(len(name))
+		return true, path
+	}
+	return says, tree.Join(at, key)
+}
+
+// bare writes an object whose properties are not described as a list of names and values,
+// which package toolschema makes an object of again.
+func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
+	value, key := tree.Rest(s)
+	patterns := tree.Object(s["patternProperties"])
+	switch {
+	case len(tree.Object(s["properties"])) > 0, value == false && len(patterns) == 0: // none may be given
+		return g.empty(s, at)
+	case len(patterns) > 1, len(patterns) > 0 && tree.Object(s["propertyNames"]) != nil:
+		return g.asText(at, "the object", s)
+	}
+	path := tree.Join(at, key)
+	name := any(map[string]any{"type": "string"})
+	for pattern, says := range patterns { // the only one
+		if value != false {
+			g.Note(at, "additionalProperties", change.Narrower, "only names that fit the pattern are offered")
+		}
+		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
+	}
+	if says, ok := s["propertyNames"]; ok {
+		name = merge.AllOf(name, says)
+	}
+	properties := map[string]any{EntryName: nil}
+	required := []any{EntryName}
+	if value == nil || value == true || len(tree.Object(value)) == 0 {
+		maps.Copy(properties, g.anyValue())
+	} else if written := g.schema(value, path, via); written != nil {
+		properties[EntryValue], required = written, append(required, EntryValue)
+	} else {
+		return nil
+	}
+	written := g.schema(name, tree.Join(at, "propertyNames"), via)
+	if written == nil {
+		return nil
+	}
+	properties[EntryName] = written
+	out := map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": properties, "required": required}}
+	tree.CopyKeys(out, s, "title", "description")
+	describe(out, "A list of names and values.")
+	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
+		tree.CopyKeys(out, map[string]any{to: s[from]}, to)
+		if s[from] == nil {
+			delete(out, to)
+		}
+	}
+	if least, _ := limitOf(s["minProperties"]); least > 1 {
+		g.Note(at, "minProperties", change.Wider, "left to validation for names that are there twice")
+	}
+	g.Note(at, "", change.Same, "the object is asked for as a list of names and values")
+	return out
+}
+
+// anyValue are the properties of an item whose value may be any.
+func (g *gemini) anyValue() map[string]any {
+	value := map[string]any{"type": "string"}
+	about := "The value as JSON, instead of value, if it is a list or an object."
+	if g.googleAI {
+		about = "The value as JSON, instead of value, if it is not a string."
+	} else {
+		value = orNull(map[string]any{"anyOf": scalarForms()}, false)
+	}
+	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": about}}
+}
+
+// empty asks for an object that has no properties.
+func (g *gemini) empty(s map[string]any, at string) map[string]any {
+	if least, _ := limitOf(s["minProperties"]); least > 0 {
+		g.Note(at, "minProperties", change.Same, "left out, because no value fits it")
+		return nil
+	}
+	if g.googleAI {
+		return g.asText(at, "the object", s)
+	}
+	effect := change.Same
+	if others, _ := tree.Rest(s); others != false {
+		effect = change.Narrower
+	}
+	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
+	tree.CopyKeys(out, s, "title", "description")
+	g.Note(at, "", effect, "the empty object is asked for as JSON text")
+	return out
+}
