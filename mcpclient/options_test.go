@@ -40,6 +40,13 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// A page of options is read at once: the rest stands in groups.
+func TestOptionsAreFew(t *testing.T) {
+	if n := reflect.TypeFor[Options]().NumField(); n > 15 {
+		t.Errorf("got %d fields, want at most 15", n)
+	}
+}
+
 // Each limit and timeout stands in docs/bounds.md, with its default.
 func TestBoundsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/bounds.md")
