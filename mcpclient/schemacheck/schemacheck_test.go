@@ -1,0 +1,42 @@
+package schemacheck_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
+)
+
+// Each dialect is checked, references are never fetched, and sizes are bounded.
+func TestValidator(t *testing.T) {
+	check := new(schemacheck.Validator)
+	deep := strings.Repeat(`{"not":`, 100) + "true" + strings.Repeat("}", 100)
+	for _, tt := range []struct{ schema, content, want string }{
+		{``, ``, ""},
+		{`true`, `null`, ""},
+		{`{"type":"null"}`, `null`, ""},
+		{`{"type":"null"}`, ``, `output of tool "forecast": no structured content, which the tool's output schema promises`},
+		{`{"type":"object","required":["degrees"]}`, `{}`, "degrees"},
+		{`{"$ref":"#/$defs/d","$defs":{"d":{"type":"string"}}}`, `7`, "string"},
+		{`{"$ref":"https://example.com/schema.json"}`, `{}`, "others are never fetched"},
+		{`{"$id":"https://example.com/a","$ref":"b.json"}`, `{}`, "others are never fetched"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[7]`, "string"},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","prefixItems":[{"type":"string"}]}`, `[7]`, "string"},
+		{`{"$schema":"https://example.com/own"}`, `{}`, "unsupported dialect"},
+		{deep, `{}`, "output schema of tool"},
+		{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, `{}`, "want at most 1048576"},
+		{`7`, `{}`, "output schema of tool"},
+	} {
+		err := mcpclient.CheckOutput(check, &mcp.Tool{Name: "forecast", OutputSchema: json.RawMessage(tt.schema)}, &mcp.CallToolResult{StructuredContent: json.RawMessage(tt.content)})
+		if tt.content == "" {
+			err = mcpclient.CheckOutput(check, &mcp.Tool{Name: "forecast", OutputSchema: json.RawMessage(tt.schema)}, &mcp.CallToolResult{})
+		}
+		if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) {
+			t.Errorf("%.60s of %s: got %.200s, want %q", tt.content, tt.schema[:min(60, len(tt.schema))], got, tt.want)
+		}
+	}
+}
