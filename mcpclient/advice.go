@@ -27,8 +27,8 @@ const noRequests = "this revision has no requests of the server"
 
 // failedToAsk reports whether a tool failed because its server may not send
 // requests.
-func (c *Client) failedToAsk(text string) bool {
-	if c.current().answers() {
+func (p *peer) failedToAsk(text string) bool {
+	if p.current().answers() {
 		return false
 	}
 	for _, words := range refusedToAsk {
@@ -65,31 +65,31 @@ func Advice(err error) string {
 // tool can ask, or call it as a task. A server that wants a task answers
 // "MissingRequiredClientCapability" (code -32021) and names the extension, or
 // in revision 2025-11-25 "Method not found", which may have other reasons.
-func (c *Client) advised(r *request, o *callOptions, err error) error {
+func (p *peer) advised(r *request, o *callOptions, err error) error {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok {
 		return err
 	}
-	tasks := c.server.Load().Capabilities.Tasks
+	tasks := p.server.Load().Capabilities.Tasks
 	switch {
-	case c.failedToAsk(rpc.Message):
+	case p.failedToAsk(rpc.Message):
 		return &advisedError{err, askAdvice}
 	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
-		return &advisedError{err, "if the tool has to be a task: " + c.taskAdvice(r, o.task)}
+		return &advisedError{err, "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
 	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", tasksExtension) != nil:
-		return &advisedError{err, "the server runs the tool as a task only: " + c.taskAdvice(r, o.task)}
+		return &advisedError{err, "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
 	}
 	return err
 }
 
 // taskAdvice tells how to call a tool as a task, or why it cannot be a task,
 // also for the tool of WithTask.
-func (c *Client) taskAdvice(r *request, given *mcp.Tool) string {
+func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
 	tool := given
 	if tool == nil {
 		tool = &mcp.Tool{Name: r.target, Execution: []byte(`{"taskSupport":"required"}`)}
 	}
-	if why := c.taskable(tool); why != nil {
+	if why := p.taskable(tool); why != nil {
 		return why.Error()
 	}
 	return "call it WithTask or by StartTask"

@@ -49,7 +49,7 @@ func (c *Client) newPipelines() (p pipelines) {
 
 	s := sender(c.roundTrip)
 	s = withRetry(s, c.retries(safe), c)
-	s = withParamHeaders(s, c)
+	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, c)
 	s = withRounds(s, c.opts.Limits.Rounds, c)
 	p.calls = around(s)

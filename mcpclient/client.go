@@ -19,25 +19,21 @@ import (
 // Client is a connection to one server. Its methods may be called
 // concurrently, also from handlers and callbacks.
 type Client struct {
+	peer
 	pipelines
 	opts      Options // with defaults
 	log       *slog.Logger
 	transport Transport
 
-	introduction string  // of this client, as JSON
-	offers       offers  // what the handlers can do
-	sending      Handler // through Options.Middleware; nil for none
-	answering    Handler // through Options.ServerMiddleware; nil for none
-
-	link   atomic.Pointer[link]
-	era    atomic.Pointer[eraBox]
-	server atomic.Pointer[mcp.Server]
+	sending   Handler // through Options.Middleware; nil for none
+	answering Handler // through Options.ServerMiddleware; nil for none
 
 	lastCall atomic.Int64
 	level    atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
 
 	roots         atomic.Pointer[[]mcp.Root] // nil without Options.Roots
-	tools         knownTools
+	tools         toolRegistry
+	lists         *pageReader
 	session       session
 	subscriptions *subscriptions
 	standalone    standaloneStream
@@ -52,8 +48,6 @@ type Client struct {
 	life  *lifecycle
 	ready atomic.Bool // Connect has succeeded
 }
-
-type eraBox struct{ era }
 
 // silent is the logger of those who want none.
 var silent = slog.New(slog.DiscardHandler)
@@ -92,6 +86,12 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 // newClient makes a client of checked options, whose goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
 	c := &Client{opts: opts, log: opts.Logger, transport: t}
+	c.undeclared = opts.Protocol.AllowUndeclared
+	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
+	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
+		return c.call(ctx, c.reads, r, page, opts)
+	}
+	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
 	var errs [4]error
 	c.introduction, errs[0] = encodeImplementation(&opts.Client)
 	errs[1] = opts.check()
@@ -166,8 +166,6 @@ func (c *Client) reach(ctx context.Context) error {
 	}
 	return c.begin(ctx)
 }
-
-func (c *Client) current() era { return c.era.Load().era }
 
 // Server tells what is known of the server, nothing before Connect has learnt it.
 // What it points to is shared and must not be changed.

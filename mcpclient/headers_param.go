@@ -53,26 +53,26 @@ func withParamHeaders(next sender, tools headerTools) sender {
 }
 
 // mirrors reports whether arguments of tool calls are repeated in headers.
-func (c *Client) mirrors() bool {
-	l := c.link.Load()
-	return (l.exchange != nil || l.headed != nil) && c.current().mirrors()
+func (p *peer) mirrors() bool {
+	l := p.link.Load()
+	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
 }
 
-func (c *Client) paramHeaders(tool string) []paramHeader {
-	return c.tools.of(tool).headers
+func (k *toolRegistry) paramHeaders(tool string) []paramHeader {
+	return k.of(tool).headers
 }
 
 // relearn lists the tools up to the one that is wanted.
-func (c *Client) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
-	for t, err := range list[mcp.Tool](ctx, c, "tools/list", "tools", []CallOption{WithoutCache()}) {
+func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
+	for t, err := range list[mcp.Tool](ctx, k.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
 		case err != nil:
 			return nil, err
 		case t.Name == tool:
-			if err := c.learnTool(t); err != nil {
+			if err := k.learnTool(t); err != nil {
 				return nil, err
 			}
-			return c.paramHeaders(tool), nil
+			return k.paramHeaders(tool), nil
 		}
 	}
 	return nil, errors.New("the server does not list the tool")

@@ -25,11 +25,6 @@ func (c *Client) firstEra() era {
 	return c.modern(cmp.Or(revision, modernRevisions[0]))
 }
 
-// modern is the modern era of a revision.
-func (c *Client) modern(revision string) era {
-	return newModernEra(revision, c.introduction, &c.offers)
-}
-
 // remembered is the server's last known revision, "" if unknown. For an entry
 // of another client only the era counts.
 func (c *Client) remembered() string {

@@ -98,15 +98,15 @@ func CheckOutput(v Validator, tool *mcp.Tool, result *mcp.CallToolResult) error 
 
 // resultCheck is how the result of a tool is checked, nil for not at all: by the
 // definition that the caller gave, or by what is known of the tool.
-func (c *Client) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
-	v := c.opts.Schemas.Validator
+func (k *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
+	v := k.schemas.Validator
 	if o.described != nil {
 		return outputCheck(cmp.Or(o.validator, v), o.described)
 	}
-	check, err := outputCheck(v, c.tools.of(name).output)
+	check, err := outputCheck(v, k.of(name).output)
 	if err != nil {
-		l := c.link.Load()
-		l.tolerated("the result of a tool is not checked", "tool", l.cut(name), "reason", c.scrubbed(err))
+		l := k.peer.link.Load()
+		l.tolerated("the result of a tool is not checked", "tool", l.cut(name), "reason", k.peer.scrubbed(err))
 		return nil, nil
 	}
 	return check, nil

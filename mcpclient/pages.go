@@ -17,7 +17,7 @@ import (
 // asks the server anew, except for pages that it said still hold; an error is the last
 // pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
-	return list[T](ctx, c, method, key, opts)
+	return list[T](ctx, c.lists, method, key, opts)
 }
 
 // lister reads the pages of lists.
@@ -71,12 +71,12 @@ func list[T any](ctx context.Context, c lister, method, key string, opts []CallO
 func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
 	method, key := listing[T]()
 	session := c.nextSession()
-	p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
+	p, err := onePage[T](ctx, c.lists, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	if tools, ok := any(p).(*mcp.Page[mcp.Tool]); ok {
-		tools.Items = slices.DeleteFunc(tools.Items, func(t *mcp.Tool) bool { return !c.accepts(t) })
+		tools.Items = slices.DeleteFunc(tools.Items, func(t *mcp.Tool) bool { return !c.tools.accepts(t) })
 	}
 	return p, nil
 }
@@ -131,16 +131,20 @@ func tolerate[T any](c lister, p *mcp.PageResult[T], method string) {
 	}
 }
 
-func (c *Client) readPage(ctx context.Context, r *request, page any, opts []CallOption) error {
-	return c.call(ctx, c.reads, r, page, opts)
+// pageReader is the [lister] of a client.
+type pageReader struct {
+	*peer
+	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
+	cache *cache
+	limit int
+}
+
+func (p *pageReader) readPage(ctx context.Context, r *request, page any, opts []CallOption) error {
+	return p.read(ctx, r, page, opts)
 }
 
 // cursorExpired forgets the pages of a list whose cursor the server does not know: they
 // have no use either.
-func (c *Client) cursorExpired(method string) { c.cache.dropMethods(method) }
+func (p *pageReader) cursorExpired(method string) { p.cache.dropMethods(method) }
 
-func (c *Client) nextSession() sessionRef { return c.link.Load().nextSession() }
-
-func (c *Client) maxPages() int { return c.opts.Limits.Pages }
-
-func (c *Client) tolerated(breach string, args ...any) { c.link.Load().tolerated(breach, args...) }
+func (p *pageReader) maxPages() int { return p.limit }

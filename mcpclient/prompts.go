@@ -16,7 +16,7 @@ import (
 // again, except for pages in the cache (see [Limits.Cache]); an error is the
 // last pair.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
-	return list[mcp.Prompt](ctx, c, "prompts/list", "prompts", opts)
+	return list[mcp.Prompt](ctx, c.lists, "prompts/list", "prompts", opts)
 }
 
 // GetPrompt fills in the prompt called name. args is a map[string]string, or a

@@ -26,19 +26,19 @@ func (l *link) quote(b []byte) string {
 }
 
 // quote is the quote function of the connection.
-func (c *Client) quote(b []byte) string { return c.link.Load().quote(b) }
+func (p *peer) quote(b []byte) string { return p.link.Load().quote(b) }
 
-// quoteJSON is quote for a JSON value: a string is shown decoded.
-func (c *Client) quoteJSON(raw []byte) string {
+// quoteJSON is quote for a JSON value: a string is shown as what it says.
+func (p *peer) quoteJSON(raw []byte) string {
 	if text, ok := jsonrpc.String(raw); ok {
 		raw = []byte(text)
 	}
-	return c.quote(raw)
+	return p.quote(raw)
 }
 
 // scrubbed is err with a text without secrets.
-func (c *Client) scrubbed(err error) error {
-	l := c.link.Load()
+func (p *peer) scrubbed(err error) error {
+	l := p.link.Load()
 	if err == nil || l == nil {
 		return err
 	}

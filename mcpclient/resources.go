@@ -13,12 +13,12 @@ import (
 // server again, except for pages in the cache (see [Limits.Cache]); an error is
 // the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
-	return list[mcp.Resource](ctx, c, "resources/list", "resources", opts)
+	return list[mcp.Resource](ctx, c.lists, "resources/list", "resources", opts)
 }
 
 // ResourceTemplates lists the server's resource templates over all pages.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return list[mcp.ResourceTemplate](ctx, c, "resources/templates/list", "resourceTemplates", opts)
+	return list[mcp.ResourceTemplate](ctx, c.lists, "resources/templates/list", "resourceTemplates", opts)
 }
 
 // ReadResource reads the resource at uri. The resource need not be listed.

@@ -225,8 +225,6 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 	return c.restore(ctx)
 }
 
-func (c *Client) isModern() bool { return isModern(c.server.Load().Revision) }
-
 func (c *Client) restartEvent(e RestartEvent) {
 	if e.Up {
 		c.log.Info("the connection is up again", "attempt", e.Attempt)

@@ -197,11 +197,3 @@ func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, err
 	}
 	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
-
-// knownServer is what is known of the server, also before the handshake is done.
-func (c *Client) knownServer() mcp.Server {
-	if s := c.server.Load(); s != nil {
-		return *s
-	}
-	return mcp.Server{}
-}

@@ -42,20 +42,6 @@ func requirement(method string) string {
 	return ""
 }
 
-// offered reports whether the server declared a capability of [requirement], or
-// its revision cannot declare it. It is always true with
-// Options.Protocol.AllowUndeclared.
-func (c *Client) offered(capability string) bool {
-	if c.opts.Protocol.AllowUndeclared {
-		return true
-	}
-	e := c.current()
-	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
-		return true
-	}
-	return declares(&c.server.Load().Capabilities, capability)
-}
-
 // declares reports whether the server declared a capability of [requirement].
 func declares(s *mcp.ServerCapabilities, capability string) bool {
 	switch capability {

@@ -24,6 +24,7 @@ var errNoTask = errors.New("it has no id: a server that answers at once makes no
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be called concurrently.
 type Task struct {
 	client taskClient
+	tools  *toolRegistry
 	limits Limits
 	life   *lifecycle
 	log    *slog.Logger
@@ -44,7 +45,6 @@ type taskClient interface {
 	questioner
 	callServer(ctx context.Context, r *request, result any, opts []CallOption) error
 	sendUnawaited(ctx context.Context, r *request)
-	resultCheck(tool string, o *callOptions) (func(*mcp.CallToolResult) error, error)
 	rpcError(raw json.RawMessage) error
 	scrubbed(err error) error
 }
@@ -87,11 +87,6 @@ func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
 }
 
-// taskable returns the reason against calling a tool as a task.
-func (c *Client) taskable(tool *mcp.Tool) error {
-	return c.current().taskable(tool, &c.offers, &c.server.Load().Capabilities, c.opts.Protocol.AllowUndeclared)
-}
-
 // startTask makes a tool call whose result may be a task.
 func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
 	e := c.current()
@@ -126,20 +121,18 @@ func (c *Client) Task(id, tool string) *Task {
 }
 
 func (c *Client) newTask(id, tool string, call int64) *Task {
-	return &Task{client: c, limits: c.opts.Limits, life: c.life, log: c.log, id: id, tool: tool, call: call}
+	return &Task{client: c, tools: &c.tools, limits: c.opts.Limits, life: c.life, log: c.log, id: id, tool: tool, call: call}
 }
 
 func (c *Client) callServer(ctx context.Context, r *request, result any, opts []CallOption) error {
 	return c.call(ctx, c.calls, r, result, opts)
 }
 
-func (c *Client) rpcError(raw json.RawMessage) error { return rpcError(raw, c.link.Load().scrub) }
-
 // Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client, over all pages, like
 // [Client.Tools]; [Client.Task] resumes one. The error is a [*CapabilityError] if the server has no such list, and in
 // all other revisions.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
-	return list[mcp.TaskState](ctx, c, "tasks/list", "tasks", opts)
+	return list[mcp.TaskState](ctx, c.lists, "tasks/list", "tasks", opts)
 }
 
 // ID is the id for [Client.Task]. It may be the only protection of the task: treat it as a secret. It is empty if the
@@ -219,7 +212,7 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 // gets no progress notices of the call: use [WithTask] for these.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	check, err := t.client.resultCheck(t.tool, &o)
+	check, err := t.tools.resultCheck(t.tool, &o)
 	if err != nil {
 		return nil, t.failure(err)
 	}

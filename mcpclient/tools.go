@@ -14,7 +14,7 @@ import (
 // [Limits.Cache]); an error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header is invalid is left
 // out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return c.acceptable(list[mcp.Tool](ctx, c, "tools/list", "tools", opts))
+	return c.tools.acceptable(list[mcp.Tool](ctx, c.lists, "tools/list", "tools", opts))
 }
 
 // CallTool runs a tool. args is a JSON object: nil for none, a
@@ -42,7 +42,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	if err := o.fits(r.target); err != nil {
 		return nil, err
 	}
-	check, err := c.resultCheck(r.target, &o)
+	check, err := c.tools.resultCheck(r.target, &o)
 	if err != nil {
 		return nil, err
 	}

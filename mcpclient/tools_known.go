@@ -26,15 +26,19 @@ type knownTool struct {
 	output  *mcp.Tool     // its name and output schema, nil where its results are not checked
 }
 
-// knownTools are the tools that the client has seen or was told of, and has to
-// remember.
-type knownTools struct {
-	mu      sync.Mutex
-	tools   map[string]knownTool
-	schemas int // bytes of them
+// toolRegistry has the tools that the client has seen or was told of, as far as it has
+// to remember them.
+type toolRegistry struct {
+	peer    *peer
+	schemas Schemas
+	lists   lister
+
+	mu    sync.Mutex
+	tools map[string]knownTool
+	bytes int // of output schemas
 }
 
-func (k *knownTools) learn(name string, tool knownTool) {
+func (k *toolRegistry) learn(name string, tool knownTool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forgetLocked(name)
@@ -44,9 +48,9 @@ func (k *knownTools) learn(name string, tool knownTool) {
 	if k.tools == nil {
 		k.tools = map[string]knownTool{}
 	}
-	k.schemas += tool.size()
+	k.bytes += tool.size()
 	for other := range k.tools {
-		if len(k.tools) < maxKnownTools && k.schemas <= maxKnownSchemas {
+		if len(k.tools) < maxKnownTools && k.bytes <= maxKnownSchemas {
 			break
 		}
 		k.forgetLocked(other)
@@ -54,8 +58,8 @@ func (k *knownTools) learn(name string, tool knownTool) {
 	k.tools[name] = tool
 }
 
-func (k *knownTools) forgetLocked(name string) {
-	k.schemas -= k.tools[name].size()
+func (k *toolRegistry) forgetLocked(name string) {
+	k.bytes -= k.tools[name].size()
 	delete(k.tools, name)
 }
 
@@ -67,8 +71,8 @@ func (t knownTool) size() int {
 	return len(t.output.OutputSchema)
 }
 
-// of is what is known of a tool; of nil nothing is.
-func (k *knownTools) of(name string) knownTool {
+// of is what is known of a tool.
+func (k *toolRegistry) of(name string) knownTool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.tools[name]
@@ -92,19 +96,21 @@ func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
 			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", excerpt.Cut(t.Name), err))
 			continue
 		}
-		errs = append(errs, c.learnTool(t))
+		errs = append(errs, c.tools.learnTool(t))
 	}
 	return errors.Join(errs...)
 }
 
+func (k *toolRegistry) mirrors() bool { return k.peer.mirrors() }
+
 // learnTool remembers what is needed of a tool. The error is about its headers.
-func (c *Client) learnTool(t *mcp.Tool) error {
+func (k *toolRegistry) learnTool(t *mcp.Tool) error {
 	params, err := paramHeaders(t.InputSchema)
 	known := knownTool{headers: params}
-	if c.opts.Schemas.CheckOutputs && len(t.OutputSchema) > 0 {
+	if k.schemas.CheckOutputs && len(t.OutputSchema) > 0 {
 		known.output = &mcp.Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}
 	}
-	c.tools.learn(t.Name, known)
+	k.learn(t.Name, known)
 	if err != nil {
 		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), mcp.ErrInvalidResult, err)
 	}
@@ -113,10 +119,10 @@ func (c *Client) learnTool(t *mcp.Tool) error {
 
 // acceptable learns from a list of tools and leaves out those that are invalid:
 // "Clients MUST reject tool definitions" with an invalid x-mcp-header.
-func (c *Client) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.Tool, error] {
+func (k *toolRegistry) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.Tool, error] {
 	return func(yield func(*mcp.Tool, error) bool) {
 		for t, err := range tools {
-			if err == nil && !c.accepts(t) {
+			if err == nil && !k.accepts(t) {
 				continue
 			}
 			if !yield(t, err) {
@@ -128,19 +134,19 @@ func (c *Client) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.To
 
 // accepts learns what is needed of a listed tool, and reports whether the headers
 // that it wants are valid.
-func (c *Client) accepts(t *mcp.Tool) bool {
-	mirrors := c.mirrors()
-	if !mirrors && !c.opts.Schemas.CheckOutputs {
+func (k *toolRegistry) accepts(t *mcp.Tool) bool {
+	mirrors := k.peer.mirrors()
+	if !mirrors && !k.schemas.CheckOutputs {
 		return true
 	}
-	bad := c.learnTool(t)
+	bad := k.learnTool(t)
 	if bad == nil || !mirrors {
 		return true
 	}
-	l := c.link.Load()
-	l.tolerated("left a tool out of the list", "tool", l.cut(t.Name), "reason", c.scrubbed(bad))
-	if c.opts.Schemas.OnInvalidTool != nil {
-		c.opts.Schemas.OnInvalidTool(t, bad)
+	l := k.peer.link.Load()
+	l.tolerated("left a tool out of the list", "tool", l.cut(t.Name), "reason", k.peer.scrubbed(bad))
+	if k.schemas.OnInvalidTool != nil {
+		k.schemas.OnInvalidTool(t, bad)
 	}
 	return false
 }

@@ -1,0 +1,64 @@
+package mcpclient
+
+import (
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// peer is the server as it is connected at present, and what client and server declare
+// to each other.
+type peer struct {
+	link   atomic.Pointer[link]
+	era    atomic.Pointer[eraBox]
+	server atomic.Pointer[mcp.Server] // nil before the first handshake
+
+	introduction string // of this client, as JSON
+	offers       offers // what the handlers can do
+	undeclared   bool   // what the server does not declare counts as declared
+}
+
+type eraBox struct{ era }
+
+func (p *peer) current() era { return p.era.Load().era }
+
+// knownServer is what is known of the server, also before the handshake is done.
+func (p *peer) knownServer() mcp.Server {
+	if s := p.server.Load(); s != nil {
+		return *s
+	}
+	return mcp.Server{}
+}
+
+func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
+
+func (p *peer) tolerated(breach string, args ...any) { p.link.Load().tolerated(breach, args...) }
+
+// offered reports whether the server declared a capability that [requirement]
+// names, or could not have: its revision has no way to declare it. With
+// Options.Protocol.AllowUndeclared nobody needs to.
+func (p *peer) offered(capability string) bool {
+	if p.undeclared {
+		return true
+	}
+	e := p.current()
+	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
+		return true
+	}
+	return declares(&p.server.Load().Capabilities, capability)
+}
+
+// taskable reports why a tool cannot be called as a task.
+func (p *peer) taskable(tool *mcp.Tool) error {
+	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
+}
+
+func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().scrub) }
+
+func (p *peer) isModern() bool { return isModern(p.server.Load().Revision) }
+
+// modern is the modern era of a revision.
+func (p *peer) modern(revision string) era {
+	return newModernEra(revision, p.introduction, &p.offers)
+}
