@@ -21,9 +21,9 @@ import (
 type Client struct {
 	peer
 	pipelines
-	opts      Options // with defaults
-	log       *slog.Logger
-	transport Transport
+	opts       Options // with defaults
+	log        *slog.Logger
+	negotiator negotiator
 
 	sending   Handler // through Options.Middleware; nil for none
 	answering Handler // through Options.ServerMiddleware; nil for none
@@ -85,7 +85,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 
 // newClient makes a client of checked options, whose goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
-	c := &Client{opts: opts, log: opts.Logger, transport: t}
+	c := &Client{opts: opts, log: opts.Logger}
 	c.undeclared = opts.Protocol.AllowUndeclared
 	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
 	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
@@ -117,6 +117,17 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
 	c.async = newAsyncSender(c.life, c.log)
 	c.pipelines = c.newPipelines()
+	c.negotiator = negotiator{
+		peer:         &c.peer,
+		transport:    t,
+		protocol:     opts.Protocol,
+		probeTimeout: opts.Timeouts.Probe,
+		life:         c.life,
+		log:          c.log,
+		send:         c.direct,
+		dial:         c.dial,
+		notify:       c.notifyOn,
+	}
 	c.subscriptions = &subscriptions{
 		life:       c.life,
 		log:        c.log,
@@ -133,7 +144,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 // connecting bounds the context of a Connect that has no bound.
 func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
-	if t, ok := c.transport.(transport.Bounded); ok {
+	if t, ok := c.negotiator.transport.(transport.Bounded); ok {
 		limit = t.ConnectTimeout()
 	}
 	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
@@ -157,11 +168,11 @@ func (c *Client) open(ctx context.Context) error {
 
 // reach dials and makes the connection one that can be used.
 func (c *Client) reach(ctx context.Context) error {
-	c.era.Store(&eraBox{c.firstEra()}) // before anything can be received
-	if err := c.dial(ctx); err != nil {
+	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
+	if err := c.dial(ctx, c.negotiator.transport); err != nil {
 		return doubtful(err) // the dial of some transports is a request
 	}
-	if err := c.negotiate(ctx); err != nil {
+	if err := c.negotiator.negotiate(ctx); err != nil {
 		return err
 	}
 	return c.begin(ctx)
@@ -177,7 +188,7 @@ func (c *Client) Transport() Transport {
 	if l := c.link.Load(); l != nil {
 		return l.transport
 	}
-	return c.transport // a hook of the first connection asks
+	return c.negotiator.transport // a hook of the first connection asks
 }
 
 // Ping asks the server for a sign of life: ping in the legacy era,

@@ -13,20 +13,20 @@ import (
 )
 
 // handshake learns who the server is. In the legacy era it settles on a revision.
-func (c *Client) handshake(ctx context.Context) (*mcp.Server, error) {
-	if e, ok := c.current().(*legacyEra); ok {
-		return c.initialize(ctx, e.revision)
+func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
+	if e, ok := n.current().(*legacyEra); ok {
+		return n.initialize(ctx, e.revision)
 	}
-	return c.discover(ctx, c.current().name())
+	return n.discover(ctx, n.current().name())
 }
 
 // initialize introduces the client to a legacy server, and asks for a revision.
-func (c *Client) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
-	b := append(append(make([]byte, 0, envelope+len(c.introduction)), `{"protocolVersion":"`...), revision...)
-	b = c.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
-	params := append(append(append(b, `,"clientInfo":`...), c.introduction...), '}')
-	l := c.link.Load()
-	got, err := c.direct(ctx, &request{method: "initialize", params: params}, new(callOptions))
+func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
+	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), revision...)
+	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
+	params := append(append(append(b, `,"clientInfo":`...), n.introduction...), '}')
+	l := n.link.Load()
+	got, err := n.send(ctx, &request{method: "initialize", params: params}, new(callOptions))
 	if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedBy(rpc)) > 0 {
 		return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, revision, excerpt.Cut(strings.Join(supportedBy(rpc), ", ")))
 	} else if err != nil {
@@ -36,12 +36,12 @@ func (c *Client) initialize(ctx context.Context, revision string) (*mcp.Server, 
 	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(got.result))
 	}
-	if ours := c.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
+	if ours := n.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})
 	}
 	g.Server.Revision = g.Revision
-	c.era.Store(settledLegacy[g.Revision])
-	if err := c.notifyOn(ctx, l, "notifications/initialized", nil); err != nil {
+	n.era.Store(settledLegacy[g.Revision])
+	if err := n.notify(ctx, l, "notifications/initialized", nil); err != nil {
 		return nil, fmt.Errorf("notifications/initialized: %w", err)
 	}
 	return g.Server, nil
@@ -57,21 +57,21 @@ var (
 
 // discover asks a modern server who it is. The error is a [*RevisionError] with the
 // server's revisions if this one is not among them.
-func (c *Client) discover(ctx context.Context, revision string) (*mcp.Server, error) {
-	got, err := c.direct(ctx, &request{method: "server/discover"}, new(callOptions))
+func (n *negotiator) discover(ctx context.Context, revision string) (*mcp.Server, error) {
+	got, err := n.send(ctx, &request{method: "server/discover"}, new(callOptions))
 	if err != nil {
-		return nil, fmt.Errorf("server/discover: %w", c.link.Load().doubted(err))
+		return nil, fmt.Errorf("server/discover: %w", n.link.Load().doubted(err))
 	}
 	raw := got.result
 	g := mcp.Greeting{Modern: true}
 	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, c.quote(raw))
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, n.quote(raw))
 	}
 	if len(g.ResultType) > 0 && string(g.ResultType) != `"complete"` {
-		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, c.quoteJSON(g.ResultType))
+		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, n.quoteJSON(g.ResultType))
 	}
 	if !slices.Contains(g.Revisions, revision) {
-		return nil, &RevisionError{Client: c.spokenBy(Revisions()), Server: g.Revisions}
+		return nil, &RevisionError{Client: n.spokenBy(Revisions()), Server: g.Revisions}
 	}
 	g.Server.Revision = revision
 	return g.Server, nil

@@ -69,9 +69,9 @@ type source struct {
 }
 
 // dial opens the connection and starts to read it.
-func (c *Client) dial(ctx context.Context) error {
+func (c *Client) dial(ctx context.Context, t Transport) error {
 	l := &link{
-		transport: c.transport,
+		transport: t,
 		client:    c,
 		life:      c.life,
 		log:       c.log,
@@ -79,12 +79,12 @@ func (c *Client) dial(ctx context.Context) error {
 		answers:   c.slots,
 		retries:   c.opts.Limits.Retries,
 	}
-	conn, err := c.transport.Dial(ctx)
+	conn, err := t.Dial(ctx)
 	switch {
 	case err != nil:
 		return err
 	case conn == nil:
-		return fmt.Errorf("%T.Dial returned no connection and no error", c.transport)
+		return fmt.Errorf("%T.Dial returned no connection and no error", t)
 	}
 	l.conn = conn
 	if skipper, ok := transport.As[transport.Skipper](conn); ok {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -17,21 +19,35 @@ import (
 
 // firstEra is the era to begin with: the forced era, the server's last known
 // era, or the modern era.
-func (c *Client) firstEra() era {
-	revision := cmp.Or(c.opts.Protocol.Revision, c.remembered())
+type negotiator struct {
+	*peer
+	transport    Transport // the recipe in use
+	protocol     Protocol
+	probeTimeout time.Duration
+	life         *lifecycle
+	log          *slog.Logger
+	send         sender
+	dial         func(ctx context.Context, t Transport) error // makes the connection that is in use
+	notify       func(ctx context.Context, l *link, method string, params []byte) error
+}
+
+// firstEra is the one that the client begins with: the one that was asked for,
+// the one that the server was last found to speak, or the modern one.
+func (n *negotiator) firstEra() era {
+	revision := cmp.Or(n.protocol.Revision, n.remembered())
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
-	return c.modern(cmp.Or(revision, modernRevisions[0]))
+	return n.modern(cmp.Or(revision, modernRevisions[0]))
 }
 
 // remembered is the server's last known revision, "" if unknown. For an entry
 // of another client only the era counts.
-func (c *Client) remembered() string {
-	if s := c.server.Load(); s != nil {
+func (n *negotiator) remembered() string {
+	if s := n.server.Load(); s != nil {
 		return s.Revision
 	}
-	revision := c.opts.Protocol.EraCache.find(c.transport)
+	revision := n.protocol.EraCache.find(n.transport)
 	if isLegacy(revision) {
 		return legacyRevisions[0]
 	}
@@ -39,46 +55,46 @@ func (c *Client) remembered() string {
 }
 
 // negotiate finds the server's era and revision, beginning with the current one.
-func (c *Client) negotiate(ctx context.Context) error {
+func (n *negotiator) negotiate(ctx context.Context) error {
 	switch {
-	case isLegacy(c.opts.Protocol.Revision):
-		return c.adoptLegacy(ctx, c.current())
-	case c.opts.Protocol.Revision != "":
-		err := c.adopt(ctx, c.current())
+	case isLegacy(n.protocol.Revision):
+		return n.adoptLegacy(ctx, n.current())
+	case n.protocol.Revision != "":
+		err := n.adopt(ctx, n.current())
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {
 			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Protocol.Revision empty to speak what it speaks)", err)
 		}
 		return err
 	}
-	recipe := c.transport
-	err := c.recall(ctx)
+	recipe := n.transport
+	err := n.recall(ctx)
 	if err == nil {
-		c.opts.Protocol.EraCache.keep(recipe, c.server.Load().Revision)
+		n.protocol.EraCache.keep(recipe, n.server.Load().Revision)
 	}
 	return err
 }
 
 // recall begins with initialize if the server is remembered as a legacy server.
 // It probes if that proves wrong, or the server is unknown.
-func (c *Client) recall(ctx context.Context) error {
-	known, ok := c.current().(*legacyEra)
+func (n *negotiator) recall(ctx context.Context) error {
+	known, ok := n.current().(*legacyEra)
 	if !ok {
-		return c.identify(ctx)
+		return n.identify(ctx)
 	}
-	recipe := c.transport
-	err := c.adoptLegacy(ctx, known)
+	recipe := n.transport
+	err := n.adoptLegacy(ctx, known)
 	if err == nil || !disproves(err) {
 		return err
 	}
-	c.log.Debug("not the remembered legacy server, probing again", "because", err)
-	c.era.Store(&eraBox{c.modern(modernRevisions[0])})
-	if _, tried := errors.AsType[*olderError](err); tried || c.link.Load().dead() != nil { // or initialize killed it
-		c.transport = recipe
-		if err := c.redial(ctx); err != nil {
+	n.log.Debug("not the legacy server that is remembered, asking anew", "because", err)
+	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
+	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or it died of initialize
+		n.transport = recipe
+		if err := n.redial(ctx); err != nil {
 			return err
 		}
 	}
-	return c.identify(ctx)
+	return n.identify(ctx)
 }
 
 // disproves reports whether err, the answer to initialize, may come from a
@@ -95,22 +111,22 @@ func disproves(err error) bool {
 // identify probes an unknown server. A modern server answers server/discover.
 // After any other answer, or none, the server counts as a legacy server and
 // gets initialize.
-func (c *Client) identify(ctx context.Context) error {
-	probeErr := c.probe(ctx)
+func (n *negotiator) identify(ctx context.Context) error {
+	probeErr := n.probe(ctx)
 	if probeErr == nil {
 		return nil
 	}
-	revision, redial, err := c.fallback(ctx, probeErr)
+	revision, redial, err := n.fallback(ctx, probeErr)
 	if err != nil {
 		return err
 	}
-	c.log.Debug("no modern server, falling back to initialize", "because", probeErr)
-	if redial || c.link.Load().dead() != nil { // some servers die of a request before initialize
-		if err := c.redial(ctx); err != nil {
+	n.log.Debug("no modern server, falling back to initialize", "because", probeErr)
+	if redial || n.link.Load().dead() != nil { // some servers die of a request before initialize
+		if err := n.redial(ctx); err != nil {
 			return fmt.Errorf("%w (it ended on server/discover: %w)", err, probeErr)
 		}
 	}
-	legacyErr := c.adoptLegacy(ctx, &legacyEra{revision: revision})
+	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
 	if legacyErr == nil || !errors.Is(probeErr, errSilent) {
 		return legacyErr
 	}
@@ -118,9 +134,9 @@ func (c *Client) identify(ctx context.Context) error {
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if refused || mismatch {
 		// A modern server that was slow to start refuses initialize, and is ready.
-		again, cancel := context.WithTimeout(ctx, c.opts.Timeouts.Probe)
+		again, cancel := context.WithTimeout(ctx, n.probeTimeout)
 		defer cancel()
-		if c.adopt(again, c.modern(modernRevisions[0])) == nil {
+		if n.adopt(again, n.modern(modernRevisions[0])) == nil {
 			return nil
 		}
 	}
@@ -129,18 +145,18 @@ func (c *Client) identify(ctx context.Context) error {
 
 // redial replaces the connection by a new one. It waits for the end of the old
 // one, but not longer than the caller's context.
-func (c *Client) redial(ctx context.Context) error {
-	old := c.link.Load()
+func (n *negotiator) redial(ctx context.Context) error {
+	old := n.link.Load()
 	gone := make(chan struct{})
-	if !c.life.start(func() {
+	if !n.life.start(func() {
 		defer close(gone)
 		_ = old.end()
 	}) {
-		return c.life.cause()
+		return n.life.cause()
 	}
 	select {
 	case <-gone:
-		return c.dial(ctx)
+		return n.dial(ctx, n.transport)
 	case <-ctx.Done():
 		return fmt.Errorf("the former connection is still ending: %w", ended(ctx))
 	}
@@ -151,10 +167,10 @@ var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
 // probe sends server/discover. If the server names other revisions, probe tries
 // one of them, once.
-func (c *Client) probe(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: c.opts.Timeouts.Probe}) // a server that makes us wait is not silent
+func (n *negotiator) probe(ctx context.Context) error {
+	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout}) // which a server that has us wait is not silent for
 	defer bounds.Stop()
-	err := c.adopt(probe, c.current())
+	err := n.adopt(probe, n.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("server/discover: %w", errSilent)
 	}
@@ -166,40 +182,40 @@ func (c *Client) probe(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	return c.adopt(probe, c.modern(revision))
+	return n.adopt(probe, n.modern(revision))
 }
 
 // adopt makes e the era of the client and does its handshake.
-func (c *Client) adopt(ctx context.Context, e era) error {
-	if e != c.current() {
-		c.era.Store(&eraBox{e})
+func (n *negotiator) adopt(ctx context.Context, e era) error {
+	if e != n.current() {
+		n.era.Store(&eraBox{e})
 	}
-	server, err := c.handshake(ctx)
+	server, err := n.handshake(ctx)
 	if err != nil {
-		return c.scrubbed(err)
+		return n.scrubbed(err)
 	}
-	c.server.Store(server)
+	n.server.Store(server)
 	return nil
 }
 
 // adoptLegacy does the legacy handshake, over another transport if the server
 // has only an older one. The error has the failures of both.
-func (c *Client) adoptLegacy(ctx context.Context, e era) error {
-	err := c.adopt(ctx, e)
-	t, ok := c.transport.(transport.Fallback)
-	if err == nil || !ok || c.current() != e { // the server has answered initialize
+func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
+	err := n.adopt(ctx, e)
+	t, ok := n.transport.(transport.Fallback)
+	if err == nil || !ok || n.current() != e { // the server has answered initialize
 		return err
 	}
 	older, name := t.Fallback(err)
 	if older == nil {
 		return err
 	}
-	c.log.Debug("the server refused initialize, falling back to another transport", "to", name, "because", err)
-	_ = c.link.Load().end()
-	c.transport = older
-	olderErr := c.dial(ctx)
+	n.log.Debug("the server refused initialize, falling back to another transport", "to", name, "because", err)
+	_ = n.link.Load().end()
+	n.transport = older
+	olderErr := n.dial(ctx, n.transport)
 	if olderErr == nil {
-		olderErr = c.adopt(ctx, e)
+		olderErr = n.adopt(ctx, e)
 	}
 	if olderErr != nil {
 		return &olderError{err, name, olderErr}
@@ -222,7 +238,7 @@ func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 
 // fallback decides on a failed probe. It returns the legacy revision to
 // continue with, and whether that needs a new connection; or the failure.
-func (c *Client) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
+func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
 	newest := legacyRevisions[0]
 	if ctx.Err() != nil {
 		return "", false, probeErr
@@ -253,18 +269,18 @@ func (c *Client) fallback(ctx context.Context, probeErr error) (revision string,
 		return "", false, probeErr // a server that names its revisions is modern
 	case errors.Is(probeErr, errSilent), errors.Is(probeErr, mcp.ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
 		return newest, false, nil
-	case c.link.Load().exchange != nil:
-		return "", false, probeErr // a broken exchange proves nothing
-	case c.server.Load() != nil:
-		return "", false, probeErr // it answered before
+	case n.link.Load().exchange != nil:
+		return "", false, probeErr // a broken exchange says nothing about the server
+	case n.server.Load() != nil:
+		return "", false, probeErr // it answered when it was asked before
 	}
 	return newest, true, nil
 }
 
 // spokenBy are the revisions that the client may speak: the forced one, or all
 // of an era.
-func (c *Client) spokenBy(era []string) []string {
-	if forced := c.opts.Protocol.Revision; forced != "" {
+func (n *negotiator) spokenBy(era []string) []string {
+	if forced := n.protocol.Revision; forced != "" {
 		return []string{forced}
 	}
 	return era

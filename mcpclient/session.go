@@ -156,7 +156,7 @@ func (c *Client) beginAnew(ctx context.Context) error {
 func (c *Client) beginNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	server, err := c.handshake(ctx)
+	server, err := c.negotiator.handshake(ctx)
 	if err != nil {
 		return err
 	}
