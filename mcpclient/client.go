@@ -2,18 +2,14 @@ package mcpclient
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -51,132 +47,6 @@ type Client struct {
 
 // silent is the logger of those who want none.
 var silent = slog.New(slog.DiscardHandler)
-
-// Connect reaches the server, finds out which revision it speaks, and prepares
-// it for use. The context bounds the connecting only, and so does
-// [Timeouts.Connect] if it has no deadline. Connect returns within half
-// a second of its end: a process that was started in vain and does not end by
-// itself is killed.
-//
-// A server that answers server/discover is modern. Every other answer is a legacy
-// server's, and so is silence for [Timeouts.Probe]; those get initialize. Failures that
-// say nothing about the server (HTTP statuses 401, 403, 408, 429 and 5xx, a network
-// that fails) are returned, 408, 429 and 503 after a few tries.
-func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
-	c, err := newClient(ctx, t, opts.withDefaults())
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	ctx, cancel := c.connecting(ctx)
-	defer cancel()
-	if err := c.open(ctx); err != nil {
-		if ctx.Err() != nil {
-			err = c.link.Load().explain(err)
-		}
-		err = c.scrubbed(err)
-		c.discard(ctx)
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.start(func() { keepAlive(c.life.ctx, c.opts.Timeouts.KeepAlive, c.pinged) })
-	}
-	return c, nil
-}
-
-// newClient makes a client of checked options, whose goroutines get the values of ctx.
-func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
-	c := &Client{opts: opts, log: opts.Logger}
-	c.undeclared = opts.Protocol.AllowUndeclared
-	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
-	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
-		return c.call(ctx, c.reads, r, page, opts)
-	}
-	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
-	var errs [4]error
-	c.introduction, errs[0] = encodeImplementation(&opts.Client)
-	errs[1] = opts.check()
-	c.offers, errs[2] = opts.offered()
-	errs[3] = missing(t)
-	err := errors.Join(errs[:]...)
-	if err == nil {
-		c.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
-		c.answering, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
-		err = errors.Join(errs[:2]...)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
-		c.keepRoots(opts.Roots)
-	}
-	if opts.Restart != nil {
-		c.restarts = &restarts{}
-	}
-	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
-	c.gatherer = &gatherer{c.life, newSlots(opts.Limits.ServerRequests), c.handle}
-	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
-	c.async = newAsyncSender(c.life, c.log)
-	c.pipelines = c.newPipelines()
-	c.negotiator = negotiator{
-		peer:         &c.peer,
-		transport:    t,
-		protocol:     opts.Protocol,
-		probeTimeout: opts.Timeouts.Probe,
-		life:         c.life,
-		log:          c.log,
-		send:         c.direct,
-		dial:         c.dial,
-		notify:       c.notifyOn,
-	}
-	c.subscriptions = &subscriptions{
-		life:       c.life,
-		log:        c.log,
-		sessions:   c,
-		send:       c.direct,
-		listen:     c.pipelines.listen,
-		silence:    c.streamSilence,
-		agreed:     c.cache.clear,
-		maxChanges: opts.Limits.Notifications,
-	}
-	return c, nil
-}
-
-// connecting bounds the context of a Connect that has no bound.
-func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := 10 * time.Minute
-	if t, ok := c.negotiator.transport.(transport.Bounded); ok {
-		limit = t.ConnectTimeout()
-	}
-	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
-	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v (Options.Timeouts.Connect)", limit))
-}
-
-// open does all that precedes the first call.
-func (c *Client) open(ctx context.Context) error {
-	if err := c.reach(ctx); err != nil {
-		return err
-	}
-	if c.restarts != nil {
-		c.restarts.up = time.Now()
-	}
-	c.ready.Store(true)
-	return c.link.Load().dead()
-}
-
-// reach dials and makes the connection one that can be used.
-func (c *Client) reach(ctx context.Context) error {
-	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
-	if err := c.dial(ctx, c.negotiator.transport); err != nil {
-		return doubtful(err) // the dial of some transports is a request
-	}
-	if err := c.negotiator.negotiate(ctx); err != nil {
-		return err
-	}
-	return c.begin(ctx)
-}
 
 // Server tells what is known of the server, nothing before Connect has learnt it.
 // What it points to is shared and must not be changed.
