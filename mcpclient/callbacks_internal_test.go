@@ -34,10 +34,11 @@ func TestCallbackQueue(t *testing.T) {
 						time.Sleep(time.Millisecond) // it runs
 					}
 				}
-				if test.close {
-					l.close(func() {}, func() error { return nil })
+				if !test.close {
+					time.Sleep(time.Minute)
 				}
-				time.Sleep(time.Minute)
+				l.close(func() {}, func() error { return nil })
+				<-l.done
 				if !slices.Equal(got, test.want) {
 					t.Errorf("got %v, want %v", got, test.want)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,8 +34,13 @@ func closed(c <-chan struct{}) bool {
 
 func TestLifecycleOrder(t *testing.T) {
 	inLife(t, func(t *testing.T, l *lifecycle) {
+		var mu sync.Mutex
 		var order []string
-		note := func(what string) { order = append(order, what) }
+		note := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, what)
+		}
 		l.start(func() {
 			<-l.closing
 			note("closing")
