@@ -441,24 +441,92 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 	})
 }
 
-// A source that has another user each time it is asked is given up.
+// A source that has another user again and again is given up, also if each session could
+// begin.
 func TestTokenOfEverOtherUsers(t *testing.T) {
+	for name, asks := range map[string]int{"in each request": 1, "in each session": 3} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := memhttp.New(&tokenServer{})
+				defer server.Close()
+				asked, changes := 0, false
+				c := connectWith(t, server, streamable.TokenFunc(func(context.Context, *streamable.Refusal) (streamable.Token, error) {
+					if changes {
+						asked++
+					}
+					if asked > 1000 {
+						t.Fatal("asked without end")
+					}
+					return streamable.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
+				}), legacy())
+				changes = true
+				if err := c.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "another user") {
+					t.Errorf("got %v, want an error about the user", err)
+				}
+				changes = false
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+// A request is not repeated with the token that was refused.
+func TestSameTokenIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &tokenServer{}
-		server := memhttp.New(s)
-		defer server.Close()
-		users, changes := 0, false
-		c := connectWith(t, server, streamable.TokenFunc(func(context.Context, *streamable.Refusal) (streamable.Token, error) {
-			if changes {
-				users++
-			}
-			return streamable.Token{Value: "token", Owner: fmt.Sprint(users)}, nil
-		}), legacy())
-		changes = true
-		if err := c.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "another user") {
-			t.Errorf("got %v, want an error about the user", err)
+		calls := 0
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+			calls++
+			w.WriteHeader(http.StatusForbidden)
+		})
+		token := new(streamable.Bearer)
+		_ = token.Set("token")
+		c := connectWith(t, s, token, modern())
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if wantError[*streamable.HTTPError](t, err); calls != 1 {
+			t.Errorf("got %d requests, want one", calls)
 		}
-		changes = false
+		_ = c.Close()
+	})
+}
+
+// What follows from a request in a session is never sent with the token of another user.
+func TestStreamOfOtherUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := make(chan struct{})
+		var resumed []string
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m message
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch {
+			case m.Method == "initialize":
+				w.Header().Set("Mcp-Session-Id", "s")
+				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+			case m.Method == "tools/call":
+				stream(w)
+				fmt.Fprintf(w, "id: 1\nretry: 10\ndata:\n\n")
+				w.(http.Flusher).Flush()
+				<-cut
+			case r.Method == http.MethodGet:
+				resumed = append(resumed, r.Header.Get("Authorization"))
+				w.WriteHeader(http.StatusForbidden)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		defer server.Close()
+		token := new(streamable.Bearer)
+		token.Refused = func(context.Context, *streamable.Refusal) error { return token.Set("other") }
+		_ = token.Set("one")
+		c := connectWith(t, server, token, legacy())
+		call := goCall(t.Context(), c, "a")
+		synctest.Wait()
+		close(cut)
+		if got := <-call; got.err == nil {
+			t.Error("the call got an answer")
+		}
+		if diff := cmp.Diff([]string{"Bearer one"}, resumed); diff != "" {
+			t.Errorf("the stream was taken up with, got +, want -:\n%s", diff)
+		}
 		_ = c.Close()
 	})
 }
