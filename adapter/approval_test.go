@@ -61,7 +61,7 @@ func TestApprovalDenies(t *testing.T) {
 	}
 }
 
-// Nobody is asked about a call that cannot be made.
+// The host is not asked about an invalid call.
 func TestNoApprovalOfADeadServer(t *testing.T) {
 	p := annotated()
 	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
@@ -140,7 +140,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 	}
 }
 
-// A tool that has changed is not the one that was approved.
+// A changed tool does not run with an earlier approval.
 func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	asked := 0
 	p := annotated()

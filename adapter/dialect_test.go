@@ -15,8 +15,8 @@ func dialect(p Profile, root map[string]any) map[string]any {
 	return root
 }
 
-// fromStrict says what the strict subset holds models to: formats, none of which
-// has an empty text.
+// fromStrict checks the rules of the strict subset: formats. No format has an
+// empty text.
 func fromStrict(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

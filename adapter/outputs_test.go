@@ -70,8 +70,8 @@ func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error
 	}, nil
 }
 
-// The host's validator has a say about arguments: the model's once they are
-// repaired, and those of the host.
+// The host's validator checks arguments: the model's after their repair, and
+// the host's.
 func TestValidatorOfArguments(t *testing.T) {
 	ts := open(t, &Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: evens{}}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,

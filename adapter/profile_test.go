@@ -124,7 +124,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// The property holds for schemas that nobody has written, too.
+// The property holds for random schemas, too.
 func TestProfilesOfRandomSchemas(t *testing.T) {
 	schemas := 75
 	if testing.Short() {
@@ -222,7 +222,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	}
 }
 
-// What tells nobody anything is changed without a word, and all else is told of.
+// Changes without a meaning are not listed, all others are.
 func TestChangesThatAreListed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		p            Profile

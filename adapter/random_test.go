@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// schemaOf writes a random object schema, of the keywords that tools are
-// described with and of those that they could be.
+// schemaOf writes a random object schema, with common and rare keywords.
 func (g *generator) schemaOf() map[string]any {
 	root := g.objectSchema(4)
 	recursive := map[string]any{"type": "object", "properties": map[string]any{

@@ -174,7 +174,7 @@ func TestTaskThatComesToNothing(t *testing.T) {
 	}
 }
 
-// A task that nobody waits for any more is cancelled, and the call returns at once.
+// A task without a waiting caller is cancelled, and the call returns at once.
 func TestTaskIsCancelled(t *testing.T) {
 	for revision := range eras() {
 		for name, tt := range map[string]struct {

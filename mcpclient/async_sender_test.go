@@ -92,7 +92,7 @@ func TestCloseAfterCancel(t *testing.T) {
 // It hears of them before its session ends.
 func TestCloseAfterCancelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		var got []string
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

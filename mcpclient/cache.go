@@ -82,8 +82,8 @@ func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 	}
 }
 
-// cacheOwner is the user for whom results are kept from now on: those of another one are
-// forgotten. Where that cannot be told nothing is kept.
+// cacheOwner sets the user of the cache: results of another user are dropped.
+// For an unknown user nothing is kept.
 func (c *Client) cacheOwner(ctx context.Context) string {
 	x := c.link.Load().exchange
 	if x == nil {

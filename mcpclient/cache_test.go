@@ -269,7 +269,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		})
 	})
 	t.Run("connection", func(t *testing.T) {
-		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+		restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 			asked := 0
 			for range 2 {
 				go func() {
@@ -288,8 +288,8 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	})
 }
 
-// A client whose connection has ended by itself keeps nothing for its callers: what
-// it knew may be wrong by now, and nobody would tell.
+// After its connection has ended by itself, a client serves nothing from the
+// cache: an entry may be wrong, and no notification comes.
 func TestCacheEndsWithClient(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.keeper(map[string]int{})

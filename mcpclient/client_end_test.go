@@ -34,7 +34,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 // wait for that.
 func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		o := legacy()
 		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
 		if err != nil {
@@ -103,7 +103,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 // A client that has ended by itself has closed its connection, also if it is not closed.
 func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		o := legacy()
 		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
 		if err != nil {

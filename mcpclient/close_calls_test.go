@@ -89,7 +89,7 @@ func TestCloseEndsPauses(t *testing.T) {
 // What is still to be told the server does not delay the calls under way.
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			raw, _ := io.ReadAll(r.Body)
 			var m message

@@ -22,7 +22,7 @@ type closer struct {
 	client atomic.Pointer[mcpclient.Client]
 	once   sync.Once
 	took   chan time.Duration
-	over   atomic.Bool
+	closed atomic.Bool
 }
 
 func newCloser(t *testing.T) *closer { return &closer{t: t, took: make(chan time.Duration, 1)} }
@@ -38,7 +38,7 @@ func (k *closer) close() {
 	}
 	k.took <- time.Since(start)
 	time.Sleep(time.Second)
-	k.over.Store(true)
+	k.closed.Store(true)
 }
 
 // ended checks that a Close in a callback ends all within a time. If the callback runs
@@ -52,14 +52,14 @@ func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 	if err := c.Close(); err != nil {
 		k.t.Error(err)
 	}
-	if onClient && k.over.Load() {
+	if onClient && k.closed.Load() {
 		k.t.Error("Close elsewhere waited for the callback")
 	}
 	if err := c.Err(); err != mcpclient.ErrClosed {
 		k.t.Errorf("got Err %v, want ErrClosed", err)
 	}
 	<-c.Done()
-	if onClient && !k.over.Load() {
+	if onClient && !k.closed.Load() {
 		k.t.Error("Done did not wait for the callback")
 	}
 	within(k.t, "all that", start, time.Second)
@@ -115,7 +115,7 @@ func TestHandlerCloses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := newCloser(t)
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				o := test.opts(k.callback)
 				c, err := mcpclient.Connect(t.Context(), transport, &o)
 				if err != nil {
@@ -174,7 +174,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 	})
 	t.Run("subscription", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			transport := newFrail(t)
+			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
 			}
@@ -217,13 +217,13 @@ func TestCallbackOfACallCloses(t *testing.T) {
 
 // hooked runs f with a client over HTTP whose requests before sees once it is
 // connected.
-func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *forgetful)) {
+func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	synctest.Test(t, func(t *testing.T) { hookedIn(t, o, before, f) })
 }
 
 // hookedIn is hooked in a bubble that there is already.
-func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *forgetful)) {
-	s := &forgetful{streams: make(chan struct{})}
+func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
+	s := &sessionServer{streams: make(chan struct{})}
 	server := memhttp.New(s)
 	defer server.Close()
 	k := newCloser(t)
@@ -242,7 +242,7 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 }
 
 // reopen ends the standalone streams, so that they are asked for again.
-func (s *forgetful) reopen() {
+func (s *sessionServer) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.streams)
@@ -262,7 +262,7 @@ func TestHookCloses(t *testing.T) {
 			}
 			o := heeding(legacy())
 			o.Timeouts.Close = 3 * time.Second
-			hooked(t, o, before, func(t *testing.T, k *closer, s *forgetful) {
+			hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 				c, want := k.client.Load(), o.Timeouts.Close
 				switch in {
 				case http.MethodPost:
@@ -298,7 +298,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 		<-closed
 		k.took <- time.Since(start)
 	}
-	hooked(t, o, before, func(t *testing.T, k *closer, s *forgetful) {
+	hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 		s.reopen()
 		if got := <-k.took; got != 3*time.Second {
 			t.Errorf("Close took %v, want 3 s", got)

@@ -218,8 +218,7 @@ func TestProcessStopsReading(t *testing.T) {
 	}
 }
 
-// What a process writes to its standard error holds up nothing when nobody
-// takes it.
+// Output on standard error delays nothing, even without a reader.
 func TestProcessWritesToStderr(t *testing.T) {
 	c := connectTools(t)
 	for range 3 {

@@ -23,8 +23,8 @@ type URLElicitationError struct {
 	Elicitations []*mcp.ElicitParams
 
 	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first
-	// of them that they did not accept. It is ElicitAccept when the server asked
-	// again, and empty when nobody was asked.
+	// URL that was not accepted. It is ElicitAccept if the server asked again, and
+	// empty if no person was asked.
 	Action string
 
 	rpc *mcp.RPCError

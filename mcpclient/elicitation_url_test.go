@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// visitor takes URLs. It accepts all but the one that ends in decline.
+// visitor takes URLs. It accepts all except a URL with decline at its end.
 type visitor struct {
 	seen []string
 	wait bool // for the completion
@@ -106,7 +106,7 @@ func TestURLElicitationError(t *testing.T) {
 	})
 }
 
-// A URL that runs code, or reaches into the person's machine, is shown to nobody:
+// A URL that runs code, or reaches into the person's machine, is never shown:
 // the request for it is refused.
 func TestURLsThatNobodyVisits(t *testing.T) {
 	for _, url := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ssh://example.com", "https:", "//example.com", "http://[::1", ""} {

@@ -56,8 +56,7 @@ type era interface {
 	// is the result. quote shows what the server wrote, in errors.
 	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
-	// cancels reports whether a notice tells the server that nobody waits for a request
-	// any more.
+	// cancels reports whether a notice tells the server of a cancelled request.
 	cancels(r *request, overHTTP bool) bool
 
 	// taskable reports why a tool cannot be called as a task, by what each side declares.
@@ -138,7 +137,7 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 	}{id, reason})
 }
 
-// tellCancelled tells the server that nobody waits for a request any more.
+// tellCancelled sends notifications/cancelled for a request.
 func (c *Client) tellCancelled(l *link, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
 	if !c.current().cancels(flight.request, l.exchange != nil) {

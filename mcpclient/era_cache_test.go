@@ -22,7 +22,7 @@ import (
 // changeable is a transport to a server whose era may change from connection to
 // connection.
 type changeable struct {
-	*frail
+	*peerTransport
 	name string
 
 	mu    sync.Mutex
@@ -31,7 +31,7 @@ type changeable struct {
 }
 
 func newChangeable(t *testing.T, name, era string) *changeable {
-	s := &changeable{frail: newFrail(t), name: name, era: era}
+	s := &changeable{peerTransport: newPeerTransport(t), name: name, era: era}
 	s.greet = s.answer
 	return s
 }
@@ -121,12 +121,12 @@ func TestEraCache(t *testing.T) {
 	})
 }
 
-// A server that cannot be reached, or lets nobody in, says nothing of its era.
+// An unreachable or refusing server tells nothing about its era.
 func TestEraCacheOutlivesTrouble(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			v := new(mcpclient.EraCache)
-			s := &forgetful{streams: make(chan struct{})}
+			s := &sessionServer{streams: make(chan struct{})}
 			var asked []string
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if m := r.Header.Get("Mcp-Method"); m != "" {
@@ -230,7 +230,7 @@ func TestEraCacheRead(t *testing.T) {
 func TestEraCacheTellNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
-		server := memhttp.New(&forgetful{streams: make(chan struct{})})
+		server := memhttp.New(&sessionServer{streams: make(chan struct{})})
 		defer server.Close()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 		if err != nil {

@@ -16,10 +16,10 @@ import (
 
 // watching runs f with a client in the session s-1 of a server that watches
 // resources.
-func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetful)) {
+func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(s)
 		defer server.Close()
 		o := legacy()
@@ -33,7 +33,7 @@ func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetf
 // A server that has forgotten the session watches in the new one, for all who
 // subscribe to the same resource.
 func TestSubscribeInALostSession(t *testing.T) {
-	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		s.seen()
 		var calls sync.WaitGroup
@@ -60,7 +60,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 
 // A server that forgets every session at once is not asked for ever.
 func TestSubscribeInSessionsLostAgain(t *testing.T) {
-	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
@@ -78,7 +78,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 func TestSubscribeOnALostConnection(t *testing.T) {
 	o := legacy()
 	o.Protocol.AllowUndeclared = true
-	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		subscribed := make(chan error, 1)
 		go func() {
 			_, err := c.Subscribe(t.Context(), onResources("file:///a"))
@@ -134,10 +134,10 @@ func TestSubscribeAfterSilence(t *testing.T) {
 	})
 }
 
-// A new session is told what was watched in the one before, though nobody
-// subscribes anew.
+// A new session gets the subscriptions of the former one, without a new
+// Subscribe.
 func TestNewSessionWatches(t *testing.T) {
-	watching(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
 		s.forget()
 		s.seen()

@@ -114,9 +114,9 @@ func handshakesBesideLargeCall(t *testing.T) {
 // lateEnd is how long the output of a server lives on that has closed its input.
 const lateEnd = 2500 * time.Millisecond
 
-// deaf is a transport whose first server closes its input after the handshake, and
+// halfClosedTransport is a transport whose first server closes its input after the handshake, and
 // ends a while after its client has noticed. The next ones are well.
-type deaf struct{ dials int }
+type halfClosedTransport struct{ dials int }
 
 // slowToEnd is a reader that goes on for a while after Close.
 type slowToEnd struct{ *io.PipeReader }
@@ -128,7 +128,7 @@ func (l slowToEnd) Close() error {
 	return nil
 }
 
-func (d *deaf) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	d.dials++
@@ -160,7 +160,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()
 		opts.Restart = restart
-		c, err := mcpclient.Connect(t.Context(), &deaf{}, &opts)
+		c, err := mcpclient.Connect(t.Context(), &halfClosedTransport{}, &opts)
 		if err != nil {
 			t.Fatal(err)
 		}

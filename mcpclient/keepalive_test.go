@@ -79,7 +79,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 					t.Errorf("call afterwards: got %v", err)
 				}
 			})
-			restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, _ *peer) {
+			restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
 				time.Sleep(59 * time.Second)
 				if n := transport.dialed(); n != 1 {
 					t.Errorf("dialed %d times before the time was over", n)

@@ -156,7 +156,7 @@ func (t *Timeouts) forCall() callOptions {
 	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }
 
-// limits are those that were set.
+// limits are the limits that were set.
 func (o *callOptions) limits() idle.Limits {
 	return idle.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }

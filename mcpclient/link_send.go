@@ -22,8 +22,9 @@ func (l *link) hand(ctx context.Context, body []byte, header fields) error {
 	return l.headed.SendWithHeader(ctx, body, header.own())
 }
 
-// post sends a message that has no response, in a session that it belongs to, nil
-// for the one that there is. The error is [transport.ErrSessionOver] if it came too late.
+// post sends a message without a response, in its session, or in the current
+// one if that is nil. The error is [transport.ErrSessionOver] if the session
+// has ended.
 func (l *link) post(ctx context.Context, body []byte, header fields, s transport.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)

@@ -15,7 +15,7 @@ import (
 // initialize.
 func TestProbeRefusedByDyingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			if transport.dialed() == 1 {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, p.next().ID)

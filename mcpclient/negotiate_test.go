@@ -66,7 +66,7 @@ func refusedWith(code int) func(*testing.T, error) {
 	}
 }
 
-// No other revision is spoken than the one that is forced, whatever the server offers.
+// A forced revision is never replaced by another, whatever the server offers.
 func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	const discovered = `{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}`
 	const initialized = `{"protocolVersion":"%s","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`
@@ -77,7 +77,7 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	} {
 		t.Run(forced, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				transport.greet = func(p *peer) { p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.next().ID, tt.result) }
 				_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
 				e := wantError[*mcpclient.RevisionError](t, err)
@@ -101,7 +101,7 @@ func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 // without.
 func TestForcedRevisionOfOlderServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, p.next().ID)
 		}
@@ -127,7 +127,7 @@ func TestConnectTimeout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				transport.greet = func(*peer) {}
 				ctx := t.Context()
 				if tt.deadline > 0 {
@@ -151,7 +151,7 @@ func TestConnectTimeout(t *testing.T) {
 // A negative ConnectTimeout is none.
 func TestConnectWithoutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(*peer) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The defaults are those that the documentation names, for nil, for zero, and
-// where it does not mean something else for what is negative.
+// The defaults are as documented, for nil, for zero, and for negative values
+// without another meaning.
 func TestDefaults(t *testing.T) {
 	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
 	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, ElicitationDone: 5 * time.Minute}

@@ -131,7 +131,7 @@ func TestOriginOfTask(t *testing.T) {
 	})
 }
 
-// echoAll answers those of the messages that are calls.
+// echoAll answers the calls among the messages.
 func (p *peer) echoAll(all ...message) {
 	for _, m := range all {
 		if m.Method == "tools/call" {

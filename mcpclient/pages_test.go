@@ -140,7 +140,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	const page = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
 	for name, opts := range eras() {
 		t.Run("restart, "+name, func(t *testing.T) {
-			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 				go func() { p.send(page, p.next().ID, "a", `,"nextCursor":"c"`) }()
 				var names []string
 				var last error
@@ -169,7 +169,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	}
 	t.Run("session", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := &forgetful{streams: make(chan struct{})}
+			s := &sessionServer{streams: make(chan struct{})}
 			var cursors []string // of which session
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				raw, _ := io.ReadAll(r.Body)
@@ -243,7 +243,7 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 // a cursor of that one.
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			raw, _ := io.ReadAll(r.Body)
 			known := r.Header.Get("Mcp-Session-Id") == "s-2"
@@ -325,7 +325,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 // begins, by what runs in that.
 func TestCursorOfForgottenSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(s)
 		defer server.Close()
 		var c *mcpclient.Client

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// An answer that is not to be kept takes the place of the one that was.
+// An answer that must not be cached removes the former one.
 func TestUncachedAnswerReplacesCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ttl, asked := []int{3600000, 0, 0}, 0
@@ -129,7 +129,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 // second: each may be sent again in a new session.
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(s)
 		defer server.Close()
 		o := legacy()

@@ -20,7 +20,7 @@ import (
 func TestRestartRepeatsOnce(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
-			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 				var lists atomic.Int32
 				serve := func(p *peer) {
 					for m := range p.inbox {
@@ -56,7 +56,7 @@ func TestRestartRepeatsOnce(t *testing.T) {
 
 // A connection whose handshake fails has ended before another is made.
 func TestRestartEndsFailedAttempts(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		refused := make(chan *peer, 1)
 		transport.greet = func(p *peer) {
 			if len(refused) == 0 && transport.dialed() == 2 {
@@ -67,7 +67,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 			p.greetLogging()
 		}
 		_ = p.conn.Close()
-		if err := c.Ping(orEnd(t)); err == nil {
+		if err := c.Ping(withinMinute(t)); err == nil {
 			t.Error("nobody answered, and the ping succeeded")
 		}
 		select {
@@ -81,18 +81,18 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 	})
 }
 
-// orEnd is a context that ends after a minute.
-func orEnd(t *testing.T) context.Context {
+// withinMinute is a context that ends after a minute.
+func withinMinute(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 // endsLate is a transport whose connections end 5 s after they are closed.
-type endsLate struct{ *frail }
+type endsLate struct{ *peerTransport }
 
 func (l endsLate) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := l.frail.Dial(ctx)
+	conn, err := l.peerTransport.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (l *endsLateConn) Recv() ([]byte, error) {
 // The late end of a connection that has another in its place begins no restart.
 func TestRestartIgnoresLateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			if transport.dialed() == 2 {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, p.next().ID)
@@ -139,7 +139,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
-		if err := c.Ping(orEnd(t)); err != nil {
+		if err := c.Ping(withinMinute(t)); err != nil {
 			t.Error(err)
 		}
 		if got := transport.dialed(); got != 3 {
@@ -166,27 +166,27 @@ func (o onceSaid) Handle(_ context.Context, r slog.Record) error {
 
 // A connection that ends while the restart completes is followed by another.
 func TestRestartedConnectionEndsAtOnce(t *testing.T) {
-	var transport *frail
+	var transport *peerTransport
 	o := legacy()
 	o.Logger = slog.New(onceSaid{slog.DiscardHandler, "up again", new(sync.Once), func() {
 		p := <-transport.peers
 		_ = p.conn.Close()
 		time.Sleep(time.Millisecond) // the client sees the end
 	}})
-	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, frail *frail, p *peer) {
-		transport = frail
-		frail.greet = func(p *peer) {
+	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, peerTransport *peerTransport, p *peer) {
+		transport = peerTransport
+		peerTransport.greet = func(p *peer) {
 			p.greetLogging()
-			if frail.dialed() == 3 {
+			if peerTransport.dialed() == 3 {
 				go p.answers()
 			}
 		}
 		_ = p.conn.Close()
 		synctest.Wait()
-		if err := c.Ping(orEnd(t)); err != nil {
+		if err := c.Ping(withinMinute(t)); err != nil {
 			t.Error(err)
 		}
-		if got := frail.dialed(); got != 3 {
+		if got := peerTransport.dialed(); got != 3 {
 			t.Errorf("got %d dials, want 3", got)
 		}
 	})

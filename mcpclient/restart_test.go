@@ -22,8 +22,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
-// frail is a transport whose connections each have a peer of their own.
-type frail struct {
+// peerTransport is a transport whose connections each have a peer of their own.
+type peerTransport struct {
 	t     *testing.T
 	peers chan *peer
 	greet func(p *peer) // the peer's handshake
@@ -33,11 +33,11 @@ type frail struct {
 	fails func(dial int) error // of the dials, counted from 1
 }
 
-func newFrail(t *testing.T) *frail {
-	return &frail{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake, fails: func(int) error { return nil }}
+func newPeerTransport(t *testing.T) *peerTransport {
+	return &peerTransport{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake, fails: func(int) error { return nil }}
 }
 
-func (f *frail) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dials++
@@ -61,7 +61,7 @@ func (p *peer) greetLogging() {
 	p.next()
 }
 
-func (f *frail) dialed() int {
+func (f *peerTransport) dialed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.dials
@@ -95,10 +95,10 @@ func (e *events) seen() (out []string) {
 }
 
 // restarting runs f with a client that restarts, and the first of its peers.
-func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer)) {
+func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		if o.Protocol.Revision == mcp.Revision20251125 {
 			transport.greet = (*peer).greetLogging
 		}
@@ -124,7 +124,7 @@ func TestRestart(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
 			var told events
-			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 				start := time.Now()
 				var calls sync.WaitGroup
 				calls.Go(func() {
@@ -191,7 +191,7 @@ func TestRestart(t *testing.T) {
 func TestRestartGivesUp(t *testing.T) {
 	var told events
 	r := mcpclient.Restart{Attempts: 4, First: time.Second, Longest: 3 * time.Second, Jitter: -1, Notify: told.add}
-	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), r, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.mu.Lock()
 		transport.fails = func(dial int) error { return fmt.Errorf("dial %d: no such server", dial) }
 		transport.mu.Unlock()
@@ -219,7 +219,7 @@ func TestRestartGivesUp(t *testing.T) {
 // while before begins anew.
 func TestRestartCountsShortLives(t *testing.T) {
 	var told events
-	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Reset: time.Minute, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Reset: time.Minute, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
 		p = <-transport.peers
 		time.Sleep(time.Minute)
@@ -242,7 +242,7 @@ func TestRestartHandshakeFails(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
 			var told events
-			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 				deaths := 2
 				transport.greet = func(p *peer) {
 					if m := p.next(); deaths > 0 {
@@ -269,11 +269,11 @@ func TestRestartHandshakeFails(t *testing.T) {
 
 // wordy is a transport whose second connection is one to a server that is not for
 // this: it prints a line and waits.
-type wordy struct{ *frail }
+type wordy struct{ *peerTransport }
 
 func (m wordy) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	if m.dialed() == 0 {
-		return m.frail.Dial(ctx)
+		return m.peerTransport.Dial(ctx)
 	}
 	return listens(m.t).Dial(ctx)
 }
@@ -300,7 +300,7 @@ func TestMuteServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
 		o.Restart = &mcpclient.Restart{Attempts: 1}
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		c, err := mcpclient.Connect(t.Context(), wordy{transport}, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -317,7 +317,7 @@ func TestMuteServer(t *testing.T) {
 // So is one that ends while it is told what the one before knew.
 func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
-	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		go func() { p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, p.next().ID) }()
 		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
 			t.Fatal(err)
@@ -346,7 +346,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 
 // Close does not wait for the wait.
 func TestRestartClosed(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
 		synctest.Wait()
 		waiting := make(chan error, 1)
@@ -367,10 +367,10 @@ func TestRestartClosed(t *testing.T) {
 }
 
 // slowToClose is a transport whose connections take a minute to close.
-type slowToClose struct{ *frail }
+type slowToClose struct{ *peerTransport }
 
 func (s slowToClose) Dial(ctx context.Context) (mcpclient.Conn, error) {
-	conn, err := s.frail.Dial(ctx)
+	conn, err := s.peerTransport.Dial(ctx)
 	return slowClose{conn}, err
 }
 
@@ -384,7 +384,7 @@ func (s slowClose) Close() error {
 // Who waits for the restart does not wait for the end of what was before.
 func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
 		c, err := mcpclient.Connect(t.Context(), slowToClose{transport}, &o)
@@ -409,7 +409,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 
 // Nor for a server that does not answer any more.
 func TestRestartClosedInHandshake(t *testing.T) {
-	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.greet = func(p *peer) { p.next() }
 		_ = p.conn.Close()
 		<-transport.peers
@@ -434,7 +434,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		o.Restart = &mcpclient.Restart{First: time.Hour, Longest: time.Hour}
 		c, err := mcpclient.Connect(t.Context(), transport, &o)
 		if err != nil {
@@ -472,7 +472,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 	var c *mcpclient.Client
 	pinged := make(chan error, 2)
 	r := mcpclient.Restart{Notify: func(mcpclient.RestartEvent) { pinged <- c.Ping(context.Background()) }}
-	restarting(t, legacy(), r, func(t *testing.T, client *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, legacy(), r, func(t *testing.T, client *mcpclient.Client, transport *peerTransport, p *peer) {
 		c = client
 		_ = p.conn.Close()
 		p = <-transport.peers
@@ -530,7 +530,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 		t.Run(from, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				era := from
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				transport.greet = func(p *peer) {
 					for {
 						m := p.next()

@@ -133,7 +133,7 @@ func TestRetries(t *testing.T) {
 // A request that is sent again in a new session has all its retries left there.
 func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sessions := &forgetful{streams: make(chan struct{})}
+		sessions := &sessionServer{streams: make(chan struct{})}
 		busy := true
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			raw, _ := io.ReadAll(r.Body)

@@ -110,7 +110,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 	} {
 		for i, revision := range []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125} {
 			synctest.Test(t, func(t *testing.T) {
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				transport.greet = func(p *peer) {
 					p.send("%s", strings.Replace(handshakeAnswer(p.next()), mcp.Revision20251125, revision, 1))
 					p.next()

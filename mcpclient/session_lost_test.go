@@ -18,9 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// amnesiac is a legacy server over HTTP whose sessions a test ends. It says on the
+// lostSessionServer is a legacy server over HTTP whose sessions a test ends. It says on the
 // standalone stream of a session what the test wants.
-type amnesiac struct {
+type lostSessionServer struct {
 	begin func(w http.ResponseWriter, r *http.Request, m message) bool // answers initialize itself if true
 
 	mu       sync.Mutex
@@ -32,7 +32,7 @@ type amnesiac struct {
 	streams  map[string]chan string
 }
 
-func (a *amnesiac) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *lostSessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var m message
 	_ = json.Unmarshal(raw, &m)
@@ -69,7 +69,7 @@ func (a *amnesiac) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // start begins a session.
-func (a *amnesiac) start() string {
+func (a *lostSessionServer) start() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.count++
@@ -79,7 +79,7 @@ func (a *amnesiac) start() string {
 }
 
 // speak is the standalone stream of a session.
-func (a *amnesiac) speak(w http.ResponseWriter, r *http.Request, id string, known bool) {
+func (a *lostSessionServer) speak(w http.ResponseWriter, r *http.Request, id string, known bool) {
 	if !known {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -108,21 +108,21 @@ func (a *amnesiac) speak(w http.ResponseWriter, r *http.Request, id string, know
 }
 
 // forget ends the session, for one request or for good.
-func (a *amnesiac) forget(once bool) {
+func (a *lostSessionServer) forget(once bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current, a.once = "", once
 }
 
 // says sends a message on the standalone stream of a session.
-func (a *amnesiac) says(session string) chan string {
+func (a *lostSessionServer) says(session string) chan string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.streams[session]
 }
 
 // seen counts the requests so far by method, or by method and session.
-func (a *amnesiac) seen(what string) (n int) {
+func (a *lostSessionServer) seen(what string) (n int) {
 	synctest.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,12 +134,12 @@ func (a *amnesiac) seen(what string) (n int) {
 	return n
 }
 
-// withAmnesiac runs f with a client in the session s-1, whose sampling requests
+// withLostSessions runs f with a client in the session s-1, whose sampling requests
 // sample answers.
-func withAmnesiac(t *testing.T, sample mcp.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *amnesiac)) {
+func withLostSessions(t *testing.T, sample mcp.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *lostSessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		a := &amnesiac{streams: map[string]chan string{}}
+		a := &lostSessionServer{streams: map[string]chan string{}}
 		server := memhttp.New(a)
 		defer server.Close()
 		c := connectTo(t, server, samples(legacy(), sample))
@@ -158,7 +158,7 @@ var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","pa
 // "The initialize request MUST NOT be cancelled by clients", nor is that of a
 // session that begins in the place of a lost one.
 func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
-	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(_ http.ResponseWriter, r *http.Request, _ message) bool {
 			<-r.Context().Done()
 			return true
@@ -190,7 +190,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 		ended <- ctx.Err()
 		return tea(), nil
 	}
-	withAmnesiac(t, sample, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+	withLostSessions(t, sample, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.says("s-1") <- aQuestion
 		synctest.Wait()
 		stopped := false
@@ -215,7 +215,7 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 // When no new session begins, and the server knows the old one after all, its
 // questions are answered in it.
 func TestSessionGoesOnWithoutRenewal(t *testing.T) {
-	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(w http.ResponseWriter, _ *http.Request, _ message) bool {
 			w.WriteHeader(http.StatusForbidden)
 			return true
@@ -237,7 +237,7 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 // A server that forgets each session as soon as its standalone stream is there is
 // not asked for the next one within a minute.
 func TestSessionsForgottenAtOnce(t *testing.T) {
-	withAmnesiac(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.mu.Lock()
 		a.fleeting = true
 		a.mu.Unlock()
@@ -258,7 +258,7 @@ func TestQuestionOfLostSession(t *testing.T) {
 		asked++
 		return tea(), nil
 	}
-	withAmnesiac(t, sample, func(t *testing.T, c *mcpclient.Client, a *amnesiac) {
+	withLostSessions(t, sample, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(_ http.ResponseWriter, _ *http.Request, _ message) bool {
 			select {
 			case a.says("s-1") <- aQuestion:

@@ -21,8 +21,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
-// forgetful is a legacy server over HTTP that can forget its sessions.
-type forgetful struct {
+// sessionServer is a legacy server over HTTP that can forget its sessions.
+type sessionServer struct {
 	mu      sync.Mutex
 	known   string // the session
 	count   int
@@ -33,14 +33,14 @@ type forgetful struct {
 	got     []string
 }
 
-func (s *forgetful) forget() {
+func (s *sessionServer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = ""
 }
 
 // seen returns what came since the last call: message, session, revision.
-func (s *forgetful) seen() []string {
+func (s *sessionServer) seen() []string {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *forgetful) seen() []string {
 	return out
 }
 
-func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var m message
 	_ = json.Unmarshal(raw, &m)
@@ -105,10 +105,10 @@ func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // inSession runs f with a client in the session s-1 of a server.
-func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forgetful)) {
+func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		server := memhttp.New(s)
 		defer server.Close()
 		o := heeding(legacy())
@@ -120,7 +120,7 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *forget
 	})
 }
 
-func wantSeen(t *testing.T, s *forgetful, want ...string) {
+func wantSeen(t *testing.T, s *sessionServer, want ...string) {
 	t.Helper()
 	got := s.seen()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -129,7 +129,7 @@ func wantSeen(t *testing.T, s *forgetful, want ...string) {
 }
 
 func TestSessionLost(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func indexOf(all []string, one string) int {
 
 // Some servers say it by another status.
 func TestSessionLostVaguely(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.vague = true
 		s.forget()
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
@@ -190,7 +190,7 @@ func TestSessionLostVaguely(t *testing.T) {
 
 // What a tool did is not known, so that its call is not repeated.
 func TestSessionLostInToolCall(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		for _, call := range []func() error{
 			func() error { _, err := c.CallTool(t.Context(), "a", nil); return err },
 			func() error { _, err := c.Call(t.Context(), "acme/do", nil); return err },
@@ -211,7 +211,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 }
 
 func TestSessionRenewedOnce(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		var calls sync.WaitGroup
 		for range 50 {
@@ -235,7 +235,7 @@ func TestSessionRenewedOnce(t *testing.T) {
 }
 
 func TestSessionNotRenewed(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		_, err := c.Call(t.Context(), "acme/missing", nil)
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
 			t.Errorf("got %v", err)
@@ -262,7 +262,7 @@ func TestSessionNotRenewed(t *testing.T) {
 
 // A server that forgets every session at once is not asked for ever.
 func TestSessionLostAgain(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
@@ -278,7 +278,7 @@ func TestSessionLostAgain(t *testing.T) {
 
 // The standalone stream ends because the server has forgotten the session.
 func TestSessionLostWhileIdle(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *forgetful) {
+	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()
 		s.known = ""
 		close(s.streams)
@@ -294,7 +294,7 @@ func TestSessionLostWhileIdle(t *testing.T) {
 // A call whose context ends does not take the renewal with it.
 func TestSessionRenewalOutlivesCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		slow := false
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Mcp-Session-Id") == "" && slow {

@@ -76,7 +76,7 @@ type Change struct {
 // one is Stale.
 const maxChangeURI = 8 << 10
 
-// The notices of tasks, one of which each era has.
+// The notices of tasks; each era has one.
 const (
 	legacyTaskNotice = "notifications/tasks/status"
 	modernTaskNotice = "notifications/tasks"
@@ -258,8 +258,9 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
 // there is none. The two do in a select what [Subscription.Changes] does in a range.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
-// Next takes the oldest change without waiting. If there is none and none can come,
-// the error is the one that ends [Subscription.Changes]: nil after Close.
+// Next takes the oldest change without waiting. If there is none and none can
+// come, the error is the final error of [Subscription.Changes]: nil after
+// Close.
 func (s *Subscription) Next() (change Change, ok bool, err error) {
 	change, ok, over := s.take()
 	if over {

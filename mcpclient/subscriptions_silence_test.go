@@ -130,7 +130,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 	}
 }
 
-// A subscription may be to tasks, of which each era tells in its own way.
+// A subscription may be to tasks. Each era reports tasks in its own way.
 func TestSubscribeToTasks(t *testing.T) {
 	play := func(t *testing.T, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, mcpclient.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
@@ -158,7 +158,7 @@ func messageOf(t *testing.T, raw []byte) (m message) {
 // On a shared connection, whose end is noticed, silence is no reason to ask again.
 // When the connection was lost, the next one is asked at once.
 func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
-	restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *frail, p *peer) {
+	restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(24 * time.Hour)

@@ -146,7 +146,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// enter waits until nobody else tells the server what to watch.
+// enter waits for the turn to tell the server what to watch.
 func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
 	l.mu.Lock()
 	if l.turn == nil {

@@ -112,8 +112,7 @@ func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progres
 	return nil, err
 }
 
-// giveUp has the server told that nobody waits for the task any more, unless it has
-// ended.
+// giveUp cancels the task at the server, unless it has ended.
 func (t *Task) giveUp(ctx context.Context) {
 	if !t.State().Status.Final() {
 		t.client.sendUnawaited(ctx, t.request("tasks/cancel"))

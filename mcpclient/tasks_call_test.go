@@ -29,7 +29,7 @@ type worker struct {
 	lag      time.Duration // of each answer
 	output   string        // structured content of its result
 	progress bool          // is told after every message
-	deaf     bool          // to all but the call
+	silent   bool          // answers only the call
 
 	token json.RawMessage
 	seen  []message
@@ -45,7 +45,7 @@ func (w *worker) work() {
 			w.token = m.ID
 			const state = `"taskId":"k","status":"working","pollInterval":1000,"pollIntervalMs":1000`
 			w.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"task",%s,"task":{%s}}}`, m.ID, state, state)
-		case m.ID == nil || w.deaf:
+		case m.ID == nil || w.silent:
 		default:
 			w.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, w.answer(m))
 		}
@@ -105,10 +105,10 @@ func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c 
 	}
 }
 
-func asIs(*mcpclient.Options) {}
+func noChange(*mcpclient.Options) {}
 
 func TestWithTask(t *testing.T) {
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls, w.progress = 3, true
 		start := time.Now()
 		var heard []float64
@@ -170,7 +170,7 @@ func TestWithTaskLimits(t *testing.T) {
 			})
 		})
 		t.Run("context"+name, func(t *testing.T) {
-			working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+			working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
@@ -182,7 +182,7 @@ func TestWithTaskLimits(t *testing.T) {
 		})
 	}
 	t.Run("Wait", func(t *testing.T) {
-		working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 			w.polls = -2
 			start := time.Now()
 			_, err := c.Task("k", "slow").Wait(t.Context(), mcpclient.WithTimeout(limit))
@@ -197,7 +197,7 @@ func TestWithTaskLimits(t *testing.T) {
 // Every answer about a task ends a silence, and so does progress where there is
 // no answer; pauses that the server wants do not.
 func TestWithTaskIdleTimeout(t *testing.T) {
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
 		w.polls = 5
 		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit); err != nil {
@@ -211,7 +211,7 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 		}
 
 		synctest.Wait()
-		w.deaf, w.lag = true, 0
+		w.silent, w.lag = true, 0
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), limit)
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 300*time.Millisecond {
@@ -243,7 +243,7 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 // Progress in a pause that the server wants does not shorten it, and the limit may be as
 // long as there is time.
 func TestWithTaskIdleInPauses(t *testing.T) {
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls = 2
 		go func() {
 			time.Sleep(100 * time.Millisecond)
@@ -266,7 +266,7 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 func TestWithTaskOutputCheck(t *testing.T) {
 	tool := &mcp.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
 	check := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		call := func() (called, waited error) {
 			synctest.Wait()
 			w.polls = 0
@@ -299,7 +299,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 // A task that has ended is not cancelled, whatever it came to, and one of a server
 // that does not offer that neither.
 func TestWithTaskLeavesAlone(t *testing.T) {
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.end = "cancelled"
 		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)); !errors.Is(err, mcpclient.ErrTaskCancelled) {
 			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
@@ -307,7 +307,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 		w.cancelled(t, false)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
 			p.next()
@@ -380,8 +380,8 @@ func TestContinueWithTask(t *testing.T) {
 
 // A client that is closed at once still says that a task is not wanted any more.
 func TestTaskIsCancelledBeforeClose(t *testing.T) {
-	working(t, asIs, func(t *testing.T, c *mcpclient.Client, w *worker) {
-		w.deaf = true
+	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
+		w.silent = true
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		_, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow))
@@ -513,7 +513,7 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 func TestTaskRequired(t *testing.T) {
 	for tasks, want := range map[string]bool{`{"requests":{"tools":{"call":{}}}}`: true, `{}`: false, `null`: false} {
 		synctest.Test(t, func(t *testing.T) {
-			transport := newFrail(t)
+			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":%s},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID, tasks)
 				p.next()
@@ -595,7 +595,7 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := newFrail(t)
+				transport := newPeerTransport(t)
 				transport.greet = func(p *peer) {
 					m := p.next()
 					p.send("%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, core, 1))

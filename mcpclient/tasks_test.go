@@ -249,7 +249,7 @@ func TestTaskIsReadOnce(t *testing.T) {
 // Revisions before 2025-11-25 have no tasks, whatever a server of theirs declares.
 func TestNoTasksBefore20251125(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newFrail(t)
+		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
 			p.next()

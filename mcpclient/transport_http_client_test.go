@@ -221,8 +221,9 @@ func TestNotifyInTime(t *testing.T) {
 	})
 }
 
-// The connection of a handshake is free for the first call, whose server ends its
-// stream soon after the answer. One that keeps it open holds nobody up for long.
+// If the server ends its stream soon after the answer, the first call can use
+// the connection of the handshake. A server that keeps it open delays no call
+// for long.
 func TestConnectionAfterHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends   time.Duration // of the stream, after the answer

@@ -177,7 +177,7 @@ func TestHTTPHooks(t *testing.T) {
 // the renewed one.
 func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		valid := "Bearer old"
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -206,8 +206,8 @@ func TestHTTPInitializeResumed(t *testing.T) {
 	})
 }
 
-// Streams are taken up again in the session that they belong to. That the server
-// knows it no more is no loss of the one that has begun meanwhile.
+// Streams are resumed in their own session. If the server has forgotten that, a
+// session that began meanwhile is not lost.
 func TestHTTPResumeInOwnSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 3

@@ -269,8 +269,8 @@ func TestHTTPConn(t *testing.T) {
 	})
 }
 
-// A session that began before Connect failed is ended, also when nobody waits
-// for that any more.
+// If Connect fails, a session that had begun is ended, even after Connect has
+// returned.
 func TestConnectFailsInSession(t *testing.T) {
 	for name, test := range map[string]struct {
 		initialized, deleted http.HandlerFunc

@@ -26,7 +26,7 @@ import (
 // token. A session goes on with a renewed token.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &forgetful{streams: make(chan struct{})}
+		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		var got []string
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	}
 	t.Run("HTTP", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			connect(t, &forgetful{streams: make(chan struct{})}, func(url string, client *http.Client, token streamable.TokenSource) mcpclient.Transport {
+			connect(t, &sessionServer{streams: make(chan struct{})}, func(url string, client *http.Client, token streamable.TokenSource) mcpclient.Transport {
 				return &mcpclient.HTTP{URL: url, Client: client, Token: token}
 			}, nil)
 		})
@@ -195,7 +195,7 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &forgetful{streams: make(chan struct{})}
+				s := &sessionServer{streams: make(chan struct{})}
 				var mu sync.Mutex
 				var got []string
 				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

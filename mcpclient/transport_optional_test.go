@@ -72,14 +72,14 @@ func (c *ended) Err() error {
 	return nil
 }
 
-// deafConn sends no message that has a certain text.
-type deafConn struct {
+// droppingConn sends no message that has a certain text.
+type droppingConn struct {
 	plain
 	text         string
 	acknowledged bool
 }
 
-func (c *deafConn) Send(ctx context.Context, message []byte) error {
+func (c *droppingConn) Send(ctx context.Context, message []byte) error {
 	if bytes.Contains(message, []byte(c.text)) {
 		<-ctx.Done()
 		return ctx.Err()
@@ -87,7 +87,7 @@ func (c *deafConn) Send(ctx context.Context, message []byte) error {
 	return c.plain.Send(ctx, message)
 }
 
-func (c *deafConn) Acknowledged() bool { return c.acknowledged }
+func (c *droppingConn) Acknowledged() bool { return c.acknowledged }
 
 type redacting struct{ plain }
 
@@ -97,7 +97,8 @@ type skipping struct{ plain }
 
 func (skipping) OnSkip(skipped func(string)) { skipped("hello") }
 
-// A client uses the optional methods of any connection, and those of one that it wraps.
+// A client uses the optional methods of any connection, and of a connection
+// inside a wrapper.
 func TestOptionalMethodsOfConnections(t *testing.T) {
 	type attempt struct {
 		*testing.T
@@ -159,7 +160,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			},
 		},
 		"Acknowledged: what was not confirmed is cancelled": {
-			func(p plain) transport.Conn { return &deafConn{p, "tools/call", true} },
+			func(p plain) transport.Conn { return &droppingConn{p, "tools/call", true} },
 			func(a *attempt, conn, _ transport.Conn) bool {
 				c := connect(a, conn)
 				defer func() { _ = c.Close() }()
@@ -174,7 +175,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			},
 		},
 		"not Acknowledged: Close waits for no server that does not read": {
-			func(p plain) transport.Conn { return &deafConn{p, "notifications/cancelled", false} },
+			func(p plain) transport.Conn { return &droppingConn{p, "notifications/cancelled", false} },
 			func(a *attempt, conn, _ transport.Conn) bool {
 				c := connect(a, conn)
 				_ = call(a, c)

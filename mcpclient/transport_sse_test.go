@@ -281,8 +281,9 @@ func TestSSEEndpoint(t *testing.T) {
 	}
 }
 
-// Which answers to initialize have HTTP+SSE tried. Those of 2024-11-05 know the
-// path, or the method, or neither; what a gateway writes beside that may be JSON.
+// After these answers to initialize the client tries HTTP+SSE. A server of
+// 2024-11-05 knows the path, or the method, or neither; a gateway's text may be
+// JSON.
 func TestSSEFallback(t *testing.T) {
 	const rpc = `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"told"}}`
 	for _, test := range []struct {

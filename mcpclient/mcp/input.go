@@ -14,8 +14,8 @@ type InputRequest struct {
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// Elicitation reads the question as one to a person; ok is false when it is
-// another one, or has a URL that nobody should visit.
+// Elicitation reads the question as a question to a person; ok is false if it
+// is of another kind, or has a dangerous URL.
 func (r *InputRequest) Elicitation() (params *ElicitParams, ok bool) {
 	params, ok = r.elicitation()
 	if ok && params.Mode == ElicitURL && !Visitable(params.URL) {

@@ -85,7 +85,7 @@ type ModelHint struct {
 	Name string `json:"name,omitempty"`
 }
 
-// ToolChoice says whether the model may, must or must not use tools.
+// ToolChoice tells if the model may, must or must not use tools.
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"` // "auto", "required", "none"; "" is auto
 }

@@ -115,7 +115,8 @@ type TaskCapability struct {
 	} `json:"requests,omitzero"`
 }
 
-// ListCapability says whether changes of a list are notified.
+// ListCapability is a server's capability with a list; it may announce changes
+// of the list.
 type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 }

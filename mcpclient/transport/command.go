@@ -161,11 +161,10 @@ func (e *startError) Error() string { return e.cause.Error() }
 
 func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
 
-// BundledPath returns the path of a program that lies next to the one that runs,
-// for [Command.Path]: servers that ship with their host. The name has no
-// directory; ".exe" is added when only that file exists. When the running
-// program is a symbolic link, the directory of the link comes first, then that
-// of the file.
+// BundledPath returns the path of a program next to the running one, for
+// [Command.Path]: servers that ship with their host. The name has no directory;
+// ".exe" is added when only that file exists. When the running program is a
+// symbolic link, the directory of the link comes first, then that of the file.
 func BundledPath(name string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // [io.PipeReader] makes its Read return. Other readers, the terminal among
 // them, are read by a goroutine of the connection, so that Recv can return when
 // the connection is closed; that goroutine stays behind until its last Read
-// returns. So does, after a wait, the one whose Write does not return.
+// returns. So does, after a wait, a goroutine whose Write does not return.
 type IO struct {
 	Reader io.Reader
 	Writer io.Writer

@@ -28,8 +28,8 @@ func newTestStream(t *testing.T) (Conn, *io.PipeReader, *io.PipeWriter) {
 	return conn, fromClient, toClient
 }
 
-// A sender's deadline holds although nobody reads; the message that was begun
-// is finished, and the one that was given up is never begun.
+// A sender's deadline holds without a reader; a begun message is finished, and
+// a cancelled one is never begun.
 func TestSendDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server, _ := newTestStream(t)

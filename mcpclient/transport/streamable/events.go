@@ -92,8 +92,8 @@ func (s *eventStream) answered(x *exchange, body io.ReadCloser, deliver func([]b
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
-// keep gives read the connections of the stream, the first of which is body if there is
-// one, until read succeeds or final returns an error for a failure.
+// keep calls read with the connections of the stream, first with body if there
+// is one, until read succeeds or final returns an error for a failure.
 func (s *eventStream) keep(ctx context.Context, body io.ReadCloser, read func(io.ReadCloser) error, final func(error) error) error {
 	return backoff.Loop(ctx, backoff.Policy{}, func() (err error) {
 		if body == nil {

@@ -20,9 +20,9 @@ import (
 // that the negotiated revision has). A server that refuses initialize with the
 // status 400, 404 or 405 is tried over HTTP+SSE, as by [SSE].
 //
-// The standalone stream of a legacy server, on which it says what nobody asked
-// for, is read once somebody wants to hear that: who installed a handler or
-// Options.OnNotification, subscribed, or asked for progress.
+// The standalone stream of a legacy server carries its own requests and
+// notifications. The client opens it if there is a reader: a handler,
+// Options.OnNotification, a subscription, or a call with progress.
 //
 // Its connections carry every request in an exchange of its own, so that what
 // goes wrong with one, a status or a stream cut short, is the error of that
@@ -226,8 +226,8 @@ func (c *conn) Recv() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// Close ends all exchanges. It waits for those that are being drained, unless a
-// body of the host's goes on although its context has ended.
+// Close ends all exchanges. It waits for the exchanges that are being drained,
+// unless a body of the host continues after its context has ended.
 func (c *conn) Close() error {
 	c.exchanges.close()
 	c.exchanges.drains.wait(drainTime)

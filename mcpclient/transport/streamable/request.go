@@ -111,9 +111,9 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 	return resp, nil
 }
 
-// replayable is a field by which net/http takes a POST for one that it can send again,
-// on another connection, when the one that was idle turns out to be closed. Without a
-// value it is not sent.
+// replayable is a field that lets net/http resend a POST on another connection,
+// if the idle connection turns out to be closed. Without a value it is not
+// sent.
 const replayable = "Idempotency-Key"
 
 // unsent is the error of a request that has no response.

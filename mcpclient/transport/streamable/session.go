@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// session is a session of the server. A request belongs to the one that it was
-// sent in, and so does all that follows from it: the rest of its response, what the
-// server asks in that, and the answers.
+// session is a session of the server. A request belongs to the session that it
+// was sent in, and so does everything that follows from it: the rest of its
+// response, the server's requests in it, and their answers.
 type session struct {
 	id      string // empty before the server has named it
 	users   group  // requests under way

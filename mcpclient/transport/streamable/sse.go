@@ -34,7 +34,7 @@ type SSE struct {
 	// Header is added to every request.
 	Header http.Header
 
-	// Token and RoundTripper are those of [HTTP]. What is posted with the token of
+	// Token and RoundTripper work as in [HTTP]. A message with the token of
 	// another owner goes to the same stream.
 	Token        TokenSource
 	RoundTripper func(next http.RoundTripper) http.RoundTripper

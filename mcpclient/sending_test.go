@@ -172,8 +172,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// What nobody waits for is given up after 5 s; 16 messages are being sent and
-// 1,024 wait at the most.
+// A message without an answer is dropped after 5 s; at most 16 messages are
+// being sent and 1,024 wait.
 func TestTellingIsBounded(t *testing.T) {
 	var log logged
 	opts := legacy()

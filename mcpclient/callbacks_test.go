@@ -150,8 +150,8 @@ func TestServerStopsReading(t *testing.T) {
 	}
 }
 
-// An answer that comes too late is nobody's, and calls that were given up leave
-// nothing behind, answered or not.
+// A late answer is dropped, and cancelled calls leave no memory behind,
+// answered or not.
 func TestLateAnswers(t *testing.T) {
 	const calls = 2_000
 	for era, opts := range eras() {
@@ -305,8 +305,7 @@ func question(era, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":%s}`, method, params)
 }
 
-// Integers beyond those of JavaScript arrive as they were sent, in both
-// directions.
+// Integers beyond JavaScript's range arrive unchanged, in both directions.
 func TestExactIntegers(t *testing.T) {
 	const exact = `{"n":9007199254740993,"m":-9223372036854775807,"f":1.10}`
 	for era, opts := range eras() {

@@ -193,7 +193,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 	})
 }
 
-// What nobody waits for is bounded also when the server does not read.
+// Messages without an answer are bounded, even if the server does not read.
 func TestServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -587,7 +587,7 @@ func TestBreachesInLog(t *testing.T) {
 	})
 }
 
-// So does a list of tools that nobody can use.
+// So does a list of unusable tools.
 func TestInvalidToolsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools := strings.Repeat(`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}},`, 1000)
