@@ -18,7 +18,8 @@ var hardPhrase = regexp.MustCompile(`(?i)\b((of|from|in|with|by|for|to|than|are|
 
 // The folders that keep the rule.
 var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "evals", "agent/openaimodel",
-	"mcpclient/config", "mcpclient/oauth", "mcpclient/otelmcp"}
+	"mcpclient/config", "mcpclient/mcp", "mcpclient/oauth", "mcpclient/otelmcp", "mcpclient/schemacheck", "mcpclient/skills",
+	"mcpclient/transport"}
 
 // TestPlainWords looks for hard phrases in documents and comments, and in the strings of programs.
 func TestPlainWords(t *testing.T) {

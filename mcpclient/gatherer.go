@@ -110,7 +110,7 @@ func abandoned(method string, err error) error {
 	return fmt.Errorf("%s of the server: %v", question, err)
 }
 
-// rejected is the error of a handler of which only the rejection is told apart.
+// rejected is the error of a handler; only a rejection is told apart.
 type rejected struct{ err error }
 
 func (r *rejected) Error() string        { return r.err.Error() }

@@ -10,14 +10,14 @@ import (
 // call. It is installed by [mcpclient.Options.Elicitation], which also declares the
 // capability.
 //
-// Elicit is called concurrently, at most [mcpclient.Limits.ServerRequests] calls at
-// once. Its context ends when the server cancels, when the call that caused
-// the request ends, or when the client closes; [OriginFrom] tells who asks, and
-// a person must be told so. The answer to a form is completed with defaults and
-// checked against the requested schema before it is sent; of one that does not
-// fit, the server learns only that, and Options.Logger what is wrong with it: a
-// handler learns that from [ElicitParams.Complete]. Errors reach the server as those of a
-// [SamplingHandler] do.
+// Elicit is called concurrently, at most [mcpclient.Limits.ServerRequests]
+// calls at once. Its context ends if the server cancels, if the call behind the
+// request ends, or if the client closes; [OriginFrom] names the server, and a
+// person must see that name. The answer to a form is completed with defaults
+// and checked by the requested schema before it is sent. If it does not fit,
+// the server learns only that, and Options.Logger gets the mistake; a handler
+// can check with [ElicitParams.Complete]. Errors reach the server like the
+// errors of a [SamplingHandler].
 //
 // A URL must be shown in full, opened only on the person's consent, never
 // fetched, and never answered by a model.

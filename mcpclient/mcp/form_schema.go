@@ -119,7 +119,7 @@ func (s *formSchema) texts(keyword string) []string {
 // enum with enumNames, and oneOf or anyOf with const and title.
 func (s *formSchema) options() []FieldOption {
 	if typ := s.text("type"); s.has("type") && typ != "string" {
-		s.fail("type", "string, of which the options are")
+		s.fail("type", "string; the options are")
 	}
 	var options []FieldOption
 	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {

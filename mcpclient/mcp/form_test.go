@@ -158,7 +158,7 @@ func TestFieldsRefuses(t *testing.T) {
 		{"an option of another type", field(`{"type":"string","anyOf":[{"type":"string"},{"type":"null"}]}`), `requested schema: field "x": anyOf: want options with a const, and a title, that are strings`},
 		{"a list without items", field(`{"type":"array"}`), `requested schema: field "x": items: want a JSON object`},
 		{"a list of any text", field(`{"type":"array","items":{"type":"string"}}`), `requested schema: field "x": items: options: want 1 to 1000 in enum, oneOf or anyOf`},
-		{"a list of numbers", field(`{"type":"array","items":{"type":"number","enum":[1]}}`), `requested schema: field "x": items: type: want string, of which the options are`},
+		{"a list of numbers", field(`{"type":"array","items":{"type":"number","enum":[1]}}`), `requested schema: field "x": items: type: want string; the options are`},
 		{"too many options", field(`{"type":"string","enum":[` + strings.Join(manyOptions, ",") + `]}`), `requested schema: field "x": options: want 1 to 1000 in enum, oneOf or anyOf`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
