@@ -48,7 +48,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	around := func(s sender) sender { return withMiddleware(s, c, c.sending) }
 
 	s := sender(c.roundTrip)
-	s = withRetry(s, c.retries(safe), c)
+	s = withRetry(s, c.retries(safe), c.sessions)
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, c)
 	s = withRounds(s, c.opts.Limits.Rounds, c)

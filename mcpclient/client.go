@@ -26,11 +26,12 @@ type Client struct {
 
 	lastCall atomic.Int64
 	level    atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
+	told     atomic.Pointer[mcp.LogLevel] // that a legacy server was told; nil for none
 
 	roots         atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 	tools         toolRegistry
 	lists         *pageReader
-	session       session
+	sessions      *sessions
 	subscriptions *subscriptions
 	standalone    standaloneStream
 	restarts      *restarts // nil without Options.Restart
@@ -123,7 +124,7 @@ func (c *Client) noticed(m jsonrpc.Message) {
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := jsonrpc.EncodeParams(params)
 	if err == nil {
-		err = c.session.settle(ctx)
+		err = c.sessions.settle(ctx)
 	}
 	if err == nil {
 		err = c.notify(ctx, method, encoded)
@@ -141,7 +142,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	for renewed := 0; ; renewed++ {
 		err := c.notifyOn(ctx, c.link.Load(), method, params)
-		if again, err := c.otherOwner(ctx, err, renewed); !again {
+		if again, err := c.sessions.otherOwner(ctx, err, renewed); !again {
 			return err
 		}
 	}

@@ -21,21 +21,14 @@ func TestClockJumps(t *testing.T) {
 	}
 
 	rounds := inputRounds{questioner: &Client{life: newLifecycle(t.Context(), 0, silent)}}
-	ctx := t.Context()
-	if err := rounds.delay(ctx); err != nil {
+	if err := rounds.delay(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantSteady(t, "the first time that a call was put off", rounds.since)
 
-	transport, _ := Pipe()
-	conn, err := transport.Dial(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &link{conn: conn}
-	c.link.Store(l)
-	c.begun(new(renewal))
-	wantSteady(t, "the beginning of a session", c.session.begun)
+	sessions := renewals{dead: func() bool { return false }}
+	sessions.finished(new(renewal))
+	wantSteady(t, "the beginning of a session", sessions.begun)
 
 	v := new(EraCache)
 	v.keep(&HTTP{URL: "https://example.com"}, mcp.Revision20251125)

@@ -62,9 +62,6 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
 		c.keepRoots(opts.Roots)
 	}
-	if opts.Restart != nil {
-		c.restarts = &restarts{}
-	}
 	c.assemble(ctx, t)
 	return c, nil
 }
@@ -76,6 +73,8 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.gatherer = &gatherer{c.life, newSlots(opts.Limits.ServerRequests), c.handle}
 	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
 	c.async = newAsyncSender(c.life, c.log)
+	c.sessions = c.newSessions()
+	c.restarts = c.newRestarts()
 	c.pipelines = c.newPipelines()
 	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
 	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
@@ -96,7 +95,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.subscriptions = &subscriptions{
 		life:       c.life,
 		log:        c.log,
-		sessions:   c,
+		sessions:   c.sessions,
 		send:       c.direct,
 		listen:     c.pipelines.listen,
 		silence:    c.streamSilence,

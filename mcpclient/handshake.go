@@ -86,7 +86,7 @@ func (c *Client) begin(ctx context.Context) error {
 	if !e.has(sessionLevel) {
 		return nil
 	}
-	level := c.session.toldLevel()
+	level := c.toldLevel()
 	if level == "" {
 		level = c.logLevel()
 	}

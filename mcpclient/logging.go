@@ -41,15 +41,23 @@ func (c *Client) setLogLevel(ctx context.Context, by sender, level mcp.LogLevel)
 	if told == "" {
 		told = mcp.LogEmergency
 	}
-	if level != "" || c.session.toldLevel() != "" {
+	if level != "" || c.toldLevel() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
 		if err := c.call(ctx, by, &request{method: method, params: params}, nil, nil); err != nil {
 			return err
 		}
-		c.session.tell(told)
+		c.told.Store(&told)
 	}
 	c.level.Store(&level)
 	return nil
+}
+
+// toldLevel is what a legacy server was told, "" for nothing.
+func (c *Client) toldLevel() mcp.LogLevel {
+	if level := c.told.Load(); level != nil {
+		return *level
+	}
+	return ""
 }
 
 // logLevel is what the server is asked for, "" for nothing.

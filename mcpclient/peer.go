@@ -56,8 +56,6 @@ func (p *peer) taskable(tool *mcp.Tool) error {
 
 func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().scrub) }
 
-func (p *peer) isModern() bool { return isModern(p.server.Load().Revision) }
-
 // modern is the modern era of a revision.
 func (p *peer) modern(revision string) era {
 	return newModernEra(revision, p.introduction, &p.offers)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -84,23 +85,137 @@ func (r *Restart) withDefaults() *Restart {
 	return &out
 }
 
-// restarts is what a client remembers of its connections. It is used by Connect,
-// and then by the renewal that is under way.
-type restarts struct {
-	up     time.Time // when the last connection was ready
-	failed int       // attempts in a row
-}
-
 // unsentError is why a request was not even begun to be sent.
 type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
+// restarts make a connection in the place of one that ended. One is used by Connect, and
+// then by the renewal that is under way.
+type restarts struct {
+	Restart  // with defaults
+	renewals *renewals
+	log      *slog.Logger
+	held     func() restartable              // the connection in use
+	reopen   func(ctx context.Context) error // makes another
+	giveUp   func(err error)                 // ends the client
+	scrub    func(err error) error
+	queue    func(tell func()) // for Notify
+
+	up     time.Time // when the last connection was ready
+	failed int       // attempts in a row
+}
+
+// restartable is a connection that may end by itself.
+type restartable interface {
+	over() <-chan struct{} // closed when it has
+	dead() error           // why
+	failCalls(err error)
+	end() error
+}
+
+// begin begins a restart, unless one is under way, and returns the error that the calls
+// on l then end with. It is nil if none is wanted.
+func (s *restarts) begin(l restartable, err error) (lost error) {
+	if s == nil {
+		return nil
+	}
+	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
+	if !s.renewals.start(func(ctx context.Context) error {
+		select {
+		case <-l.over(): // before that it may bring answers
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		l.failCalls(lost) // before that is done as for a connection that we end
+		return s.restart(ctx)
+	}) {
+		return nil
+	}
+	return lost
+}
+
+// restart makes a new connection in the place of one that ended.
+func (s *restarts) restart(ctx context.Context) error {
+	old := s.held()
+	reason := old.dead()
+	_ = old.end()
+	if time.Since(s.up) >= s.Reset {
+		s.failed = 0
+	}
+	policy := backoff.Policy{First: s.First, Max: s.Longest, Jitter: s.Jitter}
+	lost := reason // what the loop begins with
+	err := backoff.Loop(ctx, policy, func() error {
+		if err := lost; err != nil {
+			lost = nil
+			return err
+		}
+		return s.reopen(ctx)
+	}, func(f *backoff.Failure) error {
+		switch {
+		case ctx.Err() != nil:
+			return f.Err
+		case s.failed >= s.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
+			return s.exhausted(reason, f.Err)
+		}
+		f.Wait = policy.Delay(s.failed)
+		s.failed++
+		s.tell(RestartEvent{Attempt: s.failed, Wait: f.Wait, Err: s.scrub(f.Err)})
+		return nil
+	})
+	if err == nil {
+		s.up = time.Now()
+		s.tell(RestartEvent{Up: true, Attempt: s.failed})
+	}
+	return err
+}
+
+// exhausted ends the client.
+func (s *restarts) exhausted(reason, last error) error {
+	err := reason
+	switch n := s.failed; {
+	case n > 0 && last == reason:
+		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, n)
+	case n > 0:
+		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), the last of which: %w", reason, n, last)
+	}
+	s.giveUp(err)
+	return err
+}
+
+func (s *restarts) tell(e RestartEvent) {
+	if e.Up {
+		s.log.Info("the connection is up again", "attempt", e.Attempt)
+	} else {
+		s.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
+	}
+	if notify := s.Notify; notify != nil {
+		s.queue(func() { notify(e) })
+	}
+}
+
+// newRestarts returns nil if none are wanted.
+func (c *Client) newRestarts() *restarts {
+	if c.opts.Restart == nil {
+		return nil
+	}
+	return &restarts{
+		Restart:  *c.opts.Restart,
+		renewals: &c.sessions.renewals,
+		log:      c.log,
+		held:     func() restartable { return c.link.Load() },
+		reopen:   c.reopen,
+		giveUp:   func(err error) { c.life.fail(c.scrubbed(err), c.disconnect) },
+		scrub:    c.scrubbed,
+		queue:    func(tell func()) { c.callbacks.add(callback{run: tell}) },
+	}
+}
+
 // lost is called by a link whose connection ended by itself. It returns the
 // error of the calls that wait on it.
 func (c *Client) lost(l *link, err error) error {
 	if c.ready.Load() && c.link.Load() == l {
-		if lost := c.restarting(l, err); lost != nil {
+		if lost := c.restarts.begin(l, err); lost != nil {
 			return lost
 		}
 		c.life.fail(closedBy(err), c.disconnect)
@@ -120,86 +235,20 @@ func (c *Client) refused(l *link) error {
 		return nil
 	}
 	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
-		if lost := c.restarting(l, reason); lost != nil {
+		if lost := c.restarts.begin(l, reason); lost != nil {
 			return lost
 		}
 	}
 	return closedBy(reason)
 }
 
-// restarting begins a restart, unless one is under way, and returns the error that
-// the calls on l then end with. It is nil when none is wanted.
-func (c *Client) restarting(l *link, err error) (lost error) {
-	if c.opts.Restart == nil {
-		return nil
-	}
-	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
-	s := &c.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.renewal.Load() != nil || c.beginLocked(func(ctx context.Context) error {
-		select {
-		case <-l.over(): // before that it may bring answers
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		l.calls.Close(lost) // before that is done as for a connection that we end
-		l.abandon(nil)
-		return c.restart(ctx)
-	}) != nil {
-		return lost
-	}
-	return nil
+// failCalls implements [restartable].
+func (l *link) failCalls(err error) {
+	l.calls.Close(err)
+	l.abandon(nil)
 }
 
-// restart makes a new connection in the place of one that ended.
-func (c *Client) restart(ctx context.Context) error {
-	o, state, old := c.opts.Restart, c.restarts, c.link.Load()
-	reason := old.dead()
-	_ = old.end()
-	if time.Since(state.up) >= o.Reset {
-		state.failed = 0
-	}
-	policy := backoff.Policy{First: o.First, Max: o.Longest, Jitter: o.Jitter}
-	lost := reason // what the loop begins with
-	err := backoff.Loop(ctx, policy, func() error {
-		if err := lost; err != nil {
-			lost = nil
-			return err
-		}
-		return c.reopen(ctx)
-	}, func(f *backoff.Failure) error {
-		switch {
-		case ctx.Err() != nil:
-			return f.Err
-		case state.failed >= o.Attempts || errors.Is(f.Err, transport.ErrDialedOnce):
-			return c.giveUp(reason, f.Err)
-		}
-		f.Wait = policy.Delay(state.failed)
-		state.failed++
-		c.restartEvent(RestartEvent{Attempt: state.failed, Wait: f.Wait, Err: c.scrubbed(f.Err)})
-		return nil
-	})
-	if err == nil {
-		state.up = time.Now()
-		c.restartEvent(RestartEvent{Up: true, Attempt: state.failed})
-	}
-	return err
-}
-
-func (c *Client) giveUp(reason, last error) error {
-	err := reason
-	switch n := c.restarts.failed; {
-	case n > 0 && last == reason:
-		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, n)
-	case n > 0:
-		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), the last of which: %w", reason, n, last)
-	}
-	c.life.fail(c.scrubbed(err), c.disconnect)
-	return err
-}
-
-// reopen makes one attempt.
+// reopen makes one attempt of a restart.
 func (c *Client) reopen(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
 	defer cancel()
@@ -215,41 +264,12 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 			_ = l.end()
 		}
 	}()
-	modern := c.isModern()
+	before := c.current()
 	if err := c.reach(ctx); err != nil {
 		return err
 	}
-	if c.isModern() != modern {
+	if c.current().has(listenStreams) != before.has(listenStreams) {
 		c.subscriptions.endAll(errOtherEra)
 	}
 	return c.restore(ctx)
-}
-
-func (c *Client) restartEvent(e RestartEvent) {
-	if e.Up {
-		c.log.Info("the connection is up again", "attempt", e.Attempt)
-	} else {
-		c.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
-	}
-	if notify := c.opts.Restart.Notify; notify != nil {
-		c.callbacks.add(callback{run: func() { notify(e) }})
-	}
-}
-
-// reconnected waits for the next connection after a request has failed with err,
-// and reports whether to send it again. Where the request is part of making that
-// connection there is nothing to wait for.
-func (c *Client) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
-	_, unsent := errors.AsType[*unsentError](err)
-	if ctx.Value(renewing{&c.session}) != nil || !unsent && (!repeatable(r.method) || r.resent) {
-		return false, err
-	}
-	if err := c.session.settle(ctx); err != nil {
-		return false, err
-	}
-	if !c.life.isOpen() {
-		return false, c.life.cause()
-	}
-	r.resent = r.resent || !unsent
-	return true, nil
 }

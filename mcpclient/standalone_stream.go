@@ -102,15 +102,11 @@ func (c *Client) readStandaloneStream(ctx context.Context) {
 // have forgotten the session while nothing was called.
 func (c *Client) streamEnded(err error) {
 	id, lost := lostSession(err)
-	s := &c.session
-	s.mu.Lock()
-	soon := time.Since(s.begun) < renewPause
-	s.mu.Unlock()
-	if !lost || soon {
+	if !lost || c.sessions.recent(renewPause) {
 		c.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := c.renew(c.life.ctx, id, c.beginAnew); err != nil && !c.life.isClosed() {
+	if err := c.sessions.renewSession(c.life.ctx, id); err != nil && !c.life.isClosed() {
 		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }
