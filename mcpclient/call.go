@@ -50,7 +50,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	s := sender(c.roundTrip)
 	s = withRetry(s, c.retries(safe), c.sessions)
 	s = withParamHeaders(s, &c.tools)
-	s = withURLVisits(s, c)
+	s = withURLVisits(s, &c.visits)
 	s = withRounds(s, c.opts.Limits.Rounds, c)
 	p.calls = around(s)
 	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
@@ -83,7 +83,7 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 	if err != nil {
 		return err
 	}
-	if o.cameIn != nil && got.session.link != nil {
+	if o.cameIn != nil && got.session.connection != 0 {
 		*o.cameIn = got.session
 	}
 	if err := jsonrpc.DecodeResult(got.result, result); err != nil {

@@ -71,10 +71,16 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
 	c.gatherer = &gatherer{c.life, newSlots(opts.Limits.ServerRequests), c.handle}
+	v := &c.visits
+	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
+	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone
 	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
 	c.async = newAsyncSender(c.life, c.log)
 	c.sessions = c.newSessions()
 	c.restarts = c.newRestarts()
+	stream := &c.standalone
+	stream.peer, stream.life, stream.log, stream.sessions = &c.peer, c.life, c.log, c.sessions
+	stream.stale = func() { c.subscriptions.spread(Change{Kind: Stale}) }
 	c.pipelines = c.newPipelines()
 	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
 	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {

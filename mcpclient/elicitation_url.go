@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -63,8 +64,16 @@ const (
 	defaultDoneWait = 5 * time.Minute
 )
 
-// urlElicitations are the ones that the server may say are done, by id.
+// urlElicitations has a person visit URLs, and remembers by their ids which ones the
+// server may say are done.
 type urlElicitations struct {
+	peer   *peer
+	life   *lifecycle
+	log    *slog.Logger
+	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
+	limit  int           // of URLs in one error
+	wait   time.Duration // for the server's word that a visit is done
+
 	mu   sync.Mutex
 	done map[string]chan struct{}
 	ids  []string // the oldest first
@@ -137,24 +146,24 @@ func withURLVisits(next sender, c urlVisitor) sender {
 
 // needsVisits is the error of a call that a person must visit URLs for; nil if err is
 // another one.
-func (c *Client) needsVisits(err error) *URLElicitationError {
+func (v *urlElicitations) needsVisits(err error) *URLElicitationError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
-	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !c.current().has(urlElicitationErrors) {
+	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !v.peer.current().has(urlElicitationErrors) {
 		return nil
 	}
-	return &URLElicitationError{Elicitations: c.elicitationsOf(rpc), rpc: rpc}
+	return &URLElicitationError{Elicitations: v.elicitationsOf(rpc), rpc: rpc}
 }
 
 // visitAll has a person visit the URLs. It returns nil if the person agreed to all of
 // them, so that the call may be made once more.
-func (c *Client) visitAll(ctx context.Context, r *request, needed *URLElicitationError) error {
-	if len(needed.Elicitations) == 0 || c.offers.elicitation == nil || !c.offers.elicitation.URL {
+func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLElicitationError) error {
+	if len(needed.Elicitations) == 0 || v.peer.offers.elicitation == nil || !v.peer.offers.elicitation.URL {
 		return needed
 	}
 	var waits []<-chan struct{}
 	for _, p := range needed.Elicitations {
-		waits = append(waits, c.visits.expect(p.ElicitationID))
-		action, err := c.visit(ctx, r, p)
+		waits = append(waits, v.expect(p.ElicitationID))
+		action, err := v.visit(ctx, r, p)
 		if err != nil {
 			return err
 		}
@@ -163,12 +172,12 @@ func (c *Client) visitAll(ctx context.Context, r *request, needed *URLElicitatio
 			return needed
 		}
 	}
-	return c.awaitVisits(ctx, waits)
+	return v.awaitVisits(ctx, waits)
 }
 
 // elicitationsOf reads the elicitations of the error -32042. What is malformed
 // is skipped, and what is more than [Limits.ServerRequests].
-func (c *Client) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
+func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
@@ -180,9 +189,9 @@ func (c *Client) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 		p := new(mcp.ElicitParams)
 		switch err := json.Unmarshal(raw, p); {
 		case err != nil, p.Mode != mcp.ElicitURL, p.ElicitationID == "", len(p.ElicitationID) > maxElicitID, seen[p.ElicitationID], !mcp.Visitable(p.URL):
-			c.link.Load().tolerated("skipped a malformed elicitation in an error", "index", i)
-		case len(valid) == c.opts.Limits.ServerRequests:
-			c.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
+			v.peer.link.Load().tolerated("skipped a malformed elicitation in an error", "index", i)
+		case len(valid) == v.limit:
+			v.log.Warn("skipped elicitations in an error: too many", "got", len(data.Elicitations), "want", len(valid))
 			return valid
 		default:
 			seen[p.ElicitationID] = true
@@ -193,13 +202,13 @@ func (c *Client) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 }
 
 // visit has the handler ask the person about one URL.
-func (c *Client) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (action string, err error) {
+func (v *urlElicitations) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (action string, err error) {
 	params, err := jsonrpc.EncodeParams(p)
 	if err != nil {
 		return "", err
 	}
 	question := map[string]mcp.InputRequest{"": {Method: "elicitation/create", Params: params}}
-	answers, err := c.gather(ctx, question, r.info())
+	answers, err := v.gather(ctx, question, r.info())
 	if err != nil {
 		return "", err
 	}
@@ -211,9 +220,9 @@ func (c *Client) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (ac
 }
 
 // awaitVisits waits until the server says that all is done, or not any longer.
-func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
+func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
 	defer idle.From(ctx).Hold()()
-	late := time.NewTimer(c.opts.Timeouts.ElicitationDone)
+	late := time.NewTimer(v.wait)
 	defer late.Stop()
 	for _, done := range waits {
 		select {
@@ -222,8 +231,8 @@ func (c *Client) awaitVisits(ctx context.Context, waits []<-chan struct{}) error
 			return nil
 		case <-ctx.Done():
 			return ended(ctx)
-		case <-c.life.ctx.Done():
-			return c.life.cause()
+		case <-v.life.ctx.Done():
+			return v.life.cause()
 		}
 	}
 	return nil

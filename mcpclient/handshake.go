@@ -81,7 +81,7 @@ func (n *negotiator) discover(ctx context.Context, revision string) (*mcp.Server
 func (c *Client) begin(ctx context.Context) error {
 	e := c.current()
 	if e.has(standaloneStreams) && (c.observes() && !c.standalone.want() || c.standalone.isWanted()) {
-		c.readStandaloneStream(ctx)
+		c.standalone.read(ctx)
 	}
 	if !e.has(sessionLevel) {
 		return nil

@@ -18,6 +18,7 @@ import (
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
+	number    int64 // of the connections of a client, from 1
 	conn      Conn
 	transport Transport            // that conn is of
 	exchange  transport.Exchanger  // conn, when every request has a response channel of its own
@@ -71,6 +72,7 @@ type source struct {
 // dial opens the connection and starts to read it.
 func (c *Client) dial(ctx context.Context, t Transport) error {
 	l := &link{
+		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
 		life:      c.life,

@@ -63,8 +63,7 @@ type follower struct {
 
 	ctx context.Context // of the call
 
-	link  *link // the link of the call; nil before the call is sent
-	token int64
+	stop func() // takes f from the followers of a connection; nil before the call is sent
 }
 
 // newFollower makes a follower for a call with this context. It keeps up to
@@ -78,8 +77,8 @@ func (c *Client) newFollower(ctx context.Context, told bool) *follower {
 	return f
 }
 
-// enter makes f follow the call with this id, and no earlier call.
-func (f *follower) enter(l *link, id int64) {
+// follow makes f follow the call with this id, and no earlier call.
+func (l *link) follow(f *follower, id int64) {
 	f.leave()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,16 +86,17 @@ func (f *follower) enter(l *link, id int64) {
 		l.followers = map[int64]*follower{}
 	}
 	l.followers[id] = f
-	f.link, f.token = l, id
+	f.stop = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.followers, id)
+	}
 }
 
 func (f *follower) leave() {
-	if f.link == nil {
-		return
+	if f.stop != nil {
+		f.stop()
 	}
-	f.link.mu.Lock()
-	defer f.link.mu.Unlock()
-	delete(f.link.followers, f.token)
 }
 
 // follower returns the follower of a call after its response, nil if there is

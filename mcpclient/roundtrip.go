@@ -76,7 +76,7 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 		*o.sentAs = flight.ID
 	}
 	if o.follower != nil && err == nil {
-		o.follower.enter(l, flight.ID)
+		l.follow(o.follower, flight.ID)
 	}
 	return flight, err
 }
@@ -109,7 +109,7 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 		m := l.message(e, flight, o)
 		m.Handshake = !c.ready.Load()
 		if o.heed || o.progress != nil {
-			c.openStandaloneStream(ctx)
+			c.standalone.open(ctx)
 		}
 		post := func() {
 			err := l.exchange.Exchange(ctx, m, func(data []byte) bool {

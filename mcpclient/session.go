@@ -205,8 +205,8 @@ func (l *link) abandon(s transport.Session) {
 
 // sessionRef is where a request goes: a connection, and over HTTP a session on that.
 type sessionRef struct {
-	link    *link
-	session transport.Session // nil for none
+	connection int64             // counted from 1; 0 for none
+	session    transport.Session // nil for none
 }
 
 // sessionID is that of the next request, "" for none.
@@ -220,17 +220,17 @@ func (l *link) sessionID() string {
 // nextSession is where the next request goes.
 func (l *link) nextSession() sessionRef {
 	if l.exchange == nil {
-		return sessionRef{link: l}
+		return sessionRef{connection: l.number}
 	}
-	return sessionRef{l, l.exchange.Session()}
+	return sessionRef{l.number, l.exchange.Session()}
 }
 
 // session is where the request went.
 func (f *inFlight) session(l *link) sessionRef {
 	if f.sent == nil {
-		return sessionRef{link: l}
+		return sessionRef{connection: l.number}
 	}
-	return sessionRef{l, f.sent.Session()}
+	return sessionRef{l.number, f.sent.Session()}
 }
 
 // errLostCursor is the error of a request whose cursor its server has forgotten:

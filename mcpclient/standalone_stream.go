@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,8 +13,14 @@ import (
 const streamGrace = 500 * time.Millisecond
 
 // standaloneStream is the stream on which a legacy server over HTTP says what is no
-// answer. It is opened when somebody wants to know.
+// answer. It is opened once the host wants to know.
 type standaloneStream struct {
+	peer     *peer
+	life     *lifecycle
+	log      *slog.Logger
+	sessions *sessions
+	stale    func() // what the server said meanwhile is lost
+
 	mu     sync.Mutex
 	wanted bool
 	stop   context.CancelFunc // ends the reading; nil before it begins
@@ -52,39 +59,39 @@ func (c *Client) observes() bool {
 	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 }
 
-// openStandaloneStream opens the stream, unless it is open already or the server has
+// open opens the stream, unless it is open already or the server has
 // none.
-func (c *Client) openStandaloneStream(ctx context.Context) {
-	if c.current().has(standaloneStreams) && !c.standalone.want() {
-		c.readStandaloneStream(ctx)
+func (s *standaloneStream) open(ctx context.Context) {
+	if s.peer.current().has(standaloneStreams) && !s.want() {
+		s.read(ctx)
 	}
 }
 
-// readStandaloneStream reads the stream, if there is one, and returns once it is open: a
+// read reads the stream, if there is one, and returns once it is open: a
 // server throws away what it has to say before that.
-func (c *Client) readStandaloneStream(ctx context.Context) {
-	l := c.link.Load()
+func (s *standaloneStream) read(ctx context.Context) {
+	l := s.peer.link.Load()
 	if l.exchange == nil {
 		return
 	}
 	settled := make(chan struct{})
-	reading, end := c.standalone.begin(c.life.ctx)
-	started := c.life.start(func() {
+	reading, end := s.begin(s.life.ctx)
+	started := s.life.start(func() {
 		defer end()
 		settle := sync.OnceFunc(func() { close(settled) })
 		wasOpen := false
 		open := func(resumed bool) {
 			settle()
 			if wasOpen && !resumed {
-				c.subscriptions.spread(Change{Kind: Stale})
+				s.stale()
 			}
 			wasOpen = true
 		}
-		m := &transport.Message{Header: c.current().header(nil, nil).shared()}
+		m := &transport.Message{Header: s.peer.current().header(nil, nil).shared()}
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
-			c.streamEnded(err)
+			s.ended(err)
 		}
 	})
 	if !started {
@@ -98,16 +105,16 @@ func (c *Client) readStandaloneStream(ctx context.Context) {
 	}
 }
 
-// streamEnded is called when the standalone stream ended for good: its server may
+// ended is called when the standalone stream ended for good: its server may
 // have forgotten the session while nothing was called.
-func (c *Client) streamEnded(err error) {
+func (s *standaloneStream) ended(err error) {
 	id, lost := lostSession(err)
-	if !lost || c.sessions.recent(renewPause) {
-		c.log.Warn("the server's standalone stream ended", "error", err)
+	if !lost || s.sessions.recent(renewPause) {
+		s.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := c.sessions.renewSession(c.life.ctx, id); err != nil && !c.life.isClosed() {
-		c.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
+	if err := s.sessions.renewSession(s.life.ctx, id); err != nil && !s.life.isClosed() {
+		s.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }
 

@@ -184,7 +184,7 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	if c.current().has(listenStreams) {
 		err = c.subscriptions.listenFor(ctx, s, o)
 	} else {
-		c.openStandaloneStream(ctx)
+		c.standalone.open(ctx)
 		err = c.subscriptions.watchFor(ctx, s, o)
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_
 	if progress == nil {
 		result, err = w.result(ctx)
 	} else {
-		result, err = follower.follow(ctx, w, progress)
+		result, err = w.follow(ctx, follower, progress)
 	}
 	if err != nil {
 		w.giveUp(ctx)
@@ -86,7 +86,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
-func (f *follower) follow(ctx context.Context, w *waiting, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
+func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
 	var result *mcp.CallToolResult

@@ -65,13 +65,13 @@ func TestFollowersLeave(t *testing.T) {
 // A call that is sent again is heard of by its last token only.
 func TestFollowersMove(t *testing.T) {
 	l, f := new(link), new(follower)
-	f.enter(l, 1)
-	f.enter(l, 2)
+	l.follow(f, 1)
+	l.follow(f, 2)
 	if l.follower(1) != nil || l.follower(2) != f {
 		t.Errorf("got the followers %v, want one of 2", l.followers)
 	}
 	next := new(link)
-	f.enter(next, 1)
+	next.follow(f, 1)
 	if f.leave(); len(l.followers) != 0 || len(next.followers) != 0 {
 		t.Errorf("got the followers %v and %v, want none", l.followers, next.followers)
 	}
