@@ -21,15 +21,14 @@ type Client struct {
 	log        *slog.Logger
 	negotiator negotiator
 
-	sending   Handler // through Options.Middleware; nil for none
-	answering Handler // through Options.ServerMiddleware; nil for none
+	sending Handler // through Options.Middleware; nil for none
 
 	lastCall    atomic.Int64
 	connections atomic.Int64                 // dialed so far
 	level       atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
 	told        atomic.Pointer[mcp.LogLevel] // that a legacy server was told; nil for none
 
-	roots         atomic.Pointer[[]mcp.Root] // nil without Options.Roots
+	answerer      answerer
 	tools         toolRegistry
 	lists         *pageReader
 	sessions      *sessions

@@ -51,7 +51,7 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.life.startHost(func() {
 		<-c.life.ctx.Done()
 		err := c.Err()
-		defer c.caught("AfterEnd", errPanicked, &err)
+		defer caught(c.log, "AfterEnd", errPanicked, &err)
 		fn(err)
 	})
 }

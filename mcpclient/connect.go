@@ -53,14 +53,14 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	err := errors.Join(errs[:]...)
 	if err == nil {
 		c.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
-		c.answering, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
+		c.answerer.middleware, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
 		err = errors.Join(errs[:2]...)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
-		c.keepRoots(opts.Roots)
+		c.answerer.keepRoots(opts.Roots)
 	}
 	c.assemble(ctx, t)
 	return c, nil
@@ -70,7 +70,11 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
-	c.gatherer = &gatherer{c.life, newSlots(opts.Limits.ServerRequests), c.handle}
+	a := &c.answerer
+	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, newSlots(opts.Limits.ServerRequests)
+	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
+	a.session, a.request = c, func() *Request { return &Request{Client: c, invocation: new(invocation)} }
+	c.gatherer = &gatherer{c.life, a.slots, a.handle}
 	v := &c.visits
 	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
 	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone

@@ -11,8 +11,8 @@ import (
 )
 
 // elicit answers an elicitation.
-func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if c.offers.elicitation == nil {
+func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	if a.peer.offers.elicitation == nil {
 		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
 	}
 	params := new(mcp.ElicitParams)
@@ -22,7 +22,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	if params.Mode == "" {
 		params.Mode = mcp.ElicitForm // "clients MUST treat missing mode as form"
 	}
-	offered := c.offers.elicitation
+	offered := a.peer.offers.elicitation
 	if (params.Mode != mcp.ElicitForm || !offered.Form) && (params.Mode != mcp.ElicitURL || !offered.URL) {
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
 	}
@@ -31,17 +31,17 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
 		}
 	} else if !mcp.Visitable(params.URL) {
-		c.log.Warn("refused to send a person to what is no web address")
+		a.log.Warn("refused to send a person to what is no web address")
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL is none to visit: want https://host/… or http://host/…")
 	}
-	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && c.current().has(urlElicitationErrors) {
-		ctx = context.WithValue(ctx, doneKey{}, c.visits.expect(params.ElicitationID))
+	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && a.peer.current().has(urlElicitationErrors) {
+		ctx = context.WithValue(ctx, doneKey{}, a.visits.expect(params.ElicitationID))
 	}
-	fits, err := c.formCheck(params)
+	fits, err := a.formCheck(params)
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.opts.Elicitation.Elicit(ctx, params)
+	result, err := a.elicitation.Elicit(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the elicitation handler returned neither a result nor an error")
 	}
@@ -58,11 +58,11 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 }
 
 // formCheck is what the host's validator thinks of the answers to a form.
-func (c *Client) formCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
-	if c.opts.Schemas.Validator == nil || params.Mode != mcp.ElicitForm {
+func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
+	if a.validator == nil || params.Mode != mcp.ElicitForm {
 		return func(map[string]any) error { return nil }, nil
 	}
-	check, err := c.opts.Schemas.Validator.Compile(params.RequestedSchema)
+	check, err := a.validator.Compile(params.RequestedSchema)
 	if err != nil {
 		return nil, refuse(mcp.CodeInvalidParams, "elicitation: requested schema: %s", excerpt.Cut(err.Error()))
 	}

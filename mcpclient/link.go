@@ -26,6 +26,7 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	client  linkClient
+	handle  func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error) // answers a request
 	life    *lifecycle
 	log     *slog.Logger
 	async   *asyncSender
@@ -45,9 +46,6 @@ type link struct {
 type linkClient interface {
 	current() era
 	isReady() bool // the handshake is done
-
-	// handle answers a request of the server.
-	handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
 
 	// changed forgets what a change makes stale, and noticed passes a notification on to
 	// its observers.
@@ -75,6 +73,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
+		handle:    c.answerer.handle,
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 
@@ -131,7 +132,7 @@ func withMiddleware(next sender, c invoker, chain Handler) sender {
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		c.number(r)
-		defer c.caught(r.method, errMiddlewarePanicked, &err)
+		defer caught(c.logger(), r.method, errMiddlewarePanicked, &err)
 		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
@@ -156,8 +157,10 @@ type invoker interface {
 	number(r *request)
 	invocation(r *request, o *callOptions) *Request
 	scrubbed(err error) error
-	caught(method string, as error, err *error)
+	logger() *slog.Logger
 }
+
+func (c *Client) logger() *slog.Logger { return c.log }
 
 // invocation makes a request for middleware.
 func (c *Client) invocation(r *request, o *callOptions) *Request {
@@ -191,7 +194,7 @@ func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*r
 
 // throughNotify sends a notification through Options.Middleware.
 func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
-	defer c.caught(method, errMiddlewarePanicked, &err)
+	defer caught(c.log, method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
 	if err != nil {
 		return err
@@ -218,40 +221,6 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	}
 	_, err = c.sending(ctx, q)
 	return err
-}
-
-// asked makes a server's question for handlers and middleware.
-func (c *Client) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
-	q := &Request{Client: c, Method: method, Params: params, invocation: new(invocation)}
-	if call != nil {
-		q.Call = call.ID
-	}
-	if len(meta) > 0 && meta[0] == '{' { // handlers get other values raw in Origin.Meta
-		var err error
-		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
-		}
-	}
-	return q, nil
-}
-
-// throughServer answers a question of the server through
-// Options.ServerMiddleware.
-func (c *Client) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
-	method := q.Method // middleware cannot change it
-	var got json.RawMessage
-	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
-		defer c.caught(method, errPanicked, &err) // middleware sees an error
-		same := *q
-		same.Method = method
-		got, err = c.answerBy(ctx, &same)
-		return got, err
-	}
-	raw, err := c.answering(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return middlewareResult(raw, got)
 }
 
 // middlewareResult is the result of the outermost middleware. It is checked
@@ -314,9 +283,9 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
 
 // caught, deferred, turns a panic of the host's code into an error.
-func (c *Client) caught(method string, as error, err *error) {
+func caught(log *slog.Logger, method string, as error, err *error) {
 	if p := recover(); p != nil {
-		c.log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))
+		log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))
 		*err = as
 	}
 }

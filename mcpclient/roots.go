@@ -37,7 +37,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 			return fmt.Errorf("set roots: %w", err)
 		}
 	}
-	c.keepRoots(roots)
+	c.answerer.keepRoots(roots)
 	if !c.current().answers() || c.offers.quietRoots {
 		return nil
 	}
@@ -45,17 +45,17 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 }
 
 // keepRoots keeps a copy of the roots; the copy is never nil.
-func (c *Client) keepRoots(roots []mcp.Root) {
+func (a *answerer) keepRoots(roots []mcp.Root) {
 	kept := append([]mcp.Root{}, roots...)
-	c.roots.Store(&kept)
+	a.roots.Store(&kept)
 }
 
 // listRoots answers a request for the roots.
-func (c *Client) listRoots() (json.RawMessage, error) {
-	if !c.offers.roots {
+func (a *answerer) listRoots() (json.RawMessage, error) {
+	if !a.peer.offers.roots {
 		return nil, uninstalled("roots are not available", "Options.Roots")
 	}
-	roots := *c.roots.Load()
+	roots := *a.roots.Load()
 	return jsonrpc.Marshal(struct {
 		Roots []mcp.Root `json:"roots"`
 	}{roots})

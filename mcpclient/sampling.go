@@ -12,8 +12,8 @@ import (
 )
 
 // createMessage answers a sampling request.
-func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if c.offers.sampling == nil {
+func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	if a.peer.offers.sampling == nil {
 		return nil, uninstalled("sampling is not available", "Options.Sampling")
 	}
 	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err != nil {
@@ -26,7 +26,7 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if slices.Contains(params.Tools, nil) {
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: a tool is null")
 	}
-	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !c.offers.sampling.Tools {
+	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !a.peer.offers.sampling.Tools {
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: tools were not declared by the client")
 	}
 	if params.MaxTokens < 0 {
@@ -35,11 +35,11 @@ func (c *Client) createMessage(ctx context.Context, raw json.RawMessage) (json.R
 	if err := params.CheckMessages(); err != nil {
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
-	result, err := c.opts.Sampling.CreateMessage(ctx, params)
+	result, err := a.sampling.CreateMessage(ctx, params)
 	if err == nil && result == nil {
 		err = errors.New("the sampling handler returned neither a result nor an error")
 	}
-	if e := c.current(); err == nil && !e.severalBlocks() {
+	if e := a.peer.current(); err == nil && !e.severalBlocks() {
 		result, err = result.SingleBlock(e.has(audioContent))
 	}
 	if err != nil {

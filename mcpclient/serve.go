@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -88,7 +86,7 @@ func (l *link) register(r *serverRequest) bool {
 // answer runs the handler and sends what it says.
 func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer l.answers.release()
-	result, err := l.client.handle(ctx, m.Method, m.Params, m.ID, r.info())
+	result, err := l.handle(ctx, m.Method, m.Params, m.ID, r.info())
 	if err == nil {
 		result = aboutTask(result, m.Params)
 	}
@@ -148,52 +146,4 @@ func (l *link) cancelled(s transport.Session, params json.RawMessage) {
 	if ok {
 		l.log.Debug("the server gave up a request", "id", l.quote(id), "reason", reason)
 	}
-}
-
-// handle answers one question of the server. Both eras come here: id is nil in
-// the modern one. A panic of a handler becomes an error.
-func (c *Client) handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (result json.RawMessage, err error) {
-	defer c.caught(method, errPanicked, &err)
-	var meta struct {
-		Meta json.RawMessage `json:"_meta"`
-	}
-	if len(params) > 0 {
-		if err := json.Unmarshal(params, &meta); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "params: %v", err)
-		}
-	}
-	ctx = context.WithValue(ctx, servingKey{c.slots}, true)
-	ctx = mcp.WithOrigin(ctx, mcp.Origin{Session: c, Server: c.knownServer(), Call: call, ID: id, Meta: meta.Meta})
-	if c.answering == nil && c.opts.Handlers[method] == nil {
-		return c.answerBy(ctx, &Request{Method: method, Params: params})
-	}
-	q, err := c.asked(method, params, meta.Meta, call)
-	switch {
-	case err != nil:
-		return nil, err
-	case c.answering == nil:
-		return c.answerBy(ctx, q)
-	}
-	return c.throughServer(ctx, q)
-}
-
-// answerBy has the handler for a method answer.
-func (c *Client) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
-	method, params := q.Method, q.Params
-	if h := c.opts.Handlers[method]; h != nil {
-		result, err := h(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		return madeResult("handler of "+strconv.Quote(method), result)
-	}
-	switch method {
-	case "sampling/createMessage":
-		return c.createMessage(ctx, params)
-	case "elicitation/create":
-		return c.elicit(ctx, params)
-	case rootsMethod:
-		return c.listRoots()
-	}
-	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }

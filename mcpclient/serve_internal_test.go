@@ -39,9 +39,8 @@ func TestAbandonedTellsRejectionOnly(t *testing.T) {
 }
 
 func TestNullToolIsRefused(t *testing.T) {
-	c := new(Client)
-	c.offers.sampling = &mcp.SamplingCapability{Tools: true}
-	_, err := c.createMessage(t.Context(), []byte(`{"maxTokens":1,"messages":[],"tools":[null]}`))
+	a := &answerer{peer: &peer{offers: offers{sampling: &mcp.SamplingCapability{Tools: true}}}}
+	_, err := a.createMessage(t.Context(), []byte(`{"maxTokens":1,"messages":[],"tools":[null]}`))
 	if e := wireError(err); e.Code != mcp.CodeInvalidParams {
 		t.Errorf("got %v, want code %d", err, mcp.CodeInvalidParams)
 	}

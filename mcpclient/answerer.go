@@ -1,0 +1,113 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// answerer answers what the server asks, by the handlers of the host.
+type answerer struct {
+	peer        *peer
+	log         *slog.Logger
+	sampling    mcp.SamplingHandler
+	elicitation mcp.ElicitationHandler
+	handlers    map[string]Handler
+	middleware  Handler // Options.ServerMiddleware; nil for none
+	validator   Validator
+	visits      *urlElicitations
+	slots       slots
+	session     any             // of an Origin
+	request     func() *Request // a new one of the client
+
+	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
+}
+
+// handle answers one question of the server. Both eras come here: id is nil in
+// the modern one. A panic of a handler becomes an error.
+func (a *answerer) handle(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (result json.RawMessage, err error) {
+	defer caught(a.log, method, errPanicked, &err)
+	var meta struct {
+		Meta json.RawMessage `json:"_meta"`
+	}
+	if len(params) > 0 {
+		if err := json.Unmarshal(params, &meta); err != nil {
+			return nil, refuse(mcp.CodeInvalidParams, "params: %v", err)
+		}
+	}
+	ctx = context.WithValue(ctx, servingKey{a.slots}, true)
+	ctx = mcp.WithOrigin(ctx, mcp.Origin{Session: a.session, Server: a.peer.knownServer(), Call: call, ID: id, Meta: meta.Meta})
+	if a.middleware == nil && a.handlers[method] == nil {
+		return a.answerBy(ctx, &Request{Method: method, Params: params})
+	}
+	q, err := a.asked(method, params, meta.Meta, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.middleware == nil:
+		return a.answerBy(ctx, q)
+	}
+	return a.throughServer(ctx, q)
+}
+
+// answerBy has the handler for a method answer.
+func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
+	method, params := q.Method, q.Params
+	if h := a.handlers[method]; h != nil {
+		result, err := h(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return madeResult("handler of "+strconv.Quote(method), result)
+	}
+	switch method {
+	case "sampling/createMessage":
+		return a.createMessage(ctx, params)
+	case "elicitation/create":
+		return a.elicit(ctx, params)
+	case rootsMethod:
+		return a.listRoots()
+	}
+	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
+}
+
+// asked makes a server's question for handlers and middleware.
+func (a *answerer) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
+	q := a.request()
+	q.Method, q.Params = method, params
+	if call != nil {
+		q.Call = call.ID
+	}
+	if len(meta) > 0 && meta[0] == '{' { // handlers get other values raw in Origin.Meta
+		var err error
+		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
+			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
+		}
+	}
+	return q, nil
+}
+
+// throughServer answers a question of the server through
+// Options.ServerMiddleware.
+func (a *answerer) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
+	method := q.Method // middleware cannot change it
+	var got json.RawMessage
+	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
+		defer caught(a.log, method, errPanicked, &err) // middleware sees an error
+		same := *q
+		same.Method = method
+		got, err = a.answerBy(ctx, &same)
+		return got, err
+	}
+	raw, err := a.middleware(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return middlewareResult(raw, got)
+}
