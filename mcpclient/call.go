@@ -102,7 +102,7 @@ func (c *Client) number(r *request) {
 
 func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
-	o.logLevel = c.logLevel()
+	o.logLevel = c.levels.wanted()
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
 	if err != nil {

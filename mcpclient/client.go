@@ -24,13 +24,13 @@ type Client struct {
 	sending Handler // through Options.Middleware; nil for none
 
 	lastCall    atomic.Int64
-	connections atomic.Int64                 // dialed so far
-	level       atomic.Pointer[mcp.LogLevel] // that was set while connected; nil for Options.LogLevel
-	told        atomic.Pointer[mcp.LogLevel] // that a legacy server was told; nil for none
+	connections atomic.Int64 // dialed so far
+	levels      logLevels
 
 	answerer      answerer
 	tools         toolRegistry
 	lists         *pageReader
+	tasks         taskStarter
 	sessions      *sessions
 	subscriptions *subscriptions
 	standalone    standaloneStream

@@ -91,6 +91,12 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		return c.call(ctx, c.reads, r, page, opts)
 	}
 	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
+	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, c.call, opts.LogLevel
+	c.tasks = taskStarter{
+		taskParts: taskParts{client: c, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
+		peer:      &c.peer,
+		timeouts:  opts.Timeouts,
+	}
 	c.negotiator = negotiator{
 		peer:         &c.peer,
 		transport:    t,

@@ -86,14 +86,14 @@ func (c *Client) begin(ctx context.Context) error {
 	if !e.has(sessionLevel) {
 		return nil
 	}
-	level := c.toldLevel()
+	level := c.levels.known()
 	if level == "" {
-		level = c.logLevel()
+		level = c.levels.wanted()
 	}
 	if level == "" || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	err := c.askLogLevel(ctx, c.direct, level)
+	err := c.levels.ask(ctx, c.direct, level)
 	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -17,53 +18,63 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
-	return c.askLogLevel(ctx, c.calls, level)
+	return c.levels.ask(ctx, c.calls, level)
 }
 
-// askLogLevel sets a level that the protocol has.
-func (c *Client) askLogLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
-	if err := c.setLogLevel(ctx, by, level); err != nil {
+// logLevels knows which log messages are wanted.
+type logLevels struct {
+	peer    *peer
+	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
+	initial mcp.LogLevel // Options.LogLevel
+
+	level atomic.Pointer[mcp.LogLevel] // set while connected; nil for the initial one
+	told  atomic.Pointer[mcp.LogLevel] // told to a legacy server; nil for none
+}
+
+// ask sets a level that the protocol has.
+func (l *logLevels) ask(ctx context.Context, by sender, level mcp.LogLevel) error {
+	if err := l.set(ctx, by, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
 	}
 	return nil
 }
 
-func (c *Client) setLogLevel(ctx context.Context, by sender, level mcp.LogLevel) error {
+func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) error {
 	const method = "logging/setLevel"
-	if !c.current().has(sessionLevel) {
-		if level != "" && !c.offered(requirement(method)) {
+	if !l.peer.current().has(sessionLevel) {
+		if level != "" && !l.peer.offered(requirement(method)) {
 			return &CapabilityError{Method: method, Capability: requirement(method)}
 		}
-		c.level.Store(&level)
+		l.level.Store(&level)
 		return nil
 	}
 	told := level
 	if told == "" {
 		told = mcp.LogEmergency
 	}
-	if level != "" || c.toldLevel() != "" {
+	if level != "" || l.known() != "" {
 		params := []byte(`{"level":"` + string(told) + `"}`)
-		if err := c.call(ctx, by, &request{method: method, params: params}, nil, nil); err != nil {
+		if err := l.call(ctx, by, &request{method: method, params: params}, nil, nil); err != nil {
 			return err
 		}
-		c.told.Store(&told)
+		l.told.Store(&told)
 	}
-	c.level.Store(&level)
+	l.level.Store(&level)
 	return nil
 }
 
-// toldLevel is what a legacy server was told, "" for nothing.
-func (c *Client) toldLevel() mcp.LogLevel {
-	if level := c.told.Load(); level != nil {
+// known is what a legacy server was told, "" for nothing.
+func (l *logLevels) known() mcp.LogLevel {
+	if level := l.told.Load(); level != nil {
 		return *level
 	}
 	return ""
 }
 
-// logLevel is what the server is asked for, "" for nothing.
-func (c *Client) logLevel() mcp.LogLevel {
-	if level := c.level.Load(); level != nil {
+// wanted is what the server is asked for, "" for nothing.
+func (l *logLevels) wanted() mcp.LogLevel {
+	if level := l.level.Load(); level != nil {
 		return *level
 	}
-	return c.opts.LogLevel
+	return l.initial
 }

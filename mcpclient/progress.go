@@ -68,10 +68,10 @@ type follower struct {
 
 // newFollower makes a follower for a call with this context. It keeps up to
 // maxNotes notices.
-func (c *Client) newFollower(ctx context.Context, told bool) *follower {
+func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
 	f, maxNotes := &follower{ctx: ctx}, 0
 	if told {
-		maxNotes = c.opts.Limits.Notifications
+		maxNotes = s.limits.Notifications
 	}
 	_ = f.calls.Start(&f.Call, maxNotes) // they are not closed
 	return f

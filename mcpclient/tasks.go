@@ -23,14 +23,10 @@ var errNoTask = errors.New("it has no id: a server that answers at once makes no
 
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be called concurrently.
 type Task struct {
-	client taskClient
-	tools  *toolRegistry
-	limits Limits
-	life   *lifecycle
-	log    *slog.Logger
-	id     string
-	tool   string
-	call   int64 // CallInfo.ID of the tool call and its later requests
+	taskParts
+	id   string
+	tool string
+	call int64 // CallInfo.ID of the tool call and its later requests
 
 	result *mcp.CallToolResult // set if the server answered without a task
 
@@ -38,6 +34,22 @@ type Task struct {
 	state    mcp.TaskState
 	learned  int                        // number of answers behind the state
 	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
+}
+
+// taskParts is what the tasks of a client have in common.
+type taskParts struct {
+	client taskClient
+	tools  *toolRegistry
+	limits Limits
+	life   *lifecycle
+	log    *slog.Logger
+}
+
+// taskStarter calls tools as tasks.
+type taskStarter struct {
+	taskParts
+	peer     *peer
+	timeouts Timeouts
 }
 
 // taskClient has the functions of a client for a task.
@@ -69,38 +81,38 @@ func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl ti
 	if tool == nil {
 		return nil, errors.New("start tool: no tool (nil)")
 	}
-	t, err := c.startTool(ctx, tool, args, ttl, opts)
+	t, err := c.tasks.startTool(ctx, tool, args, ttl, opts)
 	if err != nil {
 		return nil, c.scrubbed(fmt.Errorf("start tool %q: %w", tool.Name, err))
 	}
 	return t, nil
 }
 
-func (c *Client) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
-	if err := c.taskable(tool); err != nil {
+func (s *taskStarter) startTool(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts []CallOption) (*Task, error) {
+	if err := s.peer.taskable(tool); err != nil {
 		return nil, err
 	}
 	params, err := encodeArguments(tool.Name, args)
 	if err != nil {
 		return nil, err
 	}
-	return c.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
+	return s.startTask(ctx, &request{method: "tools/call", target: tool.Name, params: params}, ttl, opts)
 }
 
 // startTask makes a tool call whose result may be a task.
-func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
-	e := c.current()
+func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Duration, opts []CallOption) (*Task, error) {
+	e := s.client.current()
 	r.task = true
 	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
-	if err := c.call(ctx, c.calls, r, &raw, opts); err != nil {
+	if err := s.client.callServer(ctx, r, &raw, opts); err != nil {
 		return nil, err
 	}
-	t := c.newTask("", r.target, r.call.ID)
+	t := s.newTask("", r.target, r.call.ID)
 	state, isTask, err := e.created(raw)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, c.quote(raw))
+		return nil, fmt.Errorf("%w: %s", err, s.client.quote(raw))
 	case isTask:
 		t.id, t.state = state.ID, state
 		return t, nil
@@ -115,13 +127,13 @@ func (c *Client) startTask(ctx context.Context, r *request, ttl time.Duration, o
 // Task resumes a task by its id; the id may come from another process. tool is only for errors and [mcp.CallInfo]. Task
 // sends nothing. Without an id the methods of the task fail.
 func (c *Client) Task(id, tool string) *Task {
-	t := c.newTask(id, tool, c.lastCall.Add(1))
+	t := c.tasks.newTask(id, tool, c.lastCall.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
 	return t
 }
 
-func (c *Client) newTask(id, tool string, call int64) *Task {
-	return &Task{client: c, tools: &c.tools, limits: c.opts.Limits, life: c.life, log: c.log, id: id, tool: tool, call: call}
+func (s *taskStarter) newTask(id, tool string, call int64) *Task {
+	return &Task{taskParts: s.taskParts, id: id, tool: tool, call: call}
 }
 
 func (c *Client) callServer(ctx context.Context, r *request, result any, opts []CallOption) error {

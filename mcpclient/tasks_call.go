@@ -31,16 +31,16 @@ func WithTask(tool *mcp.Tool) CallOption {
 }
 
 // callTask makes a tool call that may become a task, and waits for its end.
-func (c *Client) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
-	defer func() { err = c.scrubbed(err) }()
-	o := c.opts.Timeouts.forCall().with(opts)
+func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
+	defer func() { err = s.client.scrubbed(err) }()
+	o := s.timeouts.forCall().with(opts)
 	ctx, w, bounds := waitingFor(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress
-	follower := c.newFollower(ctx, progress != nil)
+	follower := s.newFollower(ctx, progress != nil)
 	defer follower.leave()
 	followed := append(slices.Clip(w.opts), func(o *callOptions) { o.follower = follower })
-	if w.Task, err = c.startTask(ctx, r, 0, followed); err != nil {
+	if w.Task, err = s.startTask(ctx, r, 0, followed); err != nil {
 		return nil, err
 	}
 	w.progress = nil // the token of the call holds until the task has ended

@@ -48,7 +48,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	}
 	var result *mcp.CallToolResult
 	if o.task != nil && c.taskable(o.task) == nil {
-		result, err = c.callTask(ctx, r, opts)
+		result, err = c.tasks.callTask(ctx, r, opts)
 	} else {
 		result = &mcp.CallToolResult{Tool: r.target}
 		err = c.advised(r, &o, c.call(ctx, c.calls, r, result, opts))
