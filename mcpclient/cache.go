@@ -55,7 +55,7 @@ type cached struct {
 type cacheUser interface {
 	current() era
 	Err() error
-	cacheOwner(ctx context.Context) string // for whom results are kept
+	cacheOwner(ctx context.Context, kept *cache) string // for whom results are kept
 }
 
 // withCache gets a result from the cache if it can, and keeps one that came of the
@@ -69,13 +69,13 @@ func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 		if len(r.answers) > 0 || len(o.meta) > 0 || !c.current().has(cacheHints) {
 			return next(ctx, r, o)
 		}
-		owner := c.cacheOwner(ctx)
+		owner := c.cacheOwner(ctx, kept)
 		raw, generation := kept.get(r)
 		if raw != nil && !o.noCache && ctx.Err() == nil && c.Err() == nil {
 			return response{result: raw}, nil
 		}
 		got, err := next(ctx, r, o)
-		if err == nil && got.repeats == 0 && c.cacheOwner(ctx) == owner {
+		if err == nil && got.repeats == 0 && c.cacheOwner(ctx, kept) == owner {
 			kept.put(r, got.result, generation, limit)
 		}
 		return got, err
@@ -84,17 +84,17 @@ func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 
 // cacheOwner sets the user of the cache: results of another user are dropped.
 // For an unknown user nothing is kept.
-func (c *Client) cacheOwner(ctx context.Context) string {
-	x := c.link.Load().exchange
+func (p *peer) cacheOwner(ctx context.Context, kept *cache) string {
+	x := p.link.Load().exchange
 	if x == nil {
 		return ""
 	}
 	owner, err := x.Owner(ctx)
 	if err != nil {
-		c.cache.clear()
+		kept.clear()
 		return ""
 	}
-	c.cache.belongsTo(owner)
+	kept.belongsTo(owner)
 	return owner
 }
 

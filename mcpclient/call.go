@@ -45,18 +45,18 @@ type pipelines struct {
 
 // newPipelines puts the stages together: what is wrapped last comes first.
 func (c *Client) newPipelines() (p pipelines) {
-	around := func(s sender) sender { return withMiddleware(s, c, c.sending) }
+	around := func(s sender) sender { return withMiddleware(s, c, c.sending, c.log) }
 
-	s := sender(c.roundTrip)
+	s := sender(c.wire.roundTrip)
 	s = withRetry(s, c.retries(safe), c.sessions)
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, &c.visits)
-	s = withRounds(s, c.opts.Limits.Rounds, c)
+	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
 	p.calls = around(s)
 	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
 
-	p.direct = around(withRetry(c.roundTrip, c.retries(repeatableInHandshake), noSessions{}))
-	p.listen = around(c.listen)
+	p.direct = around(withRetry(c.wire.roundTrip, c.retries(repeatableInHandshake), noSessions{}))
+	p.listen = around(c.wire.listen)
 	return p
 }
 
@@ -78,7 +78,7 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 	ctx, bounds := within(ctx, limits)
 	defer bounds.Stop()
 	o.token = o.progress != nil || o.heed || r.method == "tools/call" && bounds.Bounded()
-	c.number(r)
+	c.wire.number(r)
 	got, err := by(ctx, r, o)
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 }
 
 // number gives a request the id of a call of its own, unless it has one.
-func (c *Client) number(r *request) {
+func (w *wire) number(r *request) {
 	if r.call.ID == 0 {
-		r.call.ID = c.lastCall.Add(1)
+		r.call.ID = w.calls.Add(1)
 	}
 }
 

@@ -23,7 +23,7 @@ type Client struct {
 
 	sending Handler // through Options.Middleware; nil for none
 
-	lastCall    atomic.Int64
+	wire        wire
 	connections atomic.Int64 // dialed so far
 	levels      logLevels
 
@@ -97,8 +97,6 @@ func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []
 	}
 	return l.postNotification(ctx, method, params)
 }
-
-func (c *Client) isReady() bool { return c.ready.Load() }
 
 // changed forgets what is cached of what has changed.
 func (c *Client) changed(change Change) { c.cache.invalidate(change) }

@@ -74,12 +74,14 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, newSlots(opts.Limits.ServerRequests)
 	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
 	a.session, a.request = c, func() *Request { return &Request{Client: c, invocation: new(invocation)} }
-	c.gatherer = &gatherer{c.life, a.slots, a.handle}
+	c.gatherer = &gatherer{peer: &c.peer, life: c.life, slots: a.slots, handle: a.handle, limit: opts.Limits.ServerRequests}
 	v := &c.visits
 	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
 	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone
 	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
 	c.async = newAsyncSender(c.life, c.log)
+	w := &c.wire
+	w.peer, w.life, w.standalone, w.isReady, w.refused = &c.peer, c.life, &c.standalone, c.ready.Load, c.refused
 	c.sessions = c.newSessions()
 	c.restarts = c.newRestarts()
 	stream := &c.standalone
@@ -93,7 +95,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
 	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, c.call, opts.LogLevel
 	c.tasks = taskStarter{
-		taskParts: taskParts{client: c, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
+		taskParts: taskParts{client: c, call: c.call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: opts.Limits, life: c.life, log: c.log},
 		peer:      &c.peer,
 		timeouts:  opts.Timeouts,
 	}
@@ -114,7 +116,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 		sessions:   c.sessions,
 		send:       c.direct,
 		listen:     c.pipelines.listen,
-		silence:    c.streamSilence,
+		silence:    c.streamSilence(opts.Timeouts.SubscriptionIdle),
 		agreed:     c.cache.clear,
 		maxChanges: opts.Limits.Notifications,
 	}

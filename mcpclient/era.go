@@ -138,16 +138,16 @@ func cancelledParams(id int64, reason string) ([]byte, error) {
 }
 
 // tellCancelled sends notifications/cancelled for a request.
-func (c *Client) tellCancelled(l *link, flight *inFlight, reason string) {
+func (w *wire) tellCancelled(l *link, flight *inFlight, reason string) {
 	const method = "notifications/cancelled"
-	if !c.current().cancels(flight.request, l.exchange != nil) {
+	if !w.peer.current().cancels(flight.request, l.exchange != nil) {
 		return
 	}
 	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
 	if err != nil {
 		return
 	}
-	header := c.current().header(nil, &request{method: method})
+	header := w.peer.current().header(nil, &request{method: method})
 	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 

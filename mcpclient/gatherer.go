@@ -14,9 +14,11 @@ import (
 
 // gatherer has handlers answer the questions of input rounds.
 type gatherer struct {
+	*peer
 	life   *lifecycle
 	slots  slots // for handlers, also those of the server's requests
 	handle func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
+	limit  int // of questions at once
 }
 
 // reply is the answer to one question of an input round.

@@ -38,7 +38,7 @@ func TestGatherer(t *testing.T) {
 			inLife(t, func(t *testing.T, l *lifecycle) {
 				release := make(chan bool)
 				defer close(release)
-				g := &gatherer{l, newSlots(test.slots), func(_ context.Context, method string, _, _ json.RawMessage, _ *mcp.CallInfo) (json.RawMessage, error) {
+				g := &gatherer{life: l, slots: newSlots(test.slots), handle: func(_ context.Context, method string, _, _ json.RawMessage, _ *mcp.CallInfo) (json.RawMessage, error) {
 					switch method {
 					case "broken":
 						return nil, errors.New("oops")

@@ -64,7 +64,7 @@ func (p pingedLink) idle() bool {
 // ping sends by no middleware, which could hold it up.
 func (p pingedLink) ping(ctx context.Context) error {
 	r := &request{method: p.client.current().pingMethod()}
-	_, err := p.client.roundTrip(ctx, r, &callOptions{quiet: true})
+	_, err := p.client.wire.roundTrip(ctx, r, &callOptions{quiet: true})
 	return err
 }
 

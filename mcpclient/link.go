@@ -26,6 +26,7 @@ type link struct {
 	calls     jsonrpc.Calls
 
 	client  linkClient
+	isReady func() bool                                                                                                       // the first handshake is done
 	handle  func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error) // answers a request
 	life    *lifecycle
 	log     *slog.Logger
@@ -45,7 +46,6 @@ type link struct {
 // linkClient is what a connection needs of its client.
 type linkClient interface {
 	current() era
-	isReady() bool // the handshake is done
 
 	// changed forgets what a change makes stale, and noticed passes a notification on to
 	// its observers.
@@ -73,6 +73,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
+		isReady:   c.ready.Load,
 		handle:    c.answerer.handle,
 		life:      c.life,
 		log:       c.log,

@@ -126,13 +126,12 @@ func innermost(ctx context.Context, r *Request) (json.RawMessage, error) {
 }
 
 // withMiddleware sends a request through Options.Middleware, once.
-func withMiddleware(next sender, c invoker, chain Handler) sender {
+func withMiddleware(next sender, c invoker, chain Handler, log *slog.Logger) sender {
 	if chain == nil {
 		return next
 	}
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
-		c.number(r)
-		defer caught(c.logger(), r.method, errMiddlewarePanicked, &err)
+		defer caught(log, r.method, errMiddlewarePanicked, &err)
 		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
@@ -154,16 +153,13 @@ func withMiddleware(next sender, c invoker, chain Handler) sender {
 
 // invoker has the functions of a client for middleware.
 type invoker interface {
-	number(r *request)
 	invocation(r *request, o *callOptions) *Request
 	scrubbed(err error) error
-	logger() *slog.Logger
 }
-
-func (c *Client) logger() *slog.Logger { return c.log }
 
 // invocation makes a request for middleware.
 func (c *Client) invocation(r *request, o *callOptions) *Request {
+	c.wire.number(r)
 	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	return q

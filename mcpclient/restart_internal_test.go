@@ -109,7 +109,7 @@ func TestRefusedByEndingConnection(t *testing.T) {
 					l.calls.Close(err)
 				}
 			}
-			_, got := c.roundTrip(t.Context(), &request{method: "tools/call"}, &callOptions{})
+			_, got := c.wire.roundTrip(t.Context(), &request{method: "tools/call"}, &callOptions{})
 			if _, unsent := errors.AsType[*unsentError](got); !unsent || err != nil && !errors.Is(got, err) {
 				t.Errorf("got %v, want one that was not sent, of %v", got, err)
 			}

@@ -154,14 +154,14 @@ func (s *inputRounds) delay(ctx context.Context) error {
 	return s.sleep(ctx, wait)
 }
 
-func (c *Client) sleep(ctx context.Context, d time.Duration) error { return c.life.sleep(ctx, d) }
+func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.sleep(ctx, d) }
 
 // questions reads inputRequests, nil for none. It checks their number first.
-func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
+func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil
 	}
-	limit, n := c.opts.Limits.ServerRequests, 0
+	limit, n := g.limit, 0
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
 		if n++; n > limit+answered {
@@ -169,7 +169,7 @@ func (c *Client) questions(raw json.RawMessage, answered int) (asked map[string]
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
-		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, c.quote(raw))
+		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, g.quote(raw))
 	}
 	return asked, nil
 }

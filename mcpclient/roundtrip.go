@@ -27,14 +27,25 @@ type inFlight struct {
 	listening *listening // of subscriptions/listen only
 }
 
+// wire sends requests over the connection in use.
+type wire struct {
+	peer       *peer
+	life       *lifecycle
+	standalone *standaloneStream
+	isReady    func() bool // the first handshake is done
+	refused    func(l *link) error
+
+	calls atomic.Int64 // the id of the last call
+}
+
 // roundTrip sends a request once and returns what its response says: the last stage
 // of a pipeline.
-func (c *Client) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
+func (w *wire) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
 	if ctx.Err() != nil {
 		return response{}, ended(ctx)
 	}
-	c.number(r)
-	l, e := c.link.Load(), c.current()
+	w.number(r)
+	l, e := w.peer.link.Load(), w.peer.current()
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
 		return response{}, errLostCursor
 	}
@@ -43,13 +54,13 @@ func (c *Client) roundTrip(ctx context.Context, r *request, o *callOptions) (res
 		return response{}, &unsentError{err}
 	}
 	defer func() { l.finish(&flight.Call, ctx.Err() != nil) }()
-	sent, answer, err := c.exchange(ctx, l, e, flight, o)
+	sent, answer, err := w.exchange(ctx, l, e, flight, o)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return response{}, err
 	case err != nil:
-		if sent && !o.quiet && c.ready.Load() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
-			c.tellCancelled(l, flight, context.Cause(ctx).Error())
+		if sent && !o.quiet && w.isReady() && r.method != "initialize" { // "The initialize request MUST NOT be cancelled by clients"
+			w.tellCancelled(l, flight, context.Cause(ctx).Error())
 		}
 		return response{}, ended(ctx)
 	}
@@ -90,7 +101,7 @@ const keptBody = 16 << 10
 // exchange passes a request to the connection and waits for the response. sent says
 // that the server may have got it. Over HTTP progress may come on the standalone
 // stream while the exchange says nothing: a caller who asked for it waits for both.
-func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
 	if l.exchange == nil {
 		body := bodies.Get().(*[]byte)
 		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
@@ -103,27 +114,27 @@ func (c *Client) exchange(ctx context.Context, l *link, e era, flight *inFlight,
 			bodies.Put(body)
 		}
 		if err != nil {
-			return c.unsent(l, flight, err)
+			return w.unsent(l, flight, err)
 		}
 	} else {
 		m := l.message(e, flight, o)
-		m.Handshake = !c.ready.Load()
+		m.Handshake = !w.isReady()
 		if o.heed || o.progress != nil {
-			c.standalone.open(ctx)
+			w.standalone.open(ctx)
 		}
 		post := func() {
 			err := l.exchange.Exchange(ctx, m, func(data []byte) bool {
 				flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
 				return flight.answered
 			})
-			c.posted(l, flight, err)
+			w.posted(l, flight, err)
 		}
 		if o.progress == nil {
 			post()
 			answer, err, _ := flight.Response()
 			return true, answer, err
 		}
-		if !c.life.start(post) {
+		if !w.life.start(post) {
 			return false, jsonrpc.Response{}, ErrClosed
 		}
 	}
@@ -147,11 +158,11 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *transport.Messa
 }
 
 // posted ends a call whose exchange over HTTP has ended.
-func (c *Client) posted(l *link, flight *inFlight, err error) {
+func (w *wire) posted(l *link, flight *inFlight, err error) {
 	switch {
 	case flight.answered:
 		return
-	case c.life.isClosed():
+	case w.life.isClosed():
 		err = ErrClosed
 	case errors.Is(err, transport.ErrSessionOver): // only a cursor is of a certain session
 		err = errLostCursor
@@ -162,9 +173,9 @@ func (c *Client) posted(l *link, flight *inFlight, err error) {
 }
 
 // unsent is what comes of a request that a connection did not take.
-func (c *Client) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
+func (w *wire) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
 	answer, callErr, ok := flight.Response() // it says more
-	if refused := c.refused(l); refused != nil && (!ok || callErr != nil) {
+	if refused := w.refused(l); refused != nil && (!ok || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}
 	if ok {

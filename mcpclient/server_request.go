@@ -18,7 +18,7 @@ func (r *request) info() mcp.CallInfo {
 
 // info is that of the call that became the task: who shows it does not show the id.
 func (t *Task) info() mcp.CallInfo {
-	return mcp.CallInfo{ID: t.call, Method: "tools/call", Name: t.tool}
+	return mcp.CallInfo{ID: t.callID, Method: "tools/call", Name: t.tool}
 }
 
 // serverRequest is a server request that is being answered.

@@ -141,29 +141,31 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 }
 
 // streamSilence bounds the silence of a subscription's stream, 0 for no bound.
-func (c *Client) streamSilence() time.Duration {
-	if c.link.Load().exchange == nil {
-		return 0
+func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
+	return func() time.Duration {
+		if p.link.Load().exchange == nil {
+			return 0
+		}
+		return limit
 	}
-	return c.opts.Timeouts.SubscriptionIdle
 }
 
 // listen sends a subscriptions/listen and returns its result when the server
 // has ended the subscription: the last stage of its pipeline.
-func (c *Client) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
-	l, e := c.link.Load(), c.current()
+func (w *wire) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
+	l, e := w.peer.link.Load(), w.peer.current()
 	flight, err := l.start(ctx, r, o)
 	if err != nil {
 		return response{}, err
 	}
 	defer l.calls.Forget(&flight.Call)
-	sent, m, err := c.exchange(ctx, l, e, flight, o)
+	sent, m, err := w.exchange(ctx, l, e, flight, o)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSubscriptionEnded):
 		return response{}, cause
 	case cause != nil:
 		if sent {
-			c.tellCancelled(l, flight, "")
+			w.tellCancelled(l, flight, "")
 		}
 		return response{}, cause
 	case err != nil:

@@ -24,9 +24,9 @@ var errNoTask = errors.New("it has no id: a server that answers at once makes no
 // Task is a tool call that continues at the server without a waiting caller. Its methods may be called concurrently.
 type Task struct {
 	taskParts
-	id   string
-	tool string
-	call int64 // CallInfo.ID of the tool call and its later requests
+	id     string
+	tool   string
+	callID int64 // CallInfo.ID of the tool call and its later requests
 
 	result *mcp.CallToolResult // set if the server answered without a task
 
@@ -39,6 +39,9 @@ type Task struct {
 // taskParts is what the tasks of a client have in common.
 type taskParts struct {
 	client taskClient
+	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
+	by     sender // of calls
+	wire   *wire
 	tools  *toolRegistry
 	limits Limits
 	life   *lifecycle
@@ -55,8 +58,6 @@ type taskStarter struct {
 // taskClient has the functions of a client for a task.
 type taskClient interface {
 	questioner
-	callServer(ctx context.Context, r *request, result any, opts []CallOption) error
-	sendUnawaited(ctx context.Context, r *request)
 	rpcError(raw json.RawMessage) error
 	scrubbed(err error) error
 }
@@ -105,7 +106,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	r.task = true
 	r = e.taskRequest(r, ttl)
 	var raw json.RawMessage
-	if err := s.client.callServer(ctx, r, &raw, opts); err != nil {
+	if err := s.call(ctx, s.by, r, &raw, opts); err != nil {
 		return nil, err
 	}
 	t := s.newTask("", r.target, r.call.ID)
@@ -127,17 +128,13 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 // Task resumes a task by its id; the id may come from another process. tool is only for errors and [mcp.CallInfo]. Task
 // sends nothing. Without an id the methods of the task fail.
 func (c *Client) Task(id, tool string) *Task {
-	t := c.tasks.newTask(id, tool, c.lastCall.Add(1))
+	t := c.tasks.newTask(id, tool, c.wire.calls.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
 	return t
 }
 
 func (s *taskStarter) newTask(id, tool string, call int64) *Task {
-	return &Task{taskParts: s.taskParts, id: id, tool: tool, call: call}
-}
-
-func (c *Client) callServer(ctx context.Context, r *request, result any, opts []CallOption) error {
-	return c.call(ctx, c.calls, r, result, opts)
+	return &Task{taskParts: s.taskParts, id: id, tool: tool, callID: call}
 }
 
 // Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client, over all pages, like
@@ -182,7 +179,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.TaskState, err
 func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) {
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.callServer(ctx, t.request("tasks/get"), &raw, opts); err != nil {
+	if err := t.call(ctx, t.by, t.request("tasks/get"), &raw, opts); err != nil {
 		return polledTask{}, err
 	}
 	task, err := t.client.current().polled(raw)
@@ -296,7 +293,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	_, learned := t.known()
 	var raw json.RawMessage
-	if err := t.client.callServer(ctx, t.request("tasks/cancel"), &raw, opts); err != nil {
+	if err := t.call(ctx, t.by, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
 	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet

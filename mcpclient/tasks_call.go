@@ -115,16 +115,16 @@ func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progres
 // giveUp cancels the task at the server, unless it has ended.
 func (t *Task) giveUp(ctx context.Context) {
 	if !t.State().Status.Final() {
-		t.client.sendUnawaited(ctx, t.request("tasks/cancel"))
+		t.wire.sendUnawaited(ctx, t.request("tasks/cancel"))
 	}
 }
 
 // sendUnawaited sends a request without waiting for the response.
-func (c *Client) sendUnawaited(ctx context.Context, r *request) {
-	if !c.offered(requirement(r.method)) {
+func (w *wire) sendUnawaited(ctx context.Context, r *request) {
+	if !w.peer.offered(requirement(r.method)) {
 		return
 	}
-	l, e, o := c.link.Load(), c.current(), new(callOptions)
+	l, e, o := w.peer.link.Load(), w.peer.current(), new(callOptions)
 	flight, err := l.start(ctx, r, o)
 	if err != nil {
 		return // there is no server to tell

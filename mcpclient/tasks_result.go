@@ -37,7 +37,7 @@ func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer idle.From(ctx).Hold()()
 	var raw json.RawMessage
 	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
-	err := w.client.callServer(ctx, w.request("tasks/result"), &raw, opts)
+	err := w.call(ctx, w.by, w.request("tasks/result"), &raw, opts)
 	return raw, err
 }
 
@@ -104,7 +104,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 	}
 	r := t.request("tasks/update")
 	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := t.client.callServer(ctx, r, nil, opts); err != nil {
+	if err := t.call(ctx, t.by, r, nil, opts); err != nil {
 		return 0, fmt.Errorf("answer: %w", err)
 	}
 	return 1, nil
