@@ -23,10 +23,6 @@ func WithoutCache() CallOption {
 	return func(o *callOptions) { o.noCache = true }
 }
 
-// ClearCache forgets all cached results. Call it when the server sees another
-// identity than before: a private result is for the one who asked.
-func (c *Client) ClearCache() { c.cache.clear() }
-
 // cache keeps results for as long as their server said. It belongs to one
 // client, so that nothing private is shared. The zero value is ready.
 type cache struct {

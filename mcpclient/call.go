@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -114,4 +115,48 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}
 	return &o, nil
+}
+
+// invocation makes a request for middleware.
+func (c *Client) invocation(r *request, o *callOptions) *Request {
+	c.wire.number(r)
+	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+	maps.Copy(q.Meta, o.meta)
+	return q
+}
+
+// throughNotify sends a notification through Options.Middleware.
+func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
+	defer caught(c.log, method, errMiddlewarePanicked, &err)
+	r, meta, err := customRequest(method, json.RawMessage(params))
+	if err != nil {
+		return err
+	}
+	o := new(callOptions)
+	for _, opt := range meta {
+		opt(o)
+	}
+	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+	maps.Copy(q.Meta, o.meta)
+	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
+		params, err := jsonrpc.EncodeParams(q.Params)
+		if err != nil {
+			return nil, fmt.Errorf("middleware: params: %w", err)
+		}
+		if len(q.Meta) > 0 {
+			meta, err := jsonrpc.Marshal(q.Meta)
+			if err != nil {
+				return nil, fmt.Errorf("middleware: _meta: %w", err)
+			}
+			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
+		}
+		return nil, l.postNotification(ctx, method, params)
+	}
+	_, err = c.sending(ctx, q)
+	return err
+}
+
+// retries is the policy of Options.Limits.Retries for safe requests.
+func (c *Client) retries(safe func(method string, err error) bool) retries {
+	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.sleep, log: c.log}
 }

@@ -145,3 +145,20 @@ func (c *Client) notify(ctx context.Context, method string, params []byte) error
 		}
 	}
 }
+
+// ClearCache forgets all cached results. Call it when the server sees another
+// identity than before: a private result is for the one who asked.
+func (c *Client) ClearCache() { c.cache.clear() }
+
+// SessionID is the id of the session, "" if there is none. A server may set it
+// over Streamable HTTP in the legacy era; it changes with each new session.
+// Treat it as a secret.
+func (c *Client) SessionID() string {
+	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
+		return l.sessionID()
+	}
+	return ""
+}
+
+// Validator is [Schemas.Validator].
+func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }

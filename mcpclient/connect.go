@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -158,3 +159,182 @@ func (c *Client) reach(ctx context.Context) error {
 	}
 	return c.begin(ctx)
 }
+
+// dial opens the connection and starts to read it.
+func (c *Client) dial(ctx context.Context, t Transport) error {
+	l := &link{
+		number:    c.connections.Add(1),
+		transport: t,
+		client:    c,
+		isReady:   c.ready.Load,
+		handle:    c.answerer.handle,
+		life:      c.life,
+		log:       c.log,
+		async:     c.async,
+		answers:   c.slots,
+		retries:   c.opts.Limits.Retries,
+	}
+	conn, err := t.Dial(ctx)
+	switch {
+	case err != nil:
+		return err
+	case conn == nil:
+		return fmt.Errorf("%T.Dial returned no connection and no error", t)
+	}
+	l.conn = conn
+	if skipper, ok := transport.As[transport.Skipper](conn); ok {
+		skipper.OnSkip(func(line string) {
+			l.tolerated("skipped a line that is no JSON-RPC message", "text", l.scrub(line))
+		})
+	}
+	l.exchange, _ = conn.(transport.Exchanger)
+	l.headed, _ = conn.(transport.HeaderConn)
+	c.link.Store(l)
+	if l.exchange == nil {
+		if !c.life.start(l.read) {
+			_ = conn.Close()
+			return c.life.cause()
+		}
+	}
+	return nil
+}
+
+// begin does what is due once the handshake is done.
+func (c *Client) begin(ctx context.Context) error {
+	e := c.current()
+	if e.has(standaloneStreams) && (c.observes() && !c.standalone.want() || c.standalone.isWanted()) {
+		c.standalone.read(ctx)
+	}
+	if !e.has(sessionLevel) {
+		return nil
+	}
+	level := c.levels.known()
+	if level == "" {
+		level = c.levels.wanted()
+	}
+	if level == "" || c.server.Load().Capabilities.Logging == nil {
+		return nil
+	}
+	err := c.levels.ask(ctx, c.direct, level)
+	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
+		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
+		return nil
+	}
+	return err
+}
+
+// observes reports whether the host wants to know what the server says that is no
+// answer.
+func (c *Client) observes() bool {
+	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
+}
+
+func (c *Client) newSessions() *sessions {
+	return &sessions{
+		renewals: renewals{life: c.life, dead: func() bool { return c.link.Load().dead() != nil }},
+		log:      c.log,
+		held:     func() sessionHolder { return c.link.Load() },
+		begin:    c.beginSession,
+	}
+}
+
+// beginSession makes a session on the connection in use and restores what belonged to
+// the one before.
+func (c *Client) beginSession(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	server, err := c.negotiator.handshake(ctx)
+	if err != nil {
+		return err
+	}
+	c.server.Store(server)
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	return c.restore(ctx)
+}
+
+// restore brings back what a server knew that has forgotten everything.
+func (c *Client) restore(ctx context.Context) error {
+	c.cache.clear()
+	if c.current().has(listenStreams) {
+		return nil // each subscription opens its stream again
+	}
+	return c.subscriptions.watchAgain(ctx)
+}
+
+// newRestarts returns nil if none are wanted.
+func (c *Client) newRestarts() *restarts {
+	if c.opts.Restart == nil {
+		return nil
+	}
+	return &restarts{
+		Restart:  *c.opts.Restart,
+		renewals: &c.sessions.renewals,
+		log:      c.log,
+		held:     func() restartable { return c.link.Load() },
+		reopen:   c.reopen,
+		giveUp:   func(err error) { c.life.fail(c.scrubbed(err), c.disconnect) },
+		scrub:    c.scrubbed,
+		queue:    func(tell func()) { c.callbacks.add(callback{run: tell}) },
+	}
+}
+
+// reopen makes one attempt of a restart.
+func (c *Client) reopen(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
+	defer cancel()
+	defer func() {
+		if err == nil {
+			err = ctx.Err() // Close may not have seen the new connection
+		}
+		if err != nil {
+			l := c.link.Load()
+			if ctx.Err() != nil {
+				err = l.explain(err)
+			}
+			_ = l.end()
+		}
+	}()
+	before := c.current()
+	if err := c.reach(ctx); err != nil {
+		return err
+	}
+	if c.current().has(listenStreams) != before.has(listenStreams) {
+		c.subscriptions.endAll(errOtherEra)
+	}
+	return c.restore(ctx)
+}
+
+// lost is called by a link whose connection ended by itself. It returns the
+// error of the calls that wait on it.
+func (c *Client) lost(l *link, err error) error {
+	if c.ready.Load() && c.link.Load() == l {
+		if lost := c.restarts.begin(l, err); lost != nil {
+			return lost
+		}
+		c.life.fail(closedBy(err), c.disconnect)
+	}
+	return closedBy(err)
+}
+
+// refused is the error of a message that the connection did not take because it is
+// ending, nil while it is not. It may bring answers for a while.
+func (c *Client) refused(l *link) error {
+	conn, ok := transport.As[transport.Ender](l.conn)
+	if !ok {
+		return nil
+	}
+	reason := hungUp(conn.Err())
+	if reason == nil {
+		return nil
+	}
+	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
+		if lost := c.restarts.begin(l, reason); lost != nil {
+			return lost
+		}
+	}
+	return closedBy(reason)
+}
+
+func (c *Client) pinged() pinged { return pingedLink{c, c.link.Load()} }

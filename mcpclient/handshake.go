@@ -76,27 +76,3 @@ func (n *negotiator) discover(ctx context.Context, revision string) (*mcp.Server
 	g.Server.Revision = revision
 	return g.Server, nil
 }
-
-// begin does what is due once the handshake is done.
-func (c *Client) begin(ctx context.Context) error {
-	e := c.current()
-	if e.has(standaloneStreams) && (c.observes() && !c.standalone.want() || c.standalone.isWanted()) {
-		c.standalone.read(ctx)
-	}
-	if !e.has(sessionLevel) {
-		return nil
-	}
-	level := c.levels.known()
-	if level == "" {
-		level = c.levels.wanted()
-	}
-	if level == "" || c.server.Load().Capabilities.Logging == nil {
-		return nil
-	}
-	err := c.levels.ask(ctx, c.direct, level)
-	if _, refused := errors.AsType[*mcp.RPCError](err); refused {
-		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
-		return nil
-	}
-	return err
-}

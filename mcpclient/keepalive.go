@@ -53,8 +53,6 @@ type pingedLink struct {
 	link   *link
 }
 
-func (c *Client) pinged() pinged { return pingedLink{c, c.link.Load()} }
-
 // idle counts calls, which have limits of their own and may be all that the server looks
 // at, and requests of the server, which waits for an answer.
 func (p pingedLink) idle() bool {

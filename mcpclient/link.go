@@ -67,45 +67,6 @@ type source struct {
 	quoted  bool              // it stands among other text, as in a log
 }
 
-// dial opens the connection and starts to read it.
-func (c *Client) dial(ctx context.Context, t Transport) error {
-	l := &link{
-		number:    c.connections.Add(1),
-		transport: t,
-		client:    c,
-		isReady:   c.ready.Load,
-		handle:    c.answerer.handle,
-		life:      c.life,
-		log:       c.log,
-		async:     c.async,
-		answers:   c.slots,
-		retries:   c.opts.Limits.Retries,
-	}
-	conn, err := t.Dial(ctx)
-	switch {
-	case err != nil:
-		return err
-	case conn == nil:
-		return fmt.Errorf("%T.Dial returned no connection and no error", t)
-	}
-	l.conn = conn
-	if skipper, ok := transport.As[transport.Skipper](conn); ok {
-		skipper.OnSkip(func(line string) {
-			l.tolerated("skipped a line that is no JSON-RPC message", "text", l.scrub(line))
-		})
-	}
-	l.exchange, _ = conn.(transport.Exchanger)
-	l.headed, _ = conn.(transport.HeaderConn)
-	c.link.Store(l)
-	if l.exchange == nil {
-		if !c.life.start(l.read) {
-			_ = conn.Close()
-			return c.life.cause()
-		}
-	}
-	return nil
-}
-
 // doubted adds to the error of a handshake over HTTP that there may be no server.
 func (l *link) doubted(err error) error {
 	if l.exchange == nil {

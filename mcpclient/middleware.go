@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -157,14 +156,6 @@ type invoker interface {
 	scrubbed(err error) error
 }
 
-// invocation makes a request for middleware.
-func (c *Client) invocation(r *request, o *callOptions) *Request {
-	c.wire.number(r)
-	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
-	maps.Copy(q.Meta, o.meta)
-	return q
-}
-
 // changed is the original request with the changes of middleware. given are the
 // original params.
 func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
@@ -186,37 +177,6 @@ func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*r
 	}
 	changed.target, changed.params, changed.answers = params.target, params.params, params.answers
 	return &changed, &options, nil
-}
-
-// throughNotify sends a notification through Options.Middleware.
-func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
-	defer caught(c.log, method, errMiddlewarePanicked, &err)
-	r, meta, err := customRequest(method, json.RawMessage(params))
-	if err != nil {
-		return err
-	}
-	o := new(callOptions)
-	for _, opt := range meta {
-		opt(o)
-	}
-	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
-	maps.Copy(q.Meta, o.meta)
-	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-		params, err := jsonrpc.EncodeParams(q.Params)
-		if err != nil {
-			return nil, fmt.Errorf("middleware: params: %w", err)
-		}
-		if len(q.Meta) > 0 {
-			meta, err := jsonrpc.Marshal(q.Meta)
-			if err != nil {
-				return nil, fmt.Errorf("middleware: _meta: %w", err)
-			}
-			params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, params), "_meta", meta))
-		}
-		return nil, l.postNotification(ctx, method, params)
-	}
-	_, err = c.sending(ctx, q)
-	return err
 }
 
 // middlewareResult is the result of the outermost middleware. It is checked

@@ -80,9 +80,6 @@ func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.described, o.validator = tool, v }
 }
 
-// Validator is [Schemas.Validator].
-func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
-
 // CheckOutput reports the first violation of the tool's output schema by the
 // structured content of a result, as an [*OutputError]. A successful result
 // without structured content violates every schema; a tool without a schema and

@@ -194,82 +194,8 @@ func (s *restarts) tell(e RestartEvent) {
 	}
 }
 
-// newRestarts returns nil if none are wanted.
-func (c *Client) newRestarts() *restarts {
-	if c.opts.Restart == nil {
-		return nil
-	}
-	return &restarts{
-		Restart:  *c.opts.Restart,
-		renewals: &c.sessions.renewals,
-		log:      c.log,
-		held:     func() restartable { return c.link.Load() },
-		reopen:   c.reopen,
-		giveUp:   func(err error) { c.life.fail(c.scrubbed(err), c.disconnect) },
-		scrub:    c.scrubbed,
-		queue:    func(tell func()) { c.callbacks.add(callback{run: tell}) },
-	}
-}
-
-// lost is called by a link whose connection ended by itself. It returns the
-// error of the calls that wait on it.
-func (c *Client) lost(l *link, err error) error {
-	if c.ready.Load() && c.link.Load() == l {
-		if lost := c.restarts.begin(l, err); lost != nil {
-			return lost
-		}
-		c.life.fail(closedBy(err), c.disconnect)
-	}
-	return closedBy(err)
-}
-
-// refused is the error of a message that the connection did not take because it is
-// ending, nil while it is not. It may bring answers for a while.
-func (c *Client) refused(l *link) error {
-	conn, ok := transport.As[transport.Ender](l.conn)
-	if !ok {
-		return nil
-	}
-	reason := hungUp(conn.Err())
-	if reason == nil {
-		return nil
-	}
-	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
-		if lost := c.restarts.begin(l, reason); lost != nil {
-			return lost
-		}
-	}
-	return closedBy(reason)
-}
-
 // failCalls implements [restartable].
 func (l *link) failCalls(err error) {
 	l.calls.Close(err)
 	l.abandon(nil)
-}
-
-// reopen makes one attempt of a restart.
-func (c *Client) reopen(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
-	defer cancel()
-	defer func() {
-		if err == nil {
-			err = ctx.Err() // Close may not have seen the new connection
-		}
-		if err != nil {
-			l := c.link.Load()
-			if ctx.Err() != nil {
-				err = l.explain(err)
-			}
-			_ = l.end()
-		}
-	}()
-	before := c.current()
-	if err := c.reach(ctx); err != nil {
-		return err
-	}
-	if c.current().has(listenStreams) != before.has(listenStreams) {
-		c.subscriptions.endAll(errOtherEra)
-	}
-	return c.restore(ctx)
 }

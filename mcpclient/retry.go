@@ -44,11 +44,6 @@ type retries struct {
 	log   *slog.Logger
 }
 
-// retries is the policy of Options.Limits.Retries for safe requests.
-func (c *Client) retries(safe func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.sleep, log: c.log}
-}
-
 // withRetry resends a request if that is safe: if the server had forgotten the
 // session, and up to Options.Limits.Retries times after a temporary status or a
 // lost answer.

@@ -7,16 +7,6 @@ import (
 // skillsExtension is the extension of servers with skills.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// SessionID is the id of the session, "" if there is none. A server may set it
-// over Streamable HTTP in the legacy era; it changes with each new session.
-// Treat it as a secret.
-func (c *Client) SessionID() string {
-	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
-		return l.sessionID()
-	}
-	return ""
-}
-
 // requirement names the capability that a method needs, "" for none.
 func requirement(method string) string {
 	switch method {

@@ -141,40 +141,6 @@ func (s *sessions) replace(ctx context.Context, id string, begin func(context.Co
 	return s.renew(ctx, func() bool { return s.held().sessionID() == id }, begin)
 }
 
-func (c *Client) newSessions() *sessions {
-	return &sessions{
-		renewals: renewals{life: c.life, dead: func() bool { return c.link.Load().dead() != nil }},
-		log:      c.log,
-		held:     func() sessionHolder { return c.link.Load() },
-		begin:    c.beginSession,
-	}
-}
-
-// beginSession makes a session on the connection in use and restores what belonged to
-// the one before.
-func (c *Client) beginSession(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
-	defer cancel()
-	server, err := c.negotiator.handshake(ctx)
-	if err != nil {
-		return err
-	}
-	c.server.Store(server)
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
-	return c.restore(ctx)
-}
-
-// restore brings back what a server knew that has forgotten everything.
-func (c *Client) restore(ctx context.Context) error {
-	c.cache.clear()
-	if c.current().has(listenStreams) {
-		return nil // each subscription opens its stream again
-	}
-	return c.subscriptions.watchAgain(ctx)
-}
-
 // loseSession implements [sessionHolder].
 func (l *link) loseSession() (restore func()) {
 	lost := l.exchange.Session()

@@ -53,12 +53,6 @@ func (s *standaloneStream) begin(parent context.Context) (context.Context, conte
 	return ctx, cancel
 }
 
-// observes reports whether the host wants to know what the server says that is no
-// answer.
-func (c *Client) observes() bool {
-	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
-}
-
 // open opens the stream, unless it is open already or the server has
 // none.
 func (s *standaloneStream) open(ctx context.Context) {

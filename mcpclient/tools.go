@@ -3,10 +3,12 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -102,4 +104,27 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 		return out, fmt.Errorf("call tool %q: %s into %T: %w: %s", name, what, out, err, c.quote(raw))
 	}
 	return out, nil
+}
+
+// RegisterTools tells the client the definitions of tools that it does not
+// learn from [Client.Tools], such as those kept from an earlier run: a modern
+// server over HTTP may want some arguments of a tool repeated in headers, as the
+// tool's input schema says, and [Schemas.CheckOutputs] needs its output schema. A
+// later list replaces what was registered. The error joins what is wrong with each
+// tool that such a server must not offer; the others are registered. Only what is
+// needed is kept.
+func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
+	var errs []error
+	for i, t := range tools {
+		if t == nil {
+			errs = append(errs, fmt.Errorf("tools[%d]: no tool (nil)", i))
+			continue
+		}
+		if err := jsonrpc.Check(t.InputSchema); err != nil {
+			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", excerpt.Cut(t.Name), err))
+			continue
+		}
+		errs = append(errs, c.tools.learnTool(t))
+	}
+	return errors.Join(errs...)
 }

@@ -2,13 +2,11 @@ package mcpclient
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"iter"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -76,29 +74,6 @@ func (k *toolRegistry) of(name string) knownTool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.tools[name]
-}
-
-// RegisterTools tells the client the definitions of tools that it does not
-// learn from [Client.Tools], such as those kept from an earlier run: a modern
-// server over HTTP may want some arguments of a tool repeated in headers, as the
-// tool's input schema says, and [Schemas.CheckOutputs] needs its output schema. A
-// later list replaces what was registered. The error joins what is wrong with each
-// tool that such a server must not offer; the others are registered. Only what is
-// needed is kept.
-func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
-	var errs []error
-	for i, t := range tools {
-		if t == nil {
-			errs = append(errs, fmt.Errorf("tools[%d]: no tool (nil)", i))
-			continue
-		}
-		if err := jsonrpc.Check(t.InputSchema); err != nil {
-			errs = append(errs, fmt.Errorf("tool %q: input schema: %w", excerpt.Cut(t.Name), err))
-			continue
-		}
-		errs = append(errs, c.tools.learnTool(t))
-	}
-	return errors.Join(errs...)
 }
 
 func (k *toolRegistry) mirrors() bool { return k.peer.mirrors() }
