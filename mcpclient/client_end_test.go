@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,4 +245,60 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 			_ = c.Close()
 		})
 	}
+}
+
+// endsInitialized is a transport whose connection ends when the client says that it is
+// initialized.
+type endsInitialized struct{ *peerTransport }
+
+func (e endsInitialized) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := e.peerTransport.Dial(ctx)
+	return &endsInitializedConn{Conn: conn}, err
+}
+
+type endsInitializedConn struct{ mcpclient.Conn }
+
+func (e *endsInitializedConn) Send(ctx context.Context, data []byte) error {
+	err := e.Conn.Send(ctx, data)
+	if strings.Contains(string(data), "notifications/initialized") {
+		_ = e.Conn.Close()
+		synctest.Wait() // the client has begun to look at the end
+	}
+	return err
+}
+
+func (e *endsInitializedConn) Recv() ([]byte, error) {
+	data, err := e.Conn.Recv()
+	if err != nil {
+		err = new(slowError)
+	}
+	return data, err
+}
+
+// slowError takes a second to say that it is not [mcpclient.ErrClosed], the first time.
+type slowError struct{ asked atomic.Bool }
+
+func (s *slowError) Error() string { return "slow" }
+
+func (s *slowError) Is(target error) bool {
+	if target == mcpclient.ErrClosed && !s.asked.Swap(true) {
+		time.Sleep(time.Second)
+	}
+	return false
+}
+
+// A connection may end just before Connect returns: Connect fails, or the client has ended.
+func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := legacy()
+		c, err := mcpclient.Connect(t.Context(), endsInitialized{newPeerTransport(t)}, &o)
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }()
+		time.Sleep(time.Minute)
+		if c.Err() == nil {
+			t.Error("the connection has ended, and the client has not")
+		}
+	})
 }
