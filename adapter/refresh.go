@@ -109,7 +109,7 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !t.failed(s) {
 		s.watch.subscribed(ctx)
 	}
-	return t.listing(ctx, s, func() error {
+	return t.listing(ctx, s, func() (*Event, error) {
 		if t.failed(s) {
 			return t.reconnect(ctx, s)
 		}
@@ -119,23 +119,32 @@ func (t *Toolset) refresh(ctx context.Context, s *server) error {
 
 // relist lists the tools of one server again because it announced a change.
 func (t *Toolset) relist(ctx context.Context, s *server) error {
-	return t.listing(ctx, s, func() error { return t.update(ctx, s) })
+	return t.listing(ctx, s, func() (*Event, error) { return t.update(ctx, s) })
 }
 
 // listing calls do, alone for the server. It calls nothing for a server that has
 // left the toolset, or has another one in its place.
-func (t *Toolset) listing(ctx context.Context, s *server, do func() error) error {
+func (t *Toolset) listing(ctx context.Context, s *server, do func() (*Event, error)) error {
+	e, err := t.alone(ctx, s, do)
+	if e != nil { // OnChange may list again
+		t.tell(*e)
+	}
+	return err
+}
+
+// alone calls do while nothing else lists the tools of the server.
+func (t *Toolset) alone(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
 	select {
 	case s.listing <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("server %q: %w", s.label, ctx.Err())
+		return nil, fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.listing }()
 	t.mu.Lock()
 	present := !t.closed && slices.Contains(t.servers, s)
 	t.mu.Unlock()
 	if !present {
-		return nil
+		return nil, nil
 	}
 	return do()
 }
@@ -150,13 +159,13 @@ func (t *Toolset) failed(s *server) bool {
 }
 
 // update lists the tools of a server and puts them in the place of what it had.
-func (t *Toolset) update(ctx context.Context, s *server) error {
+func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Options.ConnectTimeout)", s.opts.ConnectTimeout))
 	defer cancel()
 	l, err := s.list(ctx, mcpclient.WithoutCache())
 	if err != nil {
-		return fmt.Errorf("server %q: %w", s.label, err)
+		return nil, fmt.Errorf("server %q: %w", s.label, err)
 	}
 	t.mu.Lock()
 	pins := s.pins
@@ -165,32 +174,32 @@ func (t *Toolset) update(ctx context.Context, s *server) error {
 	t.mu.Lock()
 	if !slices.Contains(t.servers, s) { // removed meanwhile
 		t.mu.Unlock()
-		return nil
+		return nil, nil
 	}
 	e := s.replaceLocked(l, pins)
 	t.buildLocked()
 	t.mu.Unlock()
-	if len(e.Added)+len(e.Removed)+len(e.Changed) > 0 {
-		t.tell(e)
+	if len(e.Added)+len(e.Removed)+len(e.Changed) == 0 {
+		return nil, nil
 	}
-	return nil
+	return &e, nil
 }
 
 // reconnect puts a new connection in the place of a server.
-func (t *Toolset) reconnect(ctx context.Context, old *server) error {
+func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
 	s := t.newServer(old.recipe, old.policy)
 	t.mu.Lock()
 	s.pins = old.pins
 	t.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	t.mu.Lock()
 	i := slices.Index(t.servers, old)
 	if i < 0 || t.closed {
 		t.mu.Unlock()
 		_ = s.close()
-		return nil
+		return nil, nil
 	}
 	before := *old
 	e := before.replaceLocked(listing{s.tools, s.skipped}, nil)
@@ -203,8 +212,7 @@ func (t *Toolset) reconnect(ctx context.Context, old *server) error {
 	t.mu.Unlock()
 	_ = old.close()
 	close(s.watch.offered)
-	t.tell(e)
-	return nil
+	return &e, nil
 }
 
 // replaceLocked takes over what a server lists now. Tools that are the same stay

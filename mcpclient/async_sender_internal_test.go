@@ -72,11 +72,11 @@ func TestSlots(t *testing.T) {
 	s := newSlots(1)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if !s.tryAcquire() || s.tryAcquire() || s.acquire(over) {
+	if !s.tryAcquire() || s.tryAcquire() || s.acquire(over, nil) {
 		t.Error("want one slot and no more")
 	}
 	s.release()
-	if !s.acquire(t.Context()) {
+	if !s.acquire(t.Context(), nil) {
 		t.Error("want the slot that was released")
 	}
 }

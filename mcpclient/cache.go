@@ -51,7 +51,7 @@ type cached struct {
 type cacheUser interface {
 	current() era
 	Err() error
-	cacheOwner(ctx context.Context, kept *cache) string // for whom results are kept
+	cacheOwner(ctx context.Context) (owner string, known bool)
 }
 
 // withCache gets a result from the cache if it can, and keeps one that came of the
@@ -65,39 +65,39 @@ func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 		if len(r.answers) > 0 || len(o.meta) > 0 || !c.current().has(cacheHints) {
 			return next(ctx, r, o)
 		}
-		owner := c.cacheOwner(ctx, kept)
-		raw, generation := kept.get(r)
+		owner, known := c.cacheOwner(ctx)
+		if !known {
+			kept.clear()
+			return next(ctx, r, o)
+		}
+		raw, generation := kept.get(r, owner)
 		if raw != nil && !o.noCache && ctx.Err() == nil && c.Err() == nil {
 			return response{result: raw}, nil
 		}
 		got, err := next(ctx, r, o)
-		if err == nil && got.repeats == 0 && c.cacheOwner(ctx, kept) == owner {
+		if err != nil || got.repeats > 0 {
+			return got, err
+		}
+		if now, known := c.cacheOwner(ctx); known && now == owner { // which the token may have changed
 			kept.put(r, got.result, generation, limit)
 		}
-		return got, err
+		return got, nil
 	}
 }
 
-// cacheOwner sets the user of the cache: results of another user are dropped.
-// For an unknown user nothing is kept.
-func (p *peer) cacheOwner(ctx context.Context, kept *cache) string {
+// cacheOwner is the user whose results may be kept. known is false if the source of
+// tokens does not say.
+func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	x := p.link.Load().exchange
 	if x == nil {
-		return ""
+		return "", true
 	}
 	owner, err := x.Owner(ctx)
-	if err != nil {
-		kept.clear()
-		return ""
-	}
-	kept.belongsTo(owner)
-	return owner
+	return owner, err == nil
 }
 
-// belongsTo forgets what is kept for another user than owner.
-func (k *cache) belongsTo(owner string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// belongsToLocked forgets what is kept for another user than owner.
+func (k *cache) belongsToLocked(owner string) {
 	if k.owner == owner {
 		return
 	}
@@ -108,10 +108,12 @@ func (k *cache) belongsTo(owner string) {
 	}
 }
 
-// get returns a copy of a result that is fresh. generation is for [cache.put].
-func (k *cache) get(r *request) (result json.RawMessage, generation int) {
+// get returns a copy of a result that is fresh, and forgets what is kept for another user
+// than owner. generation is for [cache.put].
+func (k *cache) get(r *request, owner string) (result json.RawMessage, generation int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.belongsToLocked(owner)
 	key := cacheKey{r.method, string(r.params)}
 	e := k.entries[key]
 	switch {

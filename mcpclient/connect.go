@@ -71,6 +71,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
 	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
+	c.life.middleware = c.sending != nil
 	a := &c.answerer
 	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, newSlots(opts.Limits.ServerRequests)
 	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
@@ -202,7 +203,10 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 // begin does what is due once the handshake is done.
 func (c *Client) begin(ctx context.Context) error {
 	e := c.current()
-	if e.has(standaloneStreams) && (c.observes() && !c.standalone.want() || c.standalone.isWanted()) {
+	if c.observes() {
+		c.standalone.want()
+	}
+	if e.has(standaloneStreams) && c.standalone.isWanted() {
 		c.standalone.read(ctx)
 	}
 	if !e.has(sessionLevel) {
@@ -296,13 +300,10 @@ func (c *Client) reopen(ctx context.Context) (err error) {
 			_ = l.end()
 		}
 	}()
-	before := c.current()
 	if err := c.reach(ctx); err != nil {
 		return err
 	}
-	if c.current().has(listenStreams) != before.has(listenStreams) {
-		c.subscriptions.endAll(errOtherEra)
-	}
+	c.subscriptions.endOthers(c.current().has(listenStreams), errOtherEra)
 	return c.restore(ctx)
 }
 

@@ -231,7 +231,7 @@ func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct
 			return nil
 		case <-ctx.Done():
 			return ended(ctx)
-		case <-v.life.ctx.Done():
+		case <-v.life.closing:
 			return v.life.cause()
 		}
 	}

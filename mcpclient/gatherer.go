@@ -53,6 +53,8 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 			default:
 				return nil, abandoned(questions[r.key].Method, r.err)
 			}
+		case <-g.life.closing:
+			return nil, g.life.cause()
 		case <-ctx.Done():
 			return nil, gathering(ctx)
 		}
@@ -68,7 +70,10 @@ type servingKey struct{ slots slots }
 // led to it: that one has a slot.
 func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{g.slots}) != nil
-	if !nested && !g.slots.acquire(ctx) {
+	if !nested && !g.slots.acquire(ctx, g.life.closing) {
+		if ctx.Err() == nil {
+			return g.life.cause()
+		}
 		return gathering(ctx)
 	}
 	leave := func() {

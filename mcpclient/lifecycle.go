@@ -23,6 +23,8 @@ type lifecycle struct {
 	stopped chan struct{} // closed when Close may return
 	done    chan struct{} // closed last: no goroutine runs any more
 
+	middleware bool // Options.Middleware goes around what our goroutines send
+
 	timeout time.Duration // for our goroutines to return after ctx has ended
 	log     *slog.Logger
 
@@ -56,8 +58,14 @@ func newLifecycle(ctx context.Context, timeout time.Duration, log *slog.Logger) 
 	return l
 }
 
-// start runs fn on a goroutine that Close waits for, unless the state is closed.
-func (l *lifecycle) start(fn func()) bool { return l.startIn(&l.ours, fn) }
+// start runs fn on a goroutine that Close waits for, unless the state is closed. If fn
+// may come to middleware, Close does not wait: middleware may call it.
+func (l *lifecycle) start(fn func()) bool {
+	if l.middleware {
+		return l.startHost(fn)
+	}
+	return l.startIn(&l.ours, fn)
+}
 
 // startHost runs fn, which calls the host's code, on a goroutine that Close does not
 // wait for, unless the state is closed.

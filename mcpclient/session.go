@@ -114,10 +114,25 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 	if !ok || renewed >= maxOwners {
 		return false, err
 	}
-	if err := s.replace(ctx, other.Session, s.beginForOwner); err != nil {
+	begin := func(renewal context.Context) error { return s.beginForOwner(askersContext{renewal, ctx}) }
+	if err := s.replace(ctx, other.Session, begin); err != nil {
 		return false, fmt.Errorf("%w: a new session could not be begun: %w", other, err)
 	}
 	return true, nil
+}
+
+// askersContext is the context of a renewal with the values of the request that asked for
+// it: a source of tokens may know the user by them.
+type askersContext struct {
+	context.Context
+	asker context.Context
+}
+
+func (c askersContext) Value(key any) any {
+	if _, ok := key.(renewing); ok {
+		return c.Context.Value(key)
+	}
+	return c.asker.Value(key)
 }
 
 // beginForOwner begins a session for the user whose token there is, also where that

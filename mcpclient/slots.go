@@ -17,11 +17,14 @@ func (s slots) tryAcquire() bool {
 	}
 }
 
-// acquire waits for a slot. It reports false if ctx ends before one is free.
-func (s slots) acquire(ctx context.Context) bool {
+// acquire waits for a slot. It reports false if ctx ends, or closing is closed, before
+// one is free.
+func (s slots) acquire(ctx context.Context, closing <-chan struct{}) bool {
 	select {
 	case s <- struct{}{}:
 		return true
+	case <-closing:
+		return false
 	case <-ctx.Done():
 		return false
 	}

@@ -119,9 +119,10 @@ func changeOf(m jsonrpc.Message) (change Change, ok bool) {
 
 // Subscription tells of changes on the server until it is closed.
 type Subscription struct {
-	all   *subscriptions // of the client
-	asked SubscriptionFilter
-	leave func() // tells the server after Close; nil if it need not be told
+	all    *subscriptions // of the client
+	asked  SubscriptionFilter
+	stream bool   // it has a stream of its own: in the modern era
+	leave  func() // tells the server after Close; nil if it need not be told
 
 	// ctx ends when the subscription is closed or the client is. It has the
 	// values of the context that it was made with.
@@ -180,8 +181,8 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	}
 	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
 	o.progress, o.logLevel = nil, "" // a subscription has neither
-	s := c.subscriptions.add(context.WithoutCancel(ctx), asked)
-	if c.current().has(listenStreams) {
+	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, c.current().has(listenStreams))
+	if s.stream {
 		err = c.subscriptions.listenFor(ctx, s, o)
 	} else {
 		c.standalone.open(ctx)

@@ -26,13 +26,14 @@ type subscriptions struct {
 }
 
 // add makes a subscription. It lasts until ctx ends.
-func (l *subscriptions) add(ctx context.Context, asked SubscriptionFilter) *Subscription {
+func (l *subscriptions) add(ctx context.Context, asked SubscriptionFilter, stream bool) *Subscription {
 	s := &Subscription{
-		all:   l,
-		asked: asked,
-		wake:  make(chan struct{}, 1),
-		ready: make(chan struct{}),
-		over:  make(chan struct{}),
+		all:    l,
+		asked:  asked,
+		stream: stream,
+		wake:   make(chan struct{}, 1),
+		ready:  make(chan struct{}),
+		over:   make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	l.mu.Lock()
@@ -53,11 +54,14 @@ func (l *subscriptions) list() []*Subscription {
 	return slices.Clone(l.all)
 }
 
-// endAll ends all subscriptions for the reason err.
-func (l *subscriptions) endAll(err error) {
+// endOthers ends the subscriptions of another era for the reason err: those that are no
+// stream of their own, or are one.
+func (l *subscriptions) endOthers(streams bool, err error) {
 	for _, s := range l.list() {
-		s.end(err)
-		s.cancel()
+		if s.stream != streams {
+			s.end(err)
+			s.cancel()
+		}
 	}
 }
 

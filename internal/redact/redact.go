@@ -57,23 +57,26 @@ type Secrets struct {
 	fixed []string
 
 	mu     sync.Mutex
-	tokens []string // the last of them; each may still be in an answer
+	tokens []string // the last used ones; each may still be in an answer
 }
 
-const maxTokens = 8
+// maxTokens bounds the tokens that are remembered.
+const maxTokens = 256
 
 // Of returns the secrets of requests to a URL with a header.
 func Of(u *url.URL, header http.Header) *Secrets {
 	return &Secrets{fixed: requestSecrets(u, header)}
 }
 
-// Add adds a token.
+// Add adds a token that is about to be used.
 func (s *Secrets) Add(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(token) < Min || slices.Contains(s.tokens, token) {
+	n := len(s.tokens)
+	if len(token) < Min || n > 0 && s.tokens[n-1] == token {
 		return
 	}
+	s.tokens = slices.DeleteFunc(s.tokens, func(t string) bool { return t == token })
 	if s.tokens = append(s.tokens, token); len(s.tokens) > maxTokens {
 		s.tokens = slices.Delete(s.tokens, 0, 1)
 	}
@@ -82,13 +85,21 @@ func (s *Secrets) Add(token string) {
 // Redact replaces the secrets in text.
 func (s *Secrets) Redact(text string) string {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, secrets := range [][]string{s.tokens, s.fixed} {
-		for _, secret := range secrets {
-			text = strings.ReplaceAll(text, secret, "[secret]")
-		}
+	secrets := s.fixed
+	if len(s.tokens) > 0 {
+		secrets = longestFirst(slices.Concat(s.tokens, s.fixed))
+	}
+	s.mu.Unlock()
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	return text
+}
+
+// longestFirst sorts secrets, as one may be part of another.
+func longestFirst(secrets []string) []string {
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(secrets)
 }
 
 // requestSecrets lists the secrets of a URL and a header, the longest first.
@@ -116,8 +127,7 @@ func requestSecrets(u *url.URL, header http.Header) []string {
 		secrets = append(secrets, string(quoted[1:len(quoted)-1]))
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < Min })
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one may be part of another
-	return slices.Compact(secrets)
+	return longestFirst(secrets)
 }
 
 // JSON redacts the names, strings and numbers of a JSON value, however they are

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // TaskStatus is how far a task is.
@@ -59,6 +60,25 @@ func (s TaskState) String() string {
 		text += " (" + strings.Join(times, ", ") + ")"
 	}
 	return text
+}
+
+// MarshalJSON writes the state as the extension io.modelcontextprotocol/tasks has it.
+func (s TaskState) MarshalJSON() ([]byte, error) {
+	wire := struct {
+		ID             string     `json:"taskId"`
+		Status         TaskStatus `json:"status"`
+		Message        string     `json:"statusMessage,omitempty"`
+		CreatedAt      string     `json:"createdAt,omitempty"`
+		UpdatedAt      string     `json:"lastUpdatedAt,omitempty"`
+		TTLMs          *float64   `json:"ttlMs,omitempty"`
+		PollIntervalMs float64    `json:"pollIntervalMs,omitempty"`
+	}{ID: s.ID, Status: s.Status, Message: s.Message, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+	if s.TTL != nil {
+		ms := float64(*s.TTL) / float64(time.Millisecond)
+		wire.TTLMs = &ms
+	}
+	wire.PollIntervalMs = float64(s.PollInterval) / float64(time.Millisecond)
+	return jsonrpc.Marshal(wire)
 }
 
 // UnmarshalJSON reads a task of either design: that of revision 2025-11-25 has ttl

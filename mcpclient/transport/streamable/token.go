@@ -17,10 +17,12 @@ import (
 // TokenSource gives the requests of an [HTTP] transport their tokens. Its method may be
 // called by several goroutines at the same time.
 type TokenSource interface {
-	// Token returns the token of one HTTP request. It is asked before each request.
-	// When the server answers 401 or 403 it is asked once more, with the refusal: the
-	// request is repeated, unless the token is the same. It may block while a person
-	// signs in; other requests go on. An error is the error of the request.
+	// Token returns the token of one HTTP request. It is asked before each request, and
+	// for the owner of what is in a client's cache. When the server answers 401 or 403 it
+	// is asked once more, with the refusal: the request is repeated, unless the token is
+	// the same. A refusal may come late, when the token has changed already. Token may
+	// block while a person signs in; other requests go on. The context has the values of
+	// the request's. An error is the error of the request.
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 
@@ -54,14 +56,16 @@ type Refusal struct {
 // Bearer is a [TokenSource] whose token the program sets. Its methods may be called
 // concurrently. The zero value has no token.
 type Bearer struct {
-	// Refused, when set, is called when the server has refused the token. It may
-	// change the token, by Renew or Set, before it returns; then the request is
-	// repeated. An error is the error of the request.
+	// Refused, when set, is called when the server has refused the token that is in
+	// use, once at a time: requests with the same token wait for it. It may change the
+	// token, by Renew or Set, before it returns; then the requests are repeated. An
+	// error is the error of the request.
 	Refused func(ctx context.Context, r *Refusal) error
 
-	mu    sync.Mutex
-	token string
-	users int // so far
+	mu       sync.Mutex
+	token    string
+	users    int           // so far
+	refusing chan struct{} // closed when the call of Refused returns; nil for none
 }
 
 // Set changes the token to one of another user; "" is none. The next request over a
@@ -89,13 +93,44 @@ func (b *Bearer) change(token string, users int) error {
 // Token implements [TokenSource].
 func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
 	if refused != nil && b.Refused != nil {
-		if err := b.Refused(ctx, refused); err != nil {
+		if err := b.refuse(ctx, refused); err != nil {
 			return Token{}, err
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Token{Value: b.token, Owner: strconv.Itoa(b.users)}, nil
+}
+
+// refuse calls Refused, unless the token has changed since the request, or does so while
+// refuse waits for an earlier call.
+func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
+	for {
+		b.mu.Lock()
+		if b.token != r.Token {
+			b.mu.Unlock()
+			return nil
+		}
+		before := b.refusing
+		if before == nil {
+			done := make(chan struct{})
+			b.refusing = done
+			b.mu.Unlock()
+			defer func() {
+				b.mu.Lock()
+				b.refusing = nil
+				b.mu.Unlock()
+				close(done)
+			}()
+			return b.Refused(ctx, r)
+		}
+		b.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // checkToken refuses a string that no header can have as a token. The error does not
@@ -148,6 +183,7 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *Token) (err e
 	}
 	switch {
 	case s == nil:
+	case m.follows() && renewed == nil: // the session may have a newer one
 	case m.sent.Opens || s.token.Load().Owner == m.token.Owner:
 		sent := m.token
 		s.token.Store(&sent)

@@ -1,0 +1,23 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// What a host keeps as JSON it can read again.
+func TestTaskStateIsReadAgain(t *testing.T) {
+	ttl := time.Minute
+	want := mcp.TaskState{ID: "t", Status: mcp.TaskWorking, TTL: &ttl, PollInterval: time.Second}
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got mcp.TaskState
+	if err := json.Unmarshal(raw, &got); err != nil || got.ID != "t" || got.TTL == nil || *got.TTL != ttl {
+		t.Errorf("%s: got %v, %v", raw, got, err)
+	}
+}

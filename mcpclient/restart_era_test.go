@@ -1,0 +1,109 @@
+package mcpclient_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+)
+
+// A server that fails one attempt of a restart in a way that looks legacy, and then comes
+// back as it was, has not changed its era.
+func TestFailedAttemptInAnotherEra(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		dial := 0
+		transport.greet = func(p *peer) {
+			dial++
+			if dial == 2 { // not ready: knows no method yet, and then ends
+				m := p.next()
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+				p.next()
+				_ = p.conn.Close()
+				return
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, p.next().ID)
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		p := <-transport.peers
+		ack := func(p *peer) {
+			m := p.next()
+			p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+		}
+		subscribing := make(chan *mcpclient.Subscription)
+		go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
+		ack(p)
+		s := <-subscribing
+		_ = p.conn.Close()
+		<-transport.peers
+		p = <-transport.peers
+		acked := make(chan struct{})
+		go func() {
+			defer close(acked)
+			if m, ok := <-p.inbox; ok {
+				p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+			}
+		}()
+		for change, err := range s.Changes(t.Context()) {
+			if err != nil || change.Kind != mcpclient.Stale {
+				t.Errorf("got %v, %v, want stale: the server speaks what it spoke", change, err)
+			}
+			break
+		}
+		_ = c.Close()
+		<-acked
+	})
+}
+
+// A legacy server that comes back as a modern one, at the second attempt, ends the
+// subscriptions, which would never be told of anything.
+func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport := newPeerTransport(t)
+		dial := 0
+		transport.greet = func(p *peer) {
+			dial++
+			m := p.next()
+			if dial == 1 {
+				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+				p.next()
+				return
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID) // initialize
+			m = p.next()
+			if dial == 2 {
+				_ = p.conn.Close()
+				return
+			}
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
+		}
+		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := <-transport.peers
+		s := subscribed(t, t.Context(), c, onTools)
+		_ = p.conn.Close()
+		<-transport.peers
+		p = <-transport.peers
+		go p.echo()
+		callText(t, t.Context(), c, "a", "a")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for change, err := range s.Changes(ctx) {
+			if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
+				t.Errorf("got %v, %v after %s, want the end of the subscription", change, err, c.Server().Revision)
+			}
+			break
+		}
+		_ = c.Close()
+	})
+}

@@ -1,0 +1,70 @@
+package mcpclient_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+)
+
+// No error shows a token, also if the source has tokens for many users.
+func TestTokenOfManyUsersIsRedacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Params.Name == "slow" {
+				time.Sleep(time.Minute)
+				w.WriteHeader(http.StatusBadGateway)
+				fmt.Fprint(w, "cannot forward ", r.Header.Get("Authorization"))
+				return
+			}
+			fmt.Fprint(jsonWriter(w), answerTo(m))
+		})
+		c := connectWith(t, s, streamable.TokenFunc(func(ctx context.Context, _ *streamable.Refusal) (streamable.Token, error) {
+			user, _ := ctx.Value(tokenUser{}).(string)
+			return streamable.Token{Value: "s3cret-of-" + user, Owner: user}, nil
+		}), modern())
+		call := func(user, tool string) error {
+			_, err := c.CallTool(context.WithValue(t.Context(), tokenUser{}, user), tool, nil)
+			return err
+		}
+		var wg sync.WaitGroup
+		var err error
+		wg.Go(func() { err = call("alice", "slow") })
+		synctest.Wait()
+		for i := range 20 {
+			if err := call(fmt.Sprint("user", i), "quick"); err != nil {
+				t.Error(err)
+			}
+		}
+		wg.Wait()
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("got %v", err)
+		}
+		_ = c.Close()
+	})
+}
+
+// One token may be the beginning of another.
+func TestTokenThatBeginsAnotherIsRedacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, "cannot forward ", r.Header.Get("Authorization"))
+		})
+		token := new(streamable.Bearer)
+		_ = token.Set("account1")
+		c := connectWith(t, s, token, modern())
+		_ = token.Set("account1-s3cret")
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("got %v", err)
+		}
+		_ = c.Close()
+	})
+}

@@ -1,0 +1,82 @@
+package mcpclient_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
+)
+
+type tokenUser struct{}
+
+// A source that has tokens for several users knows the user by the context of the call, as
+// every http.RoundTripper would.
+func TestTokenByTheContextOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokenServer{}
+		server := memhttp.New(s)
+		defer server.Close()
+		c := connectWith(t, server, streamable.TokenFunc(func(ctx context.Context, _ *streamable.Refusal) (streamable.Token, error) {
+			user, _ := ctx.Value(tokenUser{}).(string)
+			return streamable.Token{Value: "of-" + user, Owner: user}, nil
+		}), legacy())
+		s.seen()
+		err := c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob"))
+		if err != nil {
+			t.Errorf("got %v", err)
+		}
+		for _, what := range s.seen() {
+			if !strings.Contains(what, "of-bob") && !strings.HasPrefix(what, "DELETE") {
+				t.Errorf("got %q, want the token of bob only", what)
+			}
+		}
+		_ = c.Close()
+	})
+}
+
+// Several requests meet the end of one token: it is renewed once.
+func TestRefusedTokenIsRenewedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now atomic.Value
+		now.Store("Bearer one")
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			time.Sleep(time.Second)
+			if r.Header.Get("Authorization") != now.Load() {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+		})
+		var renewals atomic.Int32
+		token := new(streamable.Bearer)
+		token.Refused = func(context.Context, *streamable.Refusal) error {
+			renewals.Add(1)
+			time.Sleep(time.Second)
+			return token.Renew("two")
+		}
+		_ = token.Set("one")
+		c := connectWith(t, s, token, modern())
+		now.Store("Bearer two")
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+				if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := renewals.Load(); n != 1 {
+			t.Errorf("the token was renewed %d times, want once", n)
+		}
+		_ = c.Close()
+	})
+}
