@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
 // A descendant outside the group that holds the standard error open delays
@@ -25,12 +28,16 @@ func TestDescendantHoldsStderr(t *testing.T) {
 			t.Fatalf("got %q and error %v, want the descendant's id", line, err)
 		}
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-		<-p.Done()
+		select {
+		case <-p.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("Done waits for the descendant")
+		}
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
-		if err := syscall.Kill(pid, 0); err != nil {
-			t.Errorf("the descendant has ended before Stop returned: %v", err)
+		if !proctest.Runs(pid) {
+			t.Error("the descendant has ended before Stop returned")
 		}
 	}
 }
