@@ -18,8 +18,8 @@ const connectGrace = 500 * time.Millisecond
 // pipe. Then the session ends, and the contexts of handlers.
 //
 // Close returns when the goroutines of the client have returned. It does not wait for
-// the host's code, that is for handlers and callbacks, so that it may be called from
-// anywhere: [Client.Done] is closed when they have returned too. If a hook of the
+// the host's code, that is for handlers, callbacks and Options.Middleware, so that it may
+// be called from anywhere: [Client.Done] is closed when they have returned too. If a hook of the
 // transport, such as an [http.RoundTripper], keeps a goroutine of the client, Close
 // waits for it up to Timeouts.Close, also if that hook is what calls Close.
 //

@@ -521,6 +521,7 @@ func TestSubscription(t *testing.T) {
 	if err := errors.Join(s.Close(), c.Close()); err != nil {
 		t.Error(err)
 	}
+	<-c.Done() // Close does not wait for middleware
 	if span := r.span("subscriptions/listen"); span.Status.Code != codes.Unset || strings.Contains(text(span.Attributes), "error.type") {
 		t.Errorf("got %v, %s", span.Status, text(span.Attributes))
 	}
