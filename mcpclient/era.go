@@ -83,8 +83,7 @@ type era interface {
 type feature int
 
 const (
-	handshakes           feature = iota // initialize begins a session
-	standaloneStreams                   // over HTTP the server says what is no answer on a stream of its own
+	standaloneStreams    feature = iota // over HTTP the server says what is no answer on a stream of its own
 	listenStreams                       // a subscription is a stream of its own
 	completionCapability                // a server declares completions
 	completionContext                   // the other arguments go with a completion

@@ -75,7 +75,7 @@ func (e *legacyEra) severalBlocks() bool { return e.revision >= mcp.Revision2025
 
 func (e *legacyEra) has(f feature) bool {
 	switch f {
-	case handshakes, standaloneStreams, sessionLevel, sessionCursors:
+	case standaloneStreams, sessionLevel, sessionCursors:
 		return true
 	case completionCapability, audioContent:
 		return e.revision >= mcp.Revision20250326

@@ -58,13 +58,16 @@ func newLifecycle(ctx context.Context, timeout time.Duration, log *slog.Logger) 
 	return l
 }
 
-// start runs fn on a goroutine that Close waits for, unless the state is closed. If fn
-// may come to middleware, Close does not wait: middleware may call it.
-func (l *lifecycle) start(fn func()) bool {
+// start runs fn on a goroutine that Close waits for, unless the state is closed.
+func (l *lifecycle) start(fn func()) bool { return l.startIn(&l.ours, fn) }
+
+// startSending is start for a goroutine that sends requests. Close does not wait for it
+// if they go through middleware, which may call Close.
+func (l *lifecycle) startSending(fn func()) bool {
 	if l.middleware {
 		return l.startHost(fn)
 	}
-	return l.startIn(&l.ours, fn)
+	return l.start(fn)
 }
 
 // startHost runs fn, which calls the host's code, on a goroutine that Close does not

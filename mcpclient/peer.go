@@ -35,9 +35,8 @@ func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
 
 func (p *peer) tolerated(breach string, args ...any) { p.link.Load().tolerated(breach, args...) }
 
-// offered reports whether the server declared a capability that [requirement]
-// names, or could not have: its revision has no way to declare it. With
-// Options.Protocol.AllowUndeclared nobody needs to.
+// offered reports whether the server declared a capability of [requirement], or its
+// revision cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
 func (p *peer) offered(capability string) bool {
 	if p.undeclared {
 		return true
@@ -49,7 +48,7 @@ func (p *peer) offered(capability string) bool {
 	return declares(&p.server.Load().Capabilities, capability)
 }
 
-// taskable reports why a tool cannot be called as a task.
+// taskable returns the reason against calling a tool as a task.
 func (p *peer) taskable(tool *mcp.Tool) error {
 	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }

@@ -87,7 +87,7 @@ func (r *renewals) start(begin func(context.Context) error) bool {
 func (r *renewals) startLocked(begin func(context.Context) error) *renewal {
 	now := &renewal{done: make(chan struct{})}
 	r.current.Store(now)
-	started := r.life.start(func() {
+	started := r.life.startSending(func() {
 		defer close(now.done)
 		ctx := context.WithValue(r.life.ctx, renewing{r}, now)
 		for {

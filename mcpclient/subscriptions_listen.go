@@ -28,7 +28,7 @@ var errNotAcknowledged = errors.New("the server did not acknowledge the subscrip
 // listenFor opens the stream of a subscription to a modern server and waits for the
 // acknowledgement.
 func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	if !l.life.start(func() { l.keep(s, o) }) {
+	if !l.life.startSending(func() { l.keep(s, o) }) {
 		return ErrClosed
 	}
 	select {

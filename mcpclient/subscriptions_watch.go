@@ -42,7 +42,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 	if len(s.asked.Resources) == 0 {
 		return
 	}
-	l.life.start(func() {
+	l.life.startSending(func() {
 		ctx, cancel := context.WithTimeout(l.life.ctx, asyncTimeout)
 		defer cancel()
 		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.isOpen() {

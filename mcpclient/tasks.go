@@ -193,7 +193,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	return task, nil
 }
 
-// learn keeps an answer about the task; known is the number of answers before its request. An answer that may be older
+// learn keeps an answer about the task; asked is the number of answers before its request. An answer that may be older
 // than the end of the task is dropped. The id is a secret, also for logs.
 func (t *Task) learn(state mcp.TaskState, asked int) {
 	t.mu.Lock()

@@ -90,7 +90,7 @@ func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progres
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
 	var result *mcp.CallToolResult
-	started := w.life.start(func() {
+	started := w.life.startSending(func() {
 		got, err := w.result(ctx)
 		if err != nil {
 			f.calls.Fail(f.ID, err)
