@@ -1,0 +1,79 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// AskKind says what an [Ask] is about.
+type AskKind string
+
+// The kinds of asks.
+const (
+	AskApproval AskKind = "approval" // whether a call may run
+	AskForm     AskKind = "form"     // a server's form (elicitation)
+	AskURL      AskKind = "url"      // a server's URL to visit (elicitation)
+	AskSampling AskKind = "sampling" // whether a server may have a completion of the model
+	AskDoubt    AskKind = "doubt"    // whether a call ran that was under way when its process ended
+	AskSignIn   AskKind = "sign_in"  // authorization for a server
+)
+
+// Ask is a question of a run to a person. Give its id back in an [Answer].
+type Ask struct {
+	ID     string   `json:"id"`
+	Kind   AskKind  `json:"kind"`
+	Call   string   `json:"call,omitzero"` // id of the tool call that waits
+	Server string   `json:"server,omitzero"`
+	Tool   string   `json:"tool,omitzero"`  // as the model knows it
+	Path   []string `json:"path,omitempty"` // the sub-agents that ask, outermost first
+
+	Key       string                   `json:"key,omitzero"`        // of the round's request
+	Arguments json.RawMessage          `json:"arguments,omitempty"` // of an approval or a doubt: as they are sent
+	Tooldef   *mcp.Tool                `json:"tool_definition,omitempty"`
+	Elicit    *mcp.ElicitParams        `json:"elicit,omitempty"`
+	Sampling  *mcp.CreateMessageParams `json:"sampling,omitempty"`
+
+	// Survives says that the question outlives its process. One of a server of the
+	// legacy era ends with the connection.
+	Survives bool `json:"survives"`
+
+	Created time.Time `json:"created,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+
+	Unknown jsontext.Value `json:",unknown"`
+}
+
+// Action is the gist of an [Answer].
+type Action string
+
+// The actions. An approval takes Allow and Deny; a form, a URL and a sign-in take
+// Accept, Decline and Cancel; a sampling review Allow and Deny; a doubt Ran, NotRun and
+// Result.
+const (
+	Allow   Action = "allow"
+	Deny    Action = "deny"
+	Accept  Action = "accept"
+	Decline Action = "decline"
+	Cancel  Action = "cancel"
+	Ran     Action = "ran"     // it ran; the model is told
+	NotRun  Action = "not_run" // it did not run, and is sent again
+	Known   Action = "known"   // it ran with the result in Reason
+)
+
+// Answer answers an [Ask]. The first answer to an ask counts.
+type Answer struct {
+	Ask       string          `json:"ask"`
+	Action    Action          `json:"action"`
+	Reason    string          `json:"reason,omitzero"`     // told to the model
+	Arguments json.RawMessage `json:"arguments,omitempty"` // in the place of an approved call's
+	Content   json.RawMessage `json:"content,omitempty"`   // of an accepted form
+	Scope     string          `json:"scope,omitzero"`      // of an approval, see [Decision]
+	By        string          `json:"by,omitzero"`         // who answers
+	At        time.Time       `json:"at,omitzero"`
+
+	Unknown jsontext.Value `json:",unknown"`
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CallAt says how far a [Call] is.
+type CallAt string
+
+// A call is proposed by the model, ready once it may run, and sent once its intent is
+// recorded: from then on it may have had its effect. It ends as done.
+const (
+	Proposed CallAt = "proposed"
+	Asked    CallAt = "asked" // its approval is asked for
+	Ready    CallAt = "ready"
+	Sent     CallAt = "sent"
+	Round    CallAt = "round" // the server asks for input before it goes on
+	Tasked   CallAt = "task"  // the server goes on with it by itself
+	Doubt    CallAt = "doubt" // a person is asked whether it ran
+	Child    CallAt = "child" // another agent works on it
+	Done     CallAt = "done"
+)
+
+// Call is a tool call of the present turn.
+type Call struct {
+	ID      string `json:"id"`               // as the model's message has it
+	Key     string `json:"key"`              // of idempotency: the same for all attempts, given to servers that honour one
+	Name    string `json:"name"`             // of the tool, as the model knows it
+	Server  string `json:"server,omitzero"`  // the host's label
+	Tool    string `json:"tool,omitzero"`    // the server's own name of the tool, "" when no tool has that name
+	Def     string `json:"def,omitzero"`     // fingerprint of the tool that the model was offered
+	Wrapped bool   `json:"wrapped,omitzero"` // the model was asked for all arguments in one property
+
+	Asked  string          `json:"asked"`           // the arguments as the model wrote them
+	Args   json.RawMessage `json:"args,omitempty"`  // as they are sent
+	Edited bool            `json:"edited,omitzero"` // by whoever approved the call
+
+	At       CallAt    `json:"at"`
+	Tries    int       `json:"tries,omitzero"` // how often it was sent
+	Approved *Decision `json:"approved,omitempty"`
+
+	Round   json.RawMessage            `json:"round,omitempty"`   // an mcpclient.InputRequired
+	Answers map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys
+	Task    *Task                      `json:"task,omitempty"`
+	Child   *State                     `json:"child,omitempty"` // the run of another agent
+
+	Result *Part `json:"result,omitempty"` // once it is done
+
+	Unknown jsontext.Value `json:",unknown"`
+}
+
+// Decision is what was decided on a call.
+type Decision struct {
+	Allow     bool            `json:"allow"`
+	Reason    string          `json:"reason,omitzero"`     // of a denial, told to the model
+	Arguments json.RawMessage `json:"arguments,omitempty"` // in the place of the model's
+	Scope     string          `json:"scope,omitzero"`      // for which later calls it holds: "", "arguments", "tool" or "server"
+	By        string          `json:"by,omitzero"`         // who decided
+	When      time.Time       `json:"when,omitzero"`
+}
+
+// Task is a call with which a server goes on by itself.
+type Task struct {
+	ID      string    `json:"id"`               // a secret of the server
+	Expires time.Time `json:"expires,omitzero"` // when the server may forget it
+}

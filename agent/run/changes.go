@@ -1,0 +1,435 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Begun is the first record of a run.
+type Begun struct {
+	V        int                        `json:"v"`
+	ID       string                     `json:"id"`
+	Tenant   string                     `json:"tenant,omitzero"`
+	Agent    AgentName                  `json:"agent,omitzero"`
+	Messages []Message                  `json:"messages,omitempty"`
+	Limits   Limits                     `json:"limits,omitzero"`
+	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
+}
+
+func (*Begun) kind() string { return "begun" }
+
+func (c *Begun) apply(s *State, at time.Time) error {
+	if err := readable(c.V); err != nil {
+		return err
+	}
+	*s = State{
+		V: c.V, ID: c.ID, Tenant: c.Tenant, Agent: c.Agent, Created: at, Status: Running, Phase: ModelPhase, Turn: 1,
+		History: slices.Clone(c.Messages), Limits: c.Limits, Vars: c.Vars,
+	}
+	return nil
+}
+
+// Said adds an input to a run that has ended, and sets it running again.
+type Said struct {
+	Messages []Message `json:"messages"`
+	Limits   Limits    `json:"limits,omitzero"`
+}
+
+func (*Said) kind() string { return "said" }
+
+func (c *Said) apply(s *State, _ time.Time) error {
+	if !s.Status.Ended() {
+		return fmt.Errorf("the run is %s; an input goes to one that has ended", s.Status)
+	}
+	s.History = append(s.History, c.Messages...)
+	s.Status, s.Phase, s.Turn, s.Limits = Running, ModelPhase, 1, c.Limits
+	s.Before, s.Failures, s.Repairs = s.Spent, 0, 0
+	s.Final, s.Answer, s.Output, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
+	return nil
+}
+
+// Called says that the model is being called.
+type Called struct {
+	Tokens int64  `json:"tokens,omitzero"` // reserved
+	Final  string `json:"final,omitzero"`  // the limit for which it has to answer without tools
+	Lost   bool   `json:"lost,omitzero"`   // the reply to the call before was lost with its process
+}
+
+func (*Called) kind() string { return "called" }
+
+func (c *Called) apply(s *State, _ time.Time) error {
+	if s.Phase != ModelPhase {
+		return fmt.Errorf("the run is in phase %q", s.Phase)
+	}
+	attempt := 1
+	if s.Model != nil {
+		attempt = s.Model.Attempt + 1
+	}
+	if c.Lost {
+		s.Spent.Lost++
+	}
+	s.Model, s.Final = &Request{Attempt: attempt, Tokens: c.Tokens}, c.Final
+	return nil
+}
+
+// Replied is the reply of the model. With calls the run goes on to them.
+type Replied struct {
+	Message Message `json:"message"`
+	Calls   []Call  `json:"calls,omitempty"` // proposed
+	Finish  string  `json:"finish,omitzero"` // the provider's word for why the message ended
+	Usage   Spent   `json:"usage,omitzero"`
+	Repair  bool    `json:"repair,omitzero"` // what follows asks for a better output
+}
+
+func (*Replied) kind() string { return "replied" }
+
+func (c *Replied) apply(s *State, _ time.Time) error {
+	if s.Phase != ModelPhase {
+		return fmt.Errorf("the run is in phase %q", s.Phase)
+	}
+	s.Spent.Add(c.Usage)
+	s.Model, s.Finish = nil, c.Finish
+	s.History = append(s.History, c.Message)
+	s.Answer = c.Message.Text()
+	s.Calls = make([]*Call, len(c.Calls))
+	for i := range c.Calls {
+		call := c.Calls[i]
+		s.Calls[i] = &call
+	}
+	if len(s.Calls) > 0 {
+		s.Phase = CallsPhase
+	}
+	return nil
+}
+
+// call finds the call that a change is about, to write into it.
+func (s *State) call(id string) (*Call, error) {
+	for _, c := range s.Calls {
+		if c.ID == id {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no call %q", id)
+}
+
+// Decided is what was decided on a call. A denied call is followed by its outcome.
+type Decided struct {
+	Call     string          `json:"call"`
+	Decision Decision        `json:"decision"`
+	Args     json.RawMessage `json:"args,omitempty"` // as they will be sent
+}
+
+func (*Decided) kind() string { return "decided" }
+
+func (c *Decided) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	d := c.Decision
+	call.Approved = &d
+	if d.Allow {
+		call.At, call.Args, call.Edited = Ready, c.Args, len(d.Arguments) > 0
+	}
+	return nil
+}
+
+// Intent says that a call is about to be sent: from here on it may have had its effect.
+type Intent struct {
+	Call string          `json:"call"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+func (*Intent) kind() string { return "intent" }
+
+func (c *Intent) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	if call.At == Done {
+		return fmt.Errorf("call %q is done", c.Call)
+	}
+	call.At, call.Tries = Sent, call.Tries+1
+	if c.Args != nil {
+		call.Args = c.Args
+	}
+	return nil
+}
+
+// Paused says that a server asks for input before it goes on with a call. The questions
+// follow as [Opened].
+type Paused struct {
+	Call    string                     `json:"call"`
+	Round   json.RawMessage            `json:"round"`
+	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need nobody
+}
+
+func (*Paused) kind() string { return "paused" }
+
+func (c *Paused) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	call.At, call.Round, call.Answers = Round, c.Round, maps.Clone(c.Answers)
+	return nil
+}
+
+// Detached says that a server goes on with a call by itself, as a task.
+type Detached struct {
+	Call string `json:"call"`
+	Task Task   `json:"task"`
+}
+
+func (*Detached) kind() string { return "detached" }
+
+func (c *Detached) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	t := c.Task
+	call.At, call.Task = Tasked, &t
+	return nil
+}
+
+// Outcome is the result of a call, whatever it came to.
+type Outcome struct {
+	Call   string `json:"call"`
+	Result Part   `json:"result"`
+}
+
+func (*Outcome) kind() string { return "outcome" }
+
+func (c *Outcome) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	if call.At == Done {
+		return fmt.Errorf("call %q is done already", c.Call)
+	}
+	result := c.Result
+	call.At, call.Result = Done, &result
+	call.Round, call.Answers, call.Task = nil, nil, nil
+	s.drop(func(q *Ask) bool { return q.Call == c.Call })
+	return nil
+}
+
+// TurnEnded brings the results of the calls into the history.
+type TurnEnded struct{}
+
+func (*TurnEnded) kind() string { return "turn_ended" }
+
+func (c *TurnEnded) apply(s *State, at time.Time) error {
+	if s.Phase != CallsPhase {
+		return fmt.Errorf("the run is in phase %q", s.Phase)
+	}
+	m, err := s.results(at)
+	if err != nil {
+		return err
+	}
+	s.History = append(s.History, m)
+	s.Failures++
+	for _, part := range m.Parts {
+		if !part.IsError {
+			s.Failures = 0
+		}
+	}
+	s.Spent.Calls += len(s.Calls)
+	s.Calls, s.Asks, s.Phase, s.Status = nil, nil, ModelPhase, Running
+	s.Turn++
+	return nil
+}
+
+// Opened asks a person something.
+type Opened struct {
+	Ask Ask `json:"ask"`
+}
+
+func (*Opened) kind() string { return "opened" }
+
+func (c *Opened) apply(s *State, _ time.Time) error {
+	q := c.Ask
+	if s.Ask(q.ID) != nil {
+		return fmt.Errorf("the question %q is open already", q.ID)
+	}
+	if q.Call != "" {
+		call, err := s.call(q.Call)
+		if err != nil {
+			return err
+		}
+		switch q.Kind {
+		case AskApproval:
+			call.At = Asked
+		case AskDoubt:
+			call.At = Doubt
+		}
+	}
+	s.Asks = append(slices.Clip(s.Asks), &q)
+	return nil
+}
+
+// Answered is the answer to a question. What follows of it comes in further records.
+type Answered struct {
+	Answer Answer `json:"answer"`
+
+	// Value is the answer as the server gets it, by which a round goes on.
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+func (*Answered) kind() string { return "answered" }
+
+func (c *Answered) apply(s *State, _ time.Time) error {
+	q := s.Ask(c.Answer.Ask)
+	if q == nil {
+		return fmt.Errorf("there is no question %q", c.Answer.Ask)
+	}
+	if q.Key != "" && c.Value != nil {
+		call, err := s.call(q.Call)
+		if err != nil {
+			return err
+		}
+		answers := maps.Clone(call.Answers)
+		if answers == nil {
+			answers = map[string]json.RawMessage{}
+		}
+		answers[q.Key] = c.Value
+		call.Answers = answers
+	}
+	s.drop(func(o *Ask) bool { return o.ID == q.ID })
+	return nil
+}
+
+// Compacted puts messages in the place of the oldest ones.
+type Compacted struct {
+	Replaced int       `json:"replaced"` // how many
+	Messages []Message `json:"messages"`
+	Usage    Spent     `json:"usage,omitzero"` // of the model that has summarised them
+}
+
+func (*Compacted) kind() string { return "compacted" }
+
+func (c *Compacted) apply(s *State, _ time.Time) error {
+	if c.Replaced < 0 || c.Replaced > len(s.History) {
+		return fmt.Errorf("%d messages are replaced, and there are %d", c.Replaced, len(s.History))
+	}
+	s.Spent.Add(c.Usage)
+	s.Archived += c.Replaced
+	s.History = append(slices.Clone(c.Messages), s.History[c.Replaced:]...)
+	return nil
+}
+
+// Charged adds to what the run has used: time at work, completions for servers.
+type Charged struct {
+	Spent Spent `json:"spent"`
+}
+
+func (*Charged) kind() string { return "charged" }
+
+func (c *Charged) apply(s *State, _ time.Time) error {
+	s.Spent.Add(c.Spent)
+	return nil
+}
+
+// Nested is a record of the run of a sub-agent, which works on a call.
+type Nested struct {
+	Call   string `json:"call"`
+	Record Record `json:"record"`
+}
+
+func (*Nested) kind() string { return "nested" }
+
+func (c *Nested) apply(s *State, _ time.Time) error {
+	call, err := s.call(c.Call)
+	if err != nil {
+		return err
+	}
+	if call.Child == nil {
+		call.Child, call.At = new(State), Child
+	}
+	before := call.Child.Spent
+	if err := call.Child.Apply(c.Record); err != nil {
+		return err
+	}
+	s.Spent.Add(call.Child.Spent.Since(before))
+	return nil
+}
+
+// Noted keeps what the host wants kept: variables of its hooks, the context of a trace.
+type Noted struct {
+	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
+	Trace map[string]string          `json:"trace,omitempty"`
+}
+
+func (*Noted) kind() string { return "noted" }
+
+func (c *Noted) apply(s *State, _ time.Time) error {
+	if len(c.Vars) > 0 {
+		vars := maps.Clone(s.Vars)
+		if vars == nil {
+			vars = map[string]json.RawMessage{}
+		}
+		for name, value := range c.Vars {
+			if string(value) == "null" {
+				delete(vars, name)
+			} else {
+				vars[name] = value
+			}
+		}
+		s.Vars = vars
+	}
+	if c.Trace != nil {
+		s.Trace = c.Trace
+	}
+	return nil
+}
+
+// Suspended says that the run waits: for answers, or until a time.
+type Suspended struct {
+	Wake time.Time `json:"wake,omitzero"` // zero: until an answer comes
+}
+
+func (*Suspended) kind() string { return "suspended" }
+
+func (c *Suspended) apply(s *State, _ time.Time) error {
+	s.Status, s.Wake = Waiting, c.Wake
+	return nil
+}
+
+// Woken says that the run goes on.
+type Woken struct{}
+
+func (*Woken) kind() string { return "woken" }
+
+func (c *Woken) apply(s *State, _ time.Time) error {
+	if s.Status != Waiting {
+		return fmt.Errorf("the run is %s", s.Status)
+	}
+	s.Status, s.Wake = Running, time.Time{}
+	return nil
+}
+
+// Ended says that the run is over.
+type Ended struct {
+	Status Status          `json:"status"`
+	Stop   string          `json:"stop,omitzero"`
+	Answer string          `json:"answer,omitzero"`
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  string          `json:"error,omitzero"`
+}
+
+func (*Ended) kind() string { return "ended" }
+
+func (c *Ended) apply(s *State, _ time.Time) error {
+	if !c.Status.Ended() {
+		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
+	}
+	s.Status, s.Stop, s.Answer, s.Output, s.Error = c.Status, c.Stop, c.Answer, c.Output, c.Error
+	s.Model, s.Calls, s.Asks, s.Wake = nil, nil, nil, time.Time{}
+	return nil
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// CheckCreate checks what a [Store] is given to create a run with.
+func CheckCreate(head Head, records []Record) error {
+	if head.Key.ID == "" {
+		return errors.New("create run: it has no id")
+	}
+	if err := inOrder(0, head, records); err != nil {
+		return fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	return nil
+}
+
+// CheckAppend checks what a [Store] is given to append to a run with that head.
+func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
+	id := stored.Key.ID
+	switch {
+	case lease.Key != stored.Key || head.Key != stored.Key:
+		return fmt.Errorf("append to run %q: the lease and the head are of runs %q and %q", id, lease.Key.ID, head.Key.ID)
+	case lease.Epoch != stored.Epoch:
+		return fmt.Errorf("append to run %q as its holder %d, where the holder is %d: %w", id, lease.Epoch, stored.Epoch, ErrConflict)
+	case len(records) > 0 && records[0].Seq != stored.Seq+1:
+		return fmt.Errorf("append record %d to run %q, which has %d: %w", records[0].Seq, id, stored.Seq, ErrConflict)
+	}
+	if err := inOrder(stored.Seq, head, records); err != nil {
+		return fmt.Errorf("append to run %q: %w", id, err)
+	}
+	return nil
+}
+
+// inOrder checks that records follow seq and that the head has the number of the last.
+func inOrder(seq uint64, head Head, records []Record) error {
+	if len(records) == 0 {
+		return errors.New("there are no records")
+	}
+	for _, r := range records {
+		seq++
+		if r.Seq != seq {
+			return fmt.Errorf("record %d stands where record %d should", r.Seq, seq)
+		}
+	}
+	if head.Seq != seq {
+		return fmt.Errorf("the head is of record %d, and the last one is %d", head.Seq, seq)
+	}
+	return nil
+}
+
+// CheckAnswers returns the answers that a [Store] has to keep: the given ones without
+// those that it has. stored has all answers to the run, by their questions. With an error
+// none is kept.
+func CheckAnswers(head Head, stored map[string]Answer, answers []Answer) (fresh []Answer, err error) {
+	seen := map[string]Answer{}
+	for _, a := range answers {
+		old, ok := stored[a.Ask]
+		if !ok {
+			old, ok = seen[a.Ask]
+		}
+		switch {
+		case ok && old.Equal(a):
+		case ok:
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrAnswered)
+		case !slices.Contains(head.Asks, a.Ask):
+			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Ask, head.Key.ID, ErrNotAsked)
+		default:
+			fresh = append(fresh, a)
+			seen[a.Ask] = a
+		}
+	}
+	return fresh, nil
+}
+
+// Equal reports whether two answers say the same, at whatever time.
+func (a Answer) Equal(b Answer) bool {
+	a.At, b.At = time.Time{}, time.Time{}
+	one, err1 := marshal(a)
+	two, err2 := marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, two)
+}
+
+// compare orders heads by their last change, the newest first.
+func (h Head) compare(o Head) int {
+	return cmp.Or(o.Updated.Compare(h.Updated), cmp.Compare(h.Key.Tenant, o.Key.Tenant), cmp.Compare(h.Key.ID, o.Key.ID))
+}

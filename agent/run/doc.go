@@ -1,0 +1,15 @@
+// Package run is what a run of an agent is: data that outlives its process.
+//
+// A [State] is all there is to a run: its history, the tool calls of its present
+// turn, what it asks a person, and what it has spent. It is the fold of its
+// [Record]s, an append-only list that a [Store] keeps:
+//
+//	state, err := run.Fold(log.Records)
+//
+// Package agent moves a run on; it appends a record before and after everything that
+// has an effect. Who waits for a person waits as rows of a store: the open [Ask]s of
+// a state are answered from any process by [Store.Answer].
+//
+// A state has secrets of others, such as the request states and task ids of servers.
+// [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.
+package run

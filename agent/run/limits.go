@@ -1,0 +1,97 @@
+package run
+
+import (
+	"maps"
+	"time"
+)
+
+// Limits bound a run from one input to its answer, with its sub-agents and the
+// completions that servers ask for. 0 is the default, negative is no limit.
+type Limits struct {
+	Turns    int `json:"turns,omitzero"`    // model calls in which tools are offered; default 20
+	Calls    int `json:"calls,omitzero"`    // tool calls that the model may ask for, also if they fail; default 100
+	Failures int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
+	Parallel int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
+	Asks     int `json:"asks,omitzero"`     // questions that are open at one time; default 100
+	Depth    int `json:"depth,omitzero"`    // sub-agents below each other; default 4
+
+	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls; default none
+	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; default none
+	Active time.Duration    `json:"active_ns,omitzero"` // time at work, without waits for a person; default none
+}
+
+// Spent is what a run has used.
+type Spent struct {
+	Turns int `json:"turns,omitzero"` // model calls
+	Calls int `json:"calls,omitzero"` // tool calls that the model asked for
+
+	Input     int64 `json:"input,omitzero"` // tokens
+	Output    int64 `json:"output,omitzero"`
+	Total     int64 `json:"total,omitzero"`
+	Cached    int64 `json:"cached,omitzero"`
+	Reasoning int64 `json:"reasoning,omitzero"`
+
+	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
+	Sampling Sampling         `json:"sampling,omitzero"`
+	Active   time.Duration    `json:"active_ns,omitzero"`
+
+	// Lost counts model calls whose reply was lost with a process. Their tokens are paid
+	// for and in no other count.
+	Lost int `json:"lost,omitzero"`
+}
+
+// Sampling is what the completions that servers asked for have used. It is part of the
+// tokens and costs of [Spent].
+type Sampling struct {
+	Requests int   `json:"requests,omitzero"`
+	Tokens   int64 `json:"tokens,omitzero"`
+}
+
+// Add adds what another run, or another part of the same, has used.
+func (s *Spent) Add(o Spent) {
+	s.Turns += o.Turns
+	s.Calls += o.Calls
+	s.Input += o.Input
+	s.Output += o.Output
+	s.Total += o.Total
+	s.Cached += o.Cached
+	s.Reasoning += o.Reasoning
+	s.Sampling.Requests += o.Sampling.Requests
+	s.Sampling.Tokens += o.Sampling.Tokens
+	s.Active += o.Active
+	s.Lost += o.Lost
+	if len(o.Cost) == 0 {
+		return
+	}
+	sum := maps.Clone(s.Cost) // records share the map
+	if sum == nil {
+		sum = make(map[string]int64, len(o.Cost))
+	}
+	for currency, micro := range o.Cost {
+		sum[currency] += micro
+	}
+	s.Cost = sum
+}
+
+// Since returns what was used after earlier, an older value of the same count.
+func (s Spent) Since(earlier Spent) Spent {
+	s.Turns -= earlier.Turns
+	s.Calls -= earlier.Calls
+	s.Input -= earlier.Input
+	s.Output -= earlier.Output
+	s.Total -= earlier.Total
+	s.Cached -= earlier.Cached
+	s.Reasoning -= earlier.Reasoning
+	s.Sampling.Requests -= earlier.Sampling.Requests
+	s.Sampling.Tokens -= earlier.Sampling.Tokens
+	s.Active -= earlier.Active
+	s.Lost -= earlier.Lost
+	if len(earlier.Cost) == 0 {
+		return s
+	}
+	s.Cost = maps.Clone(s.Cost)
+	for currency, micro := range earlier.Cost {
+		s.Cost[currency] -= micro
+	}
+	return s
+}

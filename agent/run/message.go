@@ -1,0 +1,113 @@
+package run
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// Role says who speaks in a [Message].
+type Role string
+
+// The roles.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// Message is one message of a history. It has all that a provider gave: reasoning with
+// its signature, structured results, marks of caches.
+type Message struct {
+	Role  Role      `json:"role"`
+	Parts []Part    `json:"parts,omitempty"`
+	Model string    `json:"model,omitzero"` // that wrote it
+	At    time.Time `json:"at,omitzero"`
+
+	Unknown jsontext.Value `json:",unknown"` // members of a later version
+}
+
+// PartType says what a [Part] has. A reader keeps parts of types that it does not know.
+type PartType string
+
+// The types of parts.
+const (
+	TextPart      PartType = "text"      // Text
+	ImagePart     PartType = "image"     // MIMEType with Data or URL
+	AudioPart     PartType = "audio"     // MIMEType with Data or URL
+	FilePart      PartType = "file"      // MIMEType with Data or URL
+	ReasoningPart PartType = "reasoning" // Text, and in Provider what the provider wants back
+	CallPart      PartType = "call"      // ID, Name, Arguments
+	ResultPart    PartType = "result"    // ID, Name, Text, Structured, Media, IsError
+	SummaryPart   PartType = "summary"   // Text in the place of older messages
+)
+
+// Part is a piece of a [Message].
+type Part struct {
+	Type PartType `json:"type"`
+	Text string   `json:"text,omitzero"`
+
+	MIMEType string `json:"mime_type,omitzero"`
+	Data     []byte `json:"data,omitempty"`
+	URL      string `json:"url,omitzero"` // where the data is: of the web, or of the host's own store
+
+	ID         string          `json:"id,omitzero"`   // of the call
+	Name       string          `json:"name,omitzero"` // of the tool, as the model knows it
+	Arguments  string          `json:"arguments,omitzero"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Meta       json.RawMessage `json:"meta,omitempty"` // of the server's result
+	Media      []Part          `json:"media,omitempty"`
+	IsError    bool            `json:"is_error,omitzero"`
+
+	// Provider has what only one provider understands, by a name of it: signatures of
+	// reasoning, marks of its cache.
+	Provider map[string]json.RawMessage `json:"provider,omitempty"`
+
+	Unknown jsontext.Value `json:",unknown"` // members of a later version
+}
+
+// Text is a message of one text.
+func Text(role Role, text string) Message {
+	return Message{Role: role, Parts: []Part{{Type: TextPart, Text: text}}}
+}
+
+// Text is the message's text, without reasoning and results.
+func (m Message) Text() string {
+	if len(m.Parts) == 1 && m.Parts[0].Type == TextPart {
+		return m.Parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if p.Type == TextPart || p.Type == SummaryPart {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// MarshalJSON implements [json.Marshaler]. Equal messages have equal bytes.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	return marshal(plain(m))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *Message) UnmarshalJSON(data []byte) error {
+	type plain Message
+	var p plain
+	err := unmarshal(data, &p)
+	*m = Message(p)
+	return err
+}
+
+// options make the JSON of a run: equal values have equal bytes.
+var options = jsonv2.JoinOptions(jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
+
+func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
+
+func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }

@@ -1,0 +1,193 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Version is the version of the JSON of states and records. A reader takes every
+// version up to its own.
+const Version = 1
+
+// Status says whether a run goes on.
+type Status string
+
+// A run is running, or waiting for a person, a task or a time, until it is done (it has
+// its answer), failed or cancelled. A new input sets a run that has ended running again.
+const (
+	Running   Status = "running"
+	Waiting   Status = "waiting"
+	Finished  Status = "done"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Ended reports whether the run is over.
+func (s Status) Ended() bool { return s == Finished || s == Failed || s == Cancelled }
+
+// Phase says what a running run does next.
+type Phase string
+
+// A turn is one call of the model and the tool calls that it asks for.
+const (
+	ModelPhase Phase = "model"
+	CallsPhase Phase = "calls"
+)
+
+// State is a run: the fold of its records. Change it by records only, see [State.Apply].
+type State struct {
+	V       int       `json:"v"`
+	ID      string    `json:"id"`
+	Tenant  string    `json:"tenant,omitzero"`
+	Agent   AgentName `json:"agent,omitzero"`
+	Seq     uint64    `json:"seq"` // of the last record
+	Created time.Time `json:"created,omitzero"`
+	Updated time.Time `json:"updated,omitzero"`
+
+	Status Status    `json:"status"`
+	Phase  Phase     `json:"phase,omitzero"`
+	Turn   int       `json:"turn,omitzero"`  // from 1 with each input
+	Wake   time.Time `json:"wake,omitzero"`  // when a waiting run goes on without an answer
+	Final  string    `json:"final,omitzero"` // the limit for which the model has to answer without tools
+
+	History  []Message `json:"history,omitempty"`
+	Archived int       `json:"archived,omitzero"` // messages that compaction has replaced
+	Model    *Request  `json:"model,omitempty"`   // the model call under way
+	Calls    []*Call   `json:"calls,omitempty"`   // of the present turn
+	Asks     []*Ask    `json:"asks,omitempty"`    // open questions
+
+	Limits   Limits `json:"limits,omitzero"`
+	Spent    Spent  `json:"spent,omitzero"`    // by the run, all inputs together
+	Before   Spent  `json:"before,omitzero"`   // of Spent, by earlier inputs
+	Failures int    `json:"failures,omitzero"` // turns in a row in which every call failed
+	Repairs  int    `json:"repairs,omitzero"`  // of the structured output
+
+	Answer string          `json:"answer,omitzero"` // the text of the last message
+	Output json.RawMessage `json:"output,omitempty"`
+	Stop   string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
+	Finish string          `json:"finish,omitzero"` // the provider's word for why its last message ended
+	Error  string          `json:"error,omitzero"`  // of a failed run
+
+	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // of the host's hooks
+	Trace map[string]string          `json:"trace,omitempty"` // context of the last span, for a link
+
+	Unknown jsontext.Value `json:",unknown"` // members of a later version
+}
+
+// AgentName says which agent a run belongs to.
+type AgentName struct {
+	Name string `json:"name,omitzero"`
+	Rev  string `json:"rev,omitzero"` // of its instructions
+}
+
+// Request is a model call under way.
+type Request struct {
+	Attempt int   `json:"attempt"`
+	Tokens  int64 `json:"tokens,omitzero"` // reserved for it
+}
+
+// Call returns the call of the present turn with that id, nil if there is none.
+func (s *State) Call(id string) *Call {
+	for _, c := range s.Calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Ask returns the open question with that id, nil if there is none.
+func (s *State) Ask(id string) *Ask {
+	for _, q := range s.Asks {
+		if q.ID == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// Apply takes the next record into the state. A record that does not follow is an
+// error, which leaves the state unusable.
+func (s *State) Apply(r Record) error {
+	if r.Seq != s.Seq+1 {
+		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
+	}
+	if r.Change == nil {
+		return fmt.Errorf("apply record %d: it has no change", r.Seq)
+	}
+	if _, first := r.Change.(*Begun); first != (s.Seq == 0) {
+		return fmt.Errorf("apply record %d: %q where the run has %d records", r.Seq, r.Change.kind(), s.Seq)
+	}
+	if err := r.Change.apply(s, r.At); err != nil {
+		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
+	}
+	s.Seq, s.Updated = r.Seq, r.At
+	return nil
+}
+
+// Fold makes the state of its records, in order from the first.
+func Fold(records []Record) (*State, error) {
+	s := new(State)
+	for _, r := range records {
+		if err := s.Apply(r); err != nil {
+			return nil, err
+		}
+	}
+	if s.Seq == 0 {
+		return nil, fmt.Errorf("fold run: there are no records")
+	}
+	return s, nil
+}
+
+// MarshalJSON implements [json.Marshaler]. Equal states have equal bytes.
+func (s *State) MarshalJSON() ([]byte, error) {
+	type plain State
+	return marshal((*plain)(s))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses a version later than
+// [Version].
+func (s *State) UnmarshalJSON(data []byte) error {
+	type plain State
+	var p plain
+	if err := unmarshal(data, &p); err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	if err := readable(p.V); err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	*s = State(p)
+	return nil
+}
+
+// readable reports whether this version can read v.
+func readable(v int) error {
+	switch {
+	case v < 1:
+		return fmt.Errorf("it has no version; is it the state of a run?")
+	case v > Version:
+		return fmt.Errorf("it has version %d, and this program reads versions up to %d; use a newer program", v, Version)
+	}
+	return nil
+}
+
+// results makes the message of the results of the present turn.
+func (s *State) results(at time.Time) (Message, error) {
+	m := Message{Role: Tool, At: at, Parts: make([]Part, len(s.Calls))}
+	for i, c := range s.Calls {
+		if c.At != Done || c.Result == nil {
+			return Message{}, fmt.Errorf("call %q is %s and not done", c.ID, c.At)
+		}
+		m.Parts[i] = *c.Result
+	}
+	return m, nil
+}
+
+// drop removes the open questions that match.
+func (s *State) drop(match func(*Ask) bool) {
+	s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), match)
+}

@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Store keeps runs. One process at a time holds a run and appends to it; any process
+// may read it and answer its questions. The methods may be called concurrently, and
+// what they have returned nil for is durable. Package storetest proves a store.
+type Store interface {
+	// Create adds a run with its first records, held as Acquire has it. The error
+	// matches [ErrExists] if there is one by that key.
+	Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error)
+
+	// Load returns a run. The error matches [ErrNotFound] if there is none.
+	Load(ctx context.Context, key Key) (*Log, error)
+
+	// Append adds records and replaces the head, all or nothing. The error matches
+	// [ErrConflict] if the lease is not of the last epoch, or if the records do not follow
+	// the last one. A lease that has expired, and that nobody has taken over, is good.
+	Append(ctx context.Context, lease Lease, head Head, records []Record) error
+
+	// Answer keeps answers to the questions in Head.Asks, which the holder takes. It needs
+	// no lease. The first answer to a question counts, also after the question is closed: an equal
+	// one changes nothing, and the error for another matches [ErrAnswered]. The error for
+	// a question that is not in Head.Asks matches [ErrNotAsked]. All are kept or none.
+	Answer(ctx context.Context, key Key, answers []Answer) error
+
+	// Acquire takes a run for the time of the holder. It raises the epoch, so that
+	// whoever held the run can append no more. The error matches [ErrHeld] if another holder's
+	// lease has not expired.
+	Acquire(ctx context.Context, key Key, h Holder) (Lease, error)
+
+	// Renew prolongs a lease. The error matches [ErrConflict] if it was taken over.
+	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
+
+	// Release ends a lease. One that was taken over is left as it is.
+	Release(ctx context.Context, lease Lease) error
+
+	// List returns runs, by the time of their last change, the newest first.
+	List(ctx context.Context, q Query) iter.Seq2[Head, error]
+
+	// Delete removes a run with all that is kept of it. It is no error if there is
+	// none. Who holds it can append no more.
+	Delete(ctx context.Context, key Key) error
+}
+
+// The errors of a [Store].
+var (
+	ErrExists   = errors.New("run: a run has this key already")
+	ErrNotFound = errors.New("run: there is no such run")
+	ErrConflict = errors.New("run: another process has taken the run over, or it was deleted")
+	ErrHeld     = errors.New("run: another process holds the run")
+	ErrAnswered = errors.New("run: the question has another answer already")
+	ErrNotAsked = errors.New("run: the question is not open")
+	ErrCorrupt  = errors.New("run: what is kept of the run is damaged")
+)
+
+// Key names a run. The runs of tenants are apart: one tenant cannot name another's.
+type Key struct {
+	Tenant string `json:"tenant,omitzero"`
+	ID     string `json:"id"`
+}
+
+// Holder is who takes a run, and for how long.
+type Holder struct {
+	Name string // of the process, for people who read the store
+	TTL  time.Duration
+}
+
+// Lease is a run that is held.
+type Lease struct {
+	Key   Key
+	Epoch uint64 // counts the holders
+}
+
+// Head is what a store knows of a run without its records. The agent writes it with
+// each append; Epoch, Held and Answers are the store's own.
+type Head struct {
+	Key     Key       `json:"key"`
+	Agent   string    `json:"agent,omitzero"` // by which package agent finds the agent
+	Status  Status    `json:"status"`
+	Asks    []string  `json:"asks,omitempty"` // ids of the open questions
+	Wake    time.Time `json:"wake,omitzero"`  // when a waiting run goes on without an answer
+	Seq     uint64    `json:"seq"`            // of the last record
+	Created time.Time `json:"created,omitzero"`
+	Updated time.Time `json:"updated,omitzero"`
+
+	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
+	Held  time.Time `json:"held,omitzero"`  // until when; zero: not held
+
+	// Answers counts the answers to open questions.
+	Answers int `json:"answers,omitzero"`
+}
+
+// Due reports whether the run can go on: nobody holds it, it is not over, and it runs,
+// has an answer, or has waited long enough.
+func (h Head) Due(now time.Time) bool {
+	if h.Status.Ended() || now.Before(h.Held) {
+		return false
+	}
+	return h.Status == Running || h.Answers > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
+}
+
+// Query selects runs. The zero value selects all of the tenant "".
+type Query struct {
+	Tenant     string
+	AllTenants bool
+	Agent      string    // "" is any
+	Status     Status    // "" is any
+	DueAt      time.Time // runs that are due at that time, see [Head.Due]; zero: any
+	Limit      int       // 0 is none
+}
+
+// Matches reports whether the query selects a run.
+func (q Query) Matches(h Head) bool {
+	return (q.AllTenants || q.Tenant == h.Key.Tenant) &&
+		(q.Agent == "" || q.Agent == h.Agent) &&
+		(q.Status == "" || q.Status == h.Status) &&
+		(q.DueAt.IsZero() || h.Due(q.DueAt))
+}
+
+// Log is what a store has of a run.
+type Log struct {
+	Head    Head
+	Records []Record // all, in order
+
+	// Answers are to open questions: no record has them yet.
+	Answers []Answer
+}
+
+// HeadOf returns the head of a state.
+func HeadOf(s *State) Head {
+	h := Head{
+		Key: Key{s.Tenant, s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
+		Seq: s.Seq, Created: s.Created, Updated: s.Updated,
+	}
+	h.Asks = openAsks(nil, s)
+	return h
+}
+
+// openAsks adds the ids of the questions of a run and its sub-agents.
+func openAsks(ids []string, s *State) []string {
+	for _, q := range s.Asks {
+		ids = append(ids, q.ID)
+	}
+	for _, c := range s.Calls {
+		if c.Child != nil {
+			ids = openAsks(ids, c.Child)
+		}
+	}
+	return ids
+}
