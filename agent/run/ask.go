@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,7 +45,7 @@ type Ask struct {
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 
-	Unknown jsontext.Value `json:",unknown"`
+	Unknown jsontext.Value `json:",embed"`
 }
 
 // Action is the gist of an [Answer].
@@ -75,5 +76,22 @@ type Answer struct {
 	By        string          `json:"by,omitzero"`         // who answers
 	At        time.Time       `json:"at,omitzero"`
 
-	Unknown jsontext.Value `json:",unknown"`
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// MarshalJSON implements [json.Marshaler]. Equal answers have equal bytes.
+func (a Answer) MarshalJSON() ([]byte, error) {
+	type plain Answer
+	return marshal(plain(a))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *Answer) UnmarshalJSON(data []byte) error {
+	type plain Answer
+	var p plain
+	if err := unmarshal(data, &p); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	*a = Answer(p)
+	return nil
 }

@@ -49,7 +49,7 @@ type Call struct {
 
 	Result *Part `json:"result,omitempty"` // once it is done
 
-	Unknown jsontext.Value `json:",unknown"`
+	Unknown jsontext.Value `json:",embed"`
 }
 
 // Decision is what was decided on a call.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Begun is the first record of a run.
@@ -17,6 +19,8 @@ type Begun struct {
 	Messages []Message                  `json:"messages,omitempty"`
 	Limits   Limits                     `json:"limits,omitzero"`
 	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Begun) kind() string { return "begun" }
@@ -36,6 +40,8 @@ func (c *Begun) apply(s *State, at time.Time) error {
 type Said struct {
 	Messages []Message `json:"messages"`
 	Limits   Limits    `json:"limits,omitzero"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Said) kind() string { return "said" }
@@ -56,6 +62,8 @@ type Called struct {
 	Tokens int64  `json:"tokens,omitzero"` // reserved
 	Final  string `json:"final,omitzero"`  // the limit for which it has to answer without tools
 	Lost   bool   `json:"lost,omitzero"`   // the reply to the call before was lost with its process
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Called) kind() string { return "called" }
@@ -82,6 +90,8 @@ type Replied struct {
 	Finish  string  `json:"finish,omitzero"` // the provider's word for why the message ended
 	Usage   Spent   `json:"usage,omitzero"`
 	Repair  bool    `json:"repair,omitzero"` // what follows asks for a better output
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Replied) kind() string { return "replied" }
@@ -120,6 +130,8 @@ type Decided struct {
 	Call     string          `json:"call"`
 	Decision Decision        `json:"decision"`
 	Args     json.RawMessage `json:"args,omitempty"` // as they will be sent
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Decided) kind() string { return "decided" }
@@ -141,6 +153,8 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 type Intent struct {
 	Call string          `json:"call"`
 	Args json.RawMessage `json:"args,omitempty"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Intent) kind() string { return "intent" }
@@ -166,6 +180,8 @@ type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
 	Answers map[string]json.RawMessage `json:"answers,omitempty"` // that need nobody
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Paused) kind() string { return "paused" }
@@ -183,6 +199,8 @@ func (c *Paused) apply(s *State, _ time.Time) error {
 type Detached struct {
 	Call string `json:"call"`
 	Task Task   `json:"task"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Detached) kind() string { return "detached" }
@@ -201,6 +219,8 @@ func (c *Detached) apply(s *State, _ time.Time) error {
 type Outcome struct {
 	Call   string `json:"call"`
 	Result Part   `json:"result"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Outcome) kind() string { return "outcome" }
@@ -221,7 +241,9 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 }
 
 // TurnEnded brings the results of the calls into the history.
-type TurnEnded struct{}
+type TurnEnded struct {
+	Unknown jsontext.Value `json:",embed"`
+}
 
 func (*TurnEnded) kind() string { return "turn_ended" }
 
@@ -249,6 +271,8 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 // Opened asks a person something.
 type Opened struct {
 	Ask Ask `json:"ask"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Opened) kind() string { return "opened" }
@@ -280,6 +304,8 @@ type Answered struct {
 
 	// Value is the answer as the server gets it, by which a round goes on.
 	Value json.RawMessage `json:"value,omitempty"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Answered) kind() string { return "answered" }
@@ -310,6 +336,8 @@ type Compacted struct {
 	Replaced int       `json:"replaced"` // how many
 	Messages []Message `json:"messages"`
 	Usage    Spent     `json:"usage,omitzero"` // of the model that has summarised them
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Compacted) kind() string { return "compacted" }
@@ -327,6 +355,8 @@ func (c *Compacted) apply(s *State, _ time.Time) error {
 // Charged adds to what the run has used: time at work, completions for servers.
 type Charged struct {
 	Spent Spent `json:"spent"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Charged) kind() string { return "charged" }
@@ -340,6 +370,8 @@ func (c *Charged) apply(s *State, _ time.Time) error {
 type Nested struct {
 	Call   string `json:"call"`
 	Record Record `json:"record"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Nested) kind() string { return "nested" }
@@ -364,6 +396,8 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 type Noted struct {
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
 	Trace map[string]string          `json:"trace,omitempty"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Noted) kind() string { return "noted" }
@@ -392,6 +426,8 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 // Suspended says that the run waits: for answers, or until a time.
 type Suspended struct {
 	Wake time.Time `json:"wake,omitzero"` // zero: until an answer comes
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Suspended) kind() string { return "suspended" }
@@ -402,7 +438,9 @@ func (c *Suspended) apply(s *State, _ time.Time) error {
 }
 
 // Woken says that the run goes on.
-type Woken struct{}
+type Woken struct {
+	Unknown jsontext.Value `json:",embed"`
+}
 
 func (*Woken) kind() string { return "woken" }
 
@@ -421,6 +459,8 @@ type Ended struct {
 	Answer string          `json:"answer,omitzero"`
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  string          `json:"error,omitzero"`
+
+	Unknown jsontext.Value `json:",embed"`
 }
 
 func (*Ended) kind() string { return "ended" }

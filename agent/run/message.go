@@ -29,7 +29,7 @@ type Message struct {
 	Model string    `json:"model,omitzero"` // that wrote it
 	At    time.Time `json:"at,omitzero"`
 
-	Unknown jsontext.Value `json:",unknown"` // members of a later version
+	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
 // PartType says what a [Part] has. A reader keeps parts of types that it does not know.
@@ -68,7 +68,7 @@ type Part struct {
 	// reasoning, marks of its cache.
 	Provider map[string]json.RawMessage `json:"provider,omitempty"`
 
-	Unknown jsontext.Value `json:",unknown"` // members of a later version
+	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
 // Text is a message of one text.

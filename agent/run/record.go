@@ -17,7 +17,8 @@ type Record struct {
 
 // Change is what a [Record] does to a state. The members are *Begun, *Said, *Called,
 // *Replied, *Decided, *Intent, *Paused, *Detached, *Outcome, *TurnEnded, *Opened,
-// *Answered, *Compacted, *Charged, *Nested, *Noted, *Suspended, *Woken and *Ended.
+// *Answered, *Compacted, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended and
+// *Unknown. Their Unknown has the members of a later version.
 type Change interface {
 	kind() string
 	apply(*State, time.Time) error
@@ -46,6 +47,21 @@ var kinds = map[string]func() Change{
 	"ended":      func() Change { return new(Ended) },
 }
 
+// Unknown is a change of a later version, which a store keeps and no state takes.
+type Unknown struct {
+	Kind string
+	Data jsontext.Value
+}
+
+func (c *Unknown) kind() string { return c.Kind }
+
+func (c *Unknown) apply(*State, time.Time) error {
+	return fmt.Errorf("its kind is unknown; is it of a later version than %d?", Version)
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
+
 // envelope is the JSON of a record.
 type envelope struct {
 	Seq  uint64         `json:"seq"`
@@ -72,9 +88,13 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &e); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
+	if e.Kind == "" || len(e.Data) == 0 {
+		return fmt.Errorf("read record %d: it has no kind or no data", e.Seq)
+	}
 	make, ok := kinds[e.Kind]
 	if !ok {
-		return fmt.Errorf("read record %d: its kind %q is unknown; is it of a later version than %d?", e.Seq, e.Kind, Version)
+		*r = Record{Seq: e.Seq, At: e.At, Change: &Unknown{Kind: e.Kind, Data: e.Data}}
+		return nil
 	}
 	change := make()
 	if err := unmarshal(e.Data, change); err != nil {

@@ -75,7 +75,7 @@ type State struct {
 	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // of the host's hooks
 	Trace map[string]string          `json:"trace,omitempty"` // context of the last span, for a link
 
-	Unknown jsontext.Value `json:",unknown"` // members of a later version
+	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
 // AgentName says which agent a run belongs to.

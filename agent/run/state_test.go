@@ -2,9 +2,11 @@ package run_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -68,5 +70,36 @@ func TestFoldOfATurn(t *testing.T) {
 	}
 	if want := []run.Role{run.User, run.Assistant, run.Tool, run.Assistant}; !cmp.Equal(roles, want) {
 		t.Errorf("got %v, want %v", roles, want)
+	}
+}
+
+// TestLaterVersion keeps what a later version has recorded, and folds none of it.
+func TestLaterVersion(t *testing.T) {
+	for _, text := range []string{
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{"of":[1.0,"<a>"],"b":{}}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"said","data":{"messages":[{"role":"user","parts":[{"type":"text","text":"hi","tone":1}],"mood":"good"}]}}`,
+		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{}}}}`,
+	} {
+		var r run.Record
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.MarshalJSON(); err != nil || string(got) != text {
+			t.Errorf("got %s, %v, want %s", got, err, text)
+		}
+	}
+	later := append(turn()[:1], run.Record{Seq: 2, Change: &run.Unknown{Kind: "dreamt"}})
+	if _, err := run.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
+		t.Errorf("got %v, want the kind named", err)
+	}
+	answer := run.Answer{Ask: "1", Action: run.Accept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read run.Answer
+	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(answer) {
+		t.Errorf("got %+v, %v, want %+v", read, err, answer)
 	}
 }
