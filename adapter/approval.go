@@ -246,9 +246,15 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	}
 	about := &Approval{Server: t.policy.label, Name: t.name, Call: call, Definition: t.def, Arguments: arguments}
 	d, err := a.decide(ctx, &question{tool: t, about: about, ask: ask})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, false, err
+	}
+	return t.decided(d, arguments)
+}
+
+// decided returns the arguments to send by a decision.
+func (t *Tool) decided(d Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+	switch {
 	case !d.Allow:
 		return nil, false, &DeniedError{Tool: t.name, Reason: d.Reason}
 	case d.Arguments == nil:

@@ -13,12 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// calls runs calls of tools. A toolset shares it with its catalogs and tools.
+// calls runs calls of tools. The tools of a toolset share one.
 type calls struct {
-	approvals   *approvals
-	intercept   []Interceptor
-	parallelism int // of one Dispatch
-	maxResult   int // bytes of a text that is about no tool
+	approvals *approvals
+	intercept []Interceptor
 
 	// current is the tool as the toolset has it at present: its name and its
 	// connection may differ. The error is a [*StaleToolError].
@@ -46,7 +44,7 @@ func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mc
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	return c.run(ctx, &sending{calls: c, tool: t, call: call, checked: arguments}, opts)
+	return c.run(ctx, &sending{tool: t, call: call, checked: arguments}, opts)
 }
 
 // reachable is a tool as it is at present, at a server with a connection.

@@ -12,31 +12,33 @@ import (
 // meanwhile. Take one for each call of the model, and answer the reply with the
 // same one. The zero value is a catalog of no tools.
 type Catalog struct {
-	calls   *calls
 	tools   []*Tool
 	byName  map[string]*Tool
 	folded  map[string]*Tool // by lower-case name: names are unique without case, too
 	offered definitions
+
+	parallelism int // of one Dispatch
+	maxResult   int // bytes of a text that is about no tool
 }
 
-func newCatalog(run *calls, all []*Tool, p Profile) *Catalog {
-	c := &Catalog{
-		calls: run, tools: make([]*Tool, len(all)), offered: *define(all, p),
-		byName: make(map[string]*Tool, len(all)), folded: make(map[string]*Tool, len(all)),
-	}
+// newCatalog makes a catalog of the tools of one source.
+func newCatalog(all []*Tool, p Profile, parallelism, maxResult int) *Catalog {
+	offered := define(all, p)
+	shown := make([]*Tool, len(all))
 	for i, tool := range all {
-		tool = tool.shownAs(c.offered.wrapped[i])
-		c.tools[i], c.byName[tool.name], c.folded[strings.ToLower(tool.name)] = tool, tool, tool
+		shown[i] = tool.shownAs(offered.wrapped[i])
 	}
+	c := &Catalog{offered: *offered, parallelism: parallelism, maxResult: maxResult}
+	c.index(shown)
 	return c
 }
 
-// maxResult bounds a text that is about no tool.
-func (c *Catalog) maxResult() int {
-	if c.calls == nil {
-		return minResult
+// index fills the catalog with tools whose names differ.
+func (c *Catalog) index(all []*Tool) {
+	c.tools, c.byName, c.folded = all, make(map[string]*Tool, len(all)), make(map[string]*Tool, len(all))
+	for _, tool := range all {
+		c.byName[tool.name], c.folded[strings.ToLower(tool.name)] = tool, tool
 	}
-	return c.calls.maxResult
 }
 
 // Definitions returns the tools with their schemas, for [llms.WithTools].
@@ -77,4 +79,32 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	}
 	tool, ok := c.folded[strings.ToLower(strings.TrimSpace(name))]
 	return tool, ok
+}
+
+// Find finds a tool by what was kept of it: its server's label, the server's own name
+// of it, and its fingerprint. So a call that a model has made in another process comes to
+// the tool that was meant: see [Tool.Prepare] and [Tool.Restore]. The error is a
+// [*StaleToolError].
+func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
+	var found *Tool
+	known, equal := 0, 0
+	for _, tool := range c.tools {
+		if tool.def.Name != name || tool.policy.label != server {
+			continue
+		}
+		if known++; tool.fingerprint == fingerprint {
+			found = tool
+			equal++
+		}
+	}
+	err := &StaleToolError{Tool: name, Server: server, Reason: ToolChanged}
+	switch {
+	case equal == 1:
+		return found, nil
+	case equal > 1:
+		err.Reason = ToolAmbiguous
+	case known == 0:
+		err.Reason = ToolGone
+	}
+	return nil, err
 }

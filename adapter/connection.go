@@ -31,7 +31,7 @@ type server struct {
 	start   func(func()) bool // runs a goroutine; false if the toolset is closed
 	schemas *schema.Cache
 	level   *atomic.Pointer[mcp.LogLevel]
-	run     func(ctx context.Context, t *Tool, input string) (string, error)
+	calls   *calls
 
 	// Guarded by Toolset.mu once the server is in a toolset.
 	err     error
@@ -170,7 +170,7 @@ func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool.run = s.run
+	tool.calls = s.calls
 	if rename := s.recipe.Rename; rename != nil {
 		err = guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
 	}

@@ -17,7 +17,7 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 	if !ok {
 		return c.unknown(call)
 	}
-	return c.calls.call(ctx, tool, call, opts)
+	return tool.calls.call(ctx, tool, call, opts)
 }
 
 // Dispatch runs the calls of one answer of a model, at most
@@ -29,11 +29,7 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 // messages are complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
-	limit := 1
-	if c.calls != nil {
-		limit = c.calls.parallelism
-	}
-	parallel.Do(len(calls), limit, func(i int) { results[i] = c.Call(ctx, calls[i]) })
+	parallel.Do(len(calls), max(c.parallelism, 1), func(i int) { results[i] = c.Call(ctx, calls[i]) })
 	messages := make([]llms.MessageContent, len(calls))
 	var errs []error
 	for i, r := range results {

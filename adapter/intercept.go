@@ -47,7 +47,6 @@ type Interceptor func(next Handler) Handler
 
 // sending is one call of a model on its way through the interceptors.
 type sending struct {
-	calls    *calls
 	tool     *Tool
 	call     llms.ToolCall
 	checked  []byte // the arguments that were last found to fit
@@ -62,7 +61,7 @@ type sending struct {
 // through sends a request through the interceptors.
 func (s *sending) through(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 	h := Handler(s.send)
-	all := s.calls.intercept
+	all := s.tool.calls.intercept
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
@@ -94,13 +93,13 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
-	if _, err := s.calls.reachable(s.tool); err != nil { // before anyone is asked
+	if _, err := s.tool.calls.reachable(s.tool); err != nil { // before anyone is asked
 		return nil, err
 	}
 	if err := s.settle(ctx, r); err != nil {
 		return nil, err
 	}
-	t, err := s.calls.reachable(s.tool) // it may have changed while somebody was asked
+	t, err := s.tool.calls.reachable(s.tool) // it may have changed while somebody was asked
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	if s.approved != nil && bytes.Equal(args, s.approved) {
 		return nil
 	}
-	if s.approved, s.edited, err = s.calls.approvals.approve(ctx, s.tool, s.call, args); err != nil {
+	if s.approved, s.edited, err = s.tool.calls.approvals.approve(ctx, s.tool, s.call, args); err != nil {
 		return err
 	}
 	s.checked, r.Arguments = s.approved, slices.Clone(s.approved)

@@ -39,14 +39,17 @@ func assignNames(ids []identity, policy PrefixPolicy) []string {
 			names[i] = plainName(ids[i], true)
 		}
 	}
-	for _, i := range colliding(names) {
-		names[i] = hashedName(names[i], ids[i], 0)
-	}
-	// A server could still name a tool like the hashed name of another.
-	for salt := 1; ; salt++ {
+	tellApart(names, ids)
+	return names
+}
+
+// tellApart gives a suffix to all names that are not unique. The ids must differ.
+func tellApart(names []string, ids []identity) {
+	// From the second time on, a server has named a tool like the hashed name of another.
+	for salt := 0; ; salt++ {
 		again := colliding(names)
 		if len(again) == 0 {
-			return names
+			return
 		}
 		for _, i := range again {
 			names[i] = hashedName(names[i], ids[i], salt)

@@ -14,7 +14,6 @@ import (
 // that tool with exactly them, or nothing. It never changes and may be run
 // several times.
 type Prepared struct {
-	calls     *calls
 	call      llms.ToolCall
 	tool      *Tool
 	arguments json.RawMessage
@@ -42,13 +41,41 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 	if !ok {
 		return nil, &UnknownToolError{Name: name}
 	}
-	arguments, err := c.calls.read(tool, call)
+	return tool.Prepare(call, tool.wrapped)
+}
+
+// Prepare is [Catalog.Prepare] for a call that is known to mean this tool, such as one
+// of another process, see [Catalog.Find]. wrapped is [Tool.Wrapped] of the tool that the
+// model was offered. The name in the call does not count.
+func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
+	t = t.shownAs(wrapped)
+	arguments, err := t.calls.read(t, call)
 	if err != nil {
 		return nil, err
 	}
+	return &Prepared{call: copied(call), tool: t, arguments: arguments}, nil
+}
+
+// Restore is a call with the arguments that were approved, here or in another process,
+// edited if whoever approved it had changed them. They are checked, and sent as they
+// are; no approval is asked for again. The error is an [*ArgumentError] or a
+// [*StaleToolError].
+func (t *Tool) Restore(call llms.ToolCall, arguments json.RawMessage, edited bool) (*Prepared, error) {
+	if _, err := t.calls.current(t); err != nil {
+		return nil, err
+	}
+	checked, err := t.check(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{call: copied(call), tool: t, arguments: checked, approved: true, edited: edited}, nil
+}
+
+// copied is a call that does not change with the caller's.
+func copied(call llms.ToolCall) llms.ToolCall {
 	asked := function(call)
-	call.FunctionCall = &asked // the caller's may change
-	return &Prepared{calls: c.calls, call: call, tool: tool, arguments: arguments}, nil
+	call.FunctionCall = &asked
+	return call
 }
 
 // Call is the call as the model made it.
@@ -68,7 +95,7 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{calls: p.calls, call: p.call, tool: p.tool, arguments: checked}, nil
+	return &Prepared{call: p.call, tool: p.tool, arguments: checked}, nil
 }
 
 // Approve has the call approved, if that is needed, and returns it as it was approved,
@@ -81,11 +108,29 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
 		return p, nil
 	}
-	arguments, edited, err := p.calls.approve(ctx, p.tool, p.call, p.arguments)
+	arguments, edited, err := p.tool.calls.approve(ctx, p.tool, p.call, p.arguments)
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{calls: p.calls, call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
+	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
+}
+
+// Decide is Approve with a decision that was made elsewhere: a person may have answered
+// long after the question, and in another process. It is remembered if it asks for that.
+func (p *Prepared) Decide(ctx context.Context, d Decision) (*Prepared, error) {
+	arguments, edited, err := p.tool.decided(d, p.arguments)
+	p.tool.calls.approvals.remember(ctx, d, p.question(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
+}
+
+// question is what a decision on the call is remembered for.
+func (p *Prepared) question(ctx context.Context) *question {
+	user, known := p.tool.calls.approvals.userOf(ctx)
+	about := &Approval{Server: p.tool.policy.label, Name: p.tool.name, Arguments: p.arguments}
+	return &question{tool: p.tool, about: about, user: user, anonymous: !known}
 }
 
 // Run runs the call and returns its result, which is never nil. The options are
@@ -101,7 +146,7 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 //
 // It returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
-	return p.calls.run(ctx, p.sending(), opts)
+	return p.tool.calls.run(ctx, p.sending(), opts)
 }
 
 // Continue goes on with a call that ran [mcpclient.WithManualInput] and needed input:
@@ -116,11 +161,11 @@ func (p *Prepared) Continue(ctx context.Context, round *mcpclient.InputRequired,
 	if err := s.belongs(round); err != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
 	}
-	return p.calls.run(ctx, s, opts)
+	return p.tool.calls.run(ctx, s, opts)
 }
 
 func (p *Prepared) sending() *sending {
-	s := &sending{calls: p.calls, tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited}
+	s := &sending{tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited}
 	if p.approved {
 		s.approved = p.arguments
 	}

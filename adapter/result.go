@@ -120,7 +120,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	} else {
 		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
 	}
-	return &Result{Call: call, Text: shorten(text, c.maxResult()), IsError: true, Err: err}
+	return &Result{Call: call, Text: shorten(text, max(c.maxResult, minResult)), IsError: true, Err: err}
 }
 
 // fail completes a result whose call did not come to a result of the server.

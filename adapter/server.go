@@ -15,7 +15,7 @@ import (
 type Server struct {
 	// Name is the host's own label of the server. It must be unique. It prefixes
 	// the names of tools where they need it, and names the server in errors and
-	// in [Source]: what a server says of itself is never used for that.
+	// in [RequestSource]: what a server says of itself is never used for that.
 	Name string
 
 	// Transport reaches the server.

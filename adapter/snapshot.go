@@ -18,7 +18,7 @@ type toolID struct {
 
 func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
 
-func newSnapshot(run *calls, servers []*policy, all []*Tool) *snapshot {
+func newSnapshot(o *Options, servers []*policy, all []*Tool) *snapshot {
 	s := &snapshot{
 		tools: all, servers: map[*policy]bool{},
 		current: make(map[toolID]*Tool, len(all)), catalogs: map[Profile]func() *Catalog{},
@@ -30,7 +30,7 @@ func newSnapshot(run *calls, servers []*policy, all []*Tool) *snapshot {
 		s.current[tool.id()] = tool
 	}
 	for _, p := range Profiles() {
-		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(run, all, p) })
+		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.MaxResult) })
 	}
 	return s
 }

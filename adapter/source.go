@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Source says where a server's request comes from, in the host's own terms.
-type Source struct {
+// RequestSource says where a server's request comes from, in the host's own terms.
+type RequestSource struct {
 	Server string        // the label of the server, [Server.Name]
 	Tool   *Tool         // the tool that asks, nil when unknown
 	Call   llms.ToolCall // the model's call that the tool answers, zero when unknown
@@ -24,10 +24,10 @@ type Source struct {
 // belong to that one: with several calls under way on a connection that
 // does not separate them (stdio up to revision 2025-11-25), what differs between
 // them stays unknown.
-func SourceFrom(ctx context.Context) (Source, bool) {
-	s, ok := ctx.Value(sourceKey{}).(*Source)
+func SourceFrom(ctx context.Context) (RequestSource, bool) {
+	s, ok := ctx.Value(sourceKey{}).(*RequestSource)
 	if !ok {
-		return Source{}, false
+		return RequestSource{}, false
 	}
 	return *s, true
 }
@@ -36,7 +36,7 @@ func SourceFrom(ctx context.Context) (Source, bool) {
 // each holding a pointer, because a handler sees the values on which all calls
 // that may have caused its request agree.
 type (
-	sourceKey struct{} // *Source, in a handler
+	sourceKey struct{} // *RequestSource, in a handler
 	toolKey   struct{} // *Tool, in a call
 	callKey   struct{} // *llms.ToolCall, in a call
 )
@@ -48,7 +48,7 @@ func withCall(ctx context.Context, tool *Tool, call *llms.ToolCall) context.Cont
 
 // withSource returns the context of a handler of a server's requests.
 func withSource(ctx context.Context, server string) context.Context {
-	source := &Source{Server: server}
+	source := &RequestSource{Server: server}
 	// A handler may itself call a tool of another server, whose requests then
 	// carry the values of the first call as well: those are not meant.
 	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.policy.label == server {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -120,6 +121,6 @@ func (p *spill) fit(text string, t *Tool, name func() string) string {
 	}
 	return shortenTo(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
-			missing, len(text), name(), handle, from)
+			missing, len(text), cmp.Or(t.reader, name()), handle, from)
 	})
 }

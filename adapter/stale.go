@@ -6,20 +6,21 @@ import "fmt"
 type Staleness int
 
 const (
-	ToolChanged Staleness = iota // its definition is another one
-	ToolGone                     // its server does not offer it
-	ServerGone                   // its server has left the toolset
+	ToolChanged   Staleness = iota // its definition is another one
+	ToolGone                       // its server does not offer it
+	ServerGone                     // its server has left the toolset
+	ToolAmbiguous                  // several sources have such a tool at a server of that label
 )
 
 // String is what the constant says in words.
 func (s Staleness) String() string {
-	return word("Staleness", int(s), "tool changed", "tool gone", "server gone")
+	return word("Staleness", int(s), "tool changed", "tool gone", "server gone", "tool ambiguous")
 }
 
 // StaleToolError says that a tool is not what it was when the model was offered
 // it. The call was not sent.
 type StaleToolError struct {
-	Tool   string // the model's name of the tool
+	Tool   string // the model's name of the tool, the server's if the first is not known
 	Server string // the host's label
 	Reason Staleness
 }
@@ -28,6 +29,8 @@ func (e *StaleToolError) Error() string {
 	switch e.Reason {
 	case ToolGone:
 		return fmt.Sprintf("server %q does not offer the tool %s any more", e.Server, e.Tool)
+	case ToolAmbiguous:
+		return fmt.Sprintf("there are several servers %q with the tool %s", e.Server, e.Tool)
 	case ServerGone:
 		return fmt.Sprintf("server %q, which had the tool %s, was removed", e.Server, e.Tool)
 	}

@@ -28,11 +28,11 @@ type Tool struct {
 
 	held func(json.RawMessage) error // the host's validator of arguments, nil without one
 
+	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
 	own         string // the name that the host wants, "" for the server's
 	fingerprint string
 
-	// run runs a call for one of langchaingo's agents.
-	run func(ctx context.Context, t *Tool, input string) (string, error)
+	calls *calls // that runs its calls
 
 	// local runs the tool in this process. It is set for the toolset's own tools.
 	local func(context.Context, json.RawMessage) *mcp.CallToolResult
@@ -88,6 +88,11 @@ func (t *Tool) named(name string) *Tool {
 	return &renamed
 }
 
+// reads reports whether the tool reads the long results of its toolset.
+func (t *Tool) reads() bool {
+	return t.client == nil && t.def.Name == readResult && t.policy.label == ""
+}
+
 // shownAs is the tool as a model is offered it, in or without the wrapper.
 func (t *Tool) shownAs(wrapped bool) *Tool {
 	if t.wrapped == wrapped {
@@ -107,6 +112,10 @@ func (t *Tool) Server() string { return t.policy.label }
 
 // Client is the connection to that server, nil for the toolset's own tool.
 func (t *Tool) Client() *mcpclient.Client { return t.client }
+
+// Wrapped reports whether the model is asked for all arguments in one property, see
+// [Profile].
+func (t *Tool) Wrapped() bool { return t.wrapped }
 
 // Definition is the tool as its server describes it, under its own name. It is
 // shared and must not be changed.
@@ -144,7 +153,7 @@ func (t *Tool) Description() string {
 // A tool that fails and arguments that do not fit are text, too. An error means
 // that going on makes no sense: see [Result.Fatal].
 func (t *Tool) Call(ctx context.Context, input string) (string, error) {
-	return t.run(ctx, t, input)
+	return t.calls.text(ctx, t, input)
 }
 
 // about says which call of a tool an error is about.

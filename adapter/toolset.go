@@ -42,16 +42,16 @@ func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, approvals: newApprovals(o), reserved: map[string]bool{}}
 	t.life, t.end = context.WithCancel(context.Background())
 	t.calls = &calls{
-		approvals: t.approvals, intercept: o.Intercept, parallelism: o.Parallelism, maxResult: o.MaxResult,
+		approvals: t.approvals, intercept: o.Intercept,
 		current: func(tool *Tool) (*Tool, error) { return t.present.Load().find(tool) },
 		fit:     func(text string, tool *Tool) string { return shorten(text, tool.policy.maxResult) },
 	}
 	if o.Spill > 0 {
 		t.spill = newSpill(o, &t.schemas)
-		t.spill.tool.run = t.calls.text
+		t.spill.tool.calls = t.calls
 		t.calls.fit = func(text string, tool *Tool) string { return t.spill.fit(text, tool, t.readerName) }
 	}
-	t.present.Store(newSnapshot(t.calls, nil, nil))
+	t.present.Store(newSnapshot(o, nil, nil))
 	return t
 }
 
@@ -69,7 +69,7 @@ func (t *Toolset) newServer(recipe *Server, p *policy) *server {
 	s := &server{
 		label: recipe.Name, recipe: recipe, policy: p, opts: t.opts, pins: recipe.Pins,
 		listing: make(chan struct{}, 1),
-		start:   t.start, schemas: &t.schemas, level: &t.level, run: t.calls.text,
+		start:   t.start, schemas: &t.schemas, level: &t.level, calls: t.calls,
 	}
 	s.watch = newWatch(s.label, t.opts, func(ctx context.Context) error { return t.relist(ctx, s) }, t.tell)
 	s.life, s.end = context.WithCancel(t.life)
@@ -110,7 +110,7 @@ func (t *Toolset) buildLocked() {
 	for _, s := range t.servers {
 		s.tools, rest = slices.Clone(rest[:len(s.tools)]), rest[len(s.tools):]
 	}
-	t.present.Store(newSnapshot(t.calls, servers, all))
+	t.present.Store(newSnapshot(t.opts, servers, all))
 }
 
 // Catalog returns what the toolset has at present, for a provider. It is built

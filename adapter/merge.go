@@ -1,0 +1,132 @@
+package adapter
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/tmc/langchaingo/llms"
+)
+
+// Source gives tools to models: a [*Toolset] for instance, or several sources as one, see
+// [Merge]. The labels of servers should differ between the sources of
+// one agent, see [Catalog.Find].
+type Source interface {
+	// Catalog returns what the source has at present, for a provider. It is the same
+	// value until that changes. It panics if there is no such profile.
+	Catalog(Profile) *Catalog
+}
+
+// Merged is several sources as one, see [Merge].
+type Merged struct {
+	sources []Source
+
+	mu   sync.Mutex
+	last map[Profile]*merging
+}
+
+// merging is what catalogs were merged to.
+type merging struct {
+	of  []*Catalog
+	all *Catalog
+}
+
+var _, _ Source = (*Toolset)(nil), (*Merged)(nil)
+
+// Merge makes one source of several. Its catalogs have the tools of all, in the order of
+// the sources; each tool is called as its source says, with the approvals, interceptors
+// and bounds there. Tools with equal names, whatever their case, get a suffix that makes them
+// differ. Sources that are nil are left out.
+func Merge(sources ...Source) *Merged {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
+	return &Merged{sources: sources, last: map[Profile]*merging{}}
+}
+
+// Catalog returns what the sources have at present. It is built once for all callers:
+// while the catalogs of the sources are the same, it is the same value.
+func (m *Merged) Catalog(p Profile) *Catalog {
+	if len(m.sources) == 1 {
+		return m.sources[0].Catalog(p)
+	}
+	of := make([]*Catalog, 0, 8)
+	for _, s := range m.sources {
+		of = append(of, s.Catalog(p))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last := m.last[p]; last != nil && slices.Equal(last.of, of) {
+		return last.all
+	}
+	all := merge(of)
+	m.last[p] = &merging{of: slices.Clone(of), all: all}
+	return all
+}
+
+// merge makes one catalog of several.
+func merge(catalogs []*Catalog) *Catalog {
+	var names []string
+	var ids []identity
+	seen := map[identity]int{}
+	for _, c := range catalogs {
+		for _, tool := range c.tools {
+			id := identity{server: tool.policy.label, tool: tool.def.Name}
+			seen[id]++
+			if n := seen[id]; n > 1 {
+				id.server += "\x00" + strconv.Itoa(n)
+			}
+			names, ids = append(names, tool.name), append(ids, id)
+		}
+	}
+	tellApart(names, ids)
+	out := &Catalog{}
+	tools := make([]*Tool, 0, len(names))
+	for _, c := range catalogs {
+		out.parallelism, out.maxResult = max(out.parallelism, c.parallelism), max(out.maxResult, c.maxResult)
+		renamed := c.renamed(names[len(tools):][:len(c.tools)])
+		tools = append(tools, renamed.tools...)
+		out.offered.tools = append(out.offered.tools, renamed.offered.tools...)
+		out.offered.changes = append(out.offered.changes, renamed.offered.changes...)
+	}
+	out.index(tools)
+	return out
+}
+
+// renamed is the catalog with other names. Only its tools and what is offered are filled
+// in.
+func (c *Catalog) renamed(names []string) *Catalog {
+	out := &Catalog{tools: make([]*Tool, len(names)), offered: definitions{tools: slices.Clone(c.offered.tools)}}
+	renamed := map[string]string{}
+	for i, name := range names {
+		out.tools[i] = c.tools[i].named(name)
+		if was := c.tools[i].name; was != name {
+			renamed[was] = name
+			function := *c.offered.tools[i].Function
+			function.Name = name
+			out.offered.tools[i] = llms.Tool{Type: c.offered.tools[i].Type, Function: &function}
+		}
+	}
+	for _, change := range c.offered.changes {
+		if name, ok := renamed[change.Tool]; ok {
+			change.Tool = name
+		}
+		out.offered.changes = append(out.offered.changes, change)
+	}
+	for i, tool := range out.tools {
+		if tool != c.tools[i] && tool.reads() {
+			out.readBy(tool)
+		}
+	}
+	return out
+}
+
+// readBy tells the tools of a toolset by which name models know the one that reads their
+// long results.
+func (c *Catalog) readBy(reader *Tool) {
+	for i, tool := range c.tools {
+		if tool.calls == reader.calls {
+			knows := *tool
+			knows.reader = reader.name
+			c.tools[i] = &knows
+		}
+	}
+}

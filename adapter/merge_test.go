@@ -1,0 +1,129 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A catalog of several sources has all their tools, each run by the rules of its own.
+func TestMerge(t *testing.T) {
+	var asked []string
+	source := func(server, tool string) *Toolset {
+		return open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			asked = append(asked, server+" "+a.Name)
+			return Allow(), nil
+		}}, Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
+	}
+	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
+	merged := Merge(a, nil, b, c)
+	catalog := merged.Catalog(Plain)
+	if merged.Catalog(Plain) != catalog {
+		t.Error("got another catalog of the same tools")
+	}
+	if got := Merge(a).Catalog(OpenAI); got != a.Catalog(OpenAI) {
+		t.Error("got another catalog than that of the only source")
+	}
+	var names []string
+	for i, def := range catalog.Definitions() {
+		names = append(names, def.Function.Name)
+		if r := catalog.Call(t.Context(), call("1", def.Function.Name, "")); r.Text != string('a'+rune(i)) || r.Tool.Server() != r.Text {
+			t.Errorf("%s: got %q of %q, want source %d", def.Function.Name, r.Text, r.Tool.Server(), i)
+		}
+	}
+	if len(names) != 3 || !strings.HasPrefix(names[0], "read_") || !strings.HasPrefix(names[1], "READ_") || names[2] != "write" {
+		t.Errorf("got the names %q, want two with a suffix", names)
+	}
+	if want := []string{"a " + names[0], "b " + names[1], "c write"}; !slices.Equal(asked, want) {
+		t.Errorf("got the approvals %q, want %q", asked, want)
+	}
+	if err := c.Remove("c"); err != nil {
+		t.Fatal(err)
+	}
+	if got := merged.Catalog(Plain); len(got.Tools()) != 2 {
+		t.Errorf("got %d tools, want the change of a source", len(got.Tools()))
+	}
+}
+
+// Sources with the same tools at servers with the same labels are told apart by names,
+// and a tool that could be of either is not found.
+func TestMergeOfTheSame(t *testing.T) {
+	long := strings.Repeat("a long line\n", 100)
+	source := func(text string) *Toolset {
+		p := newPeer().tool("read", object, answer(text))
+		return open(t, &Options{Spill: 1 << 20, MaxResult: 512}, Server{Name: "s", Transport: p.transport(t)})
+	}
+	catalog := Merge(source("1"+long), source("2"+long)).Catalog(Gemini)
+	tools := catalog.Tools()
+	if len(tools) != 4 {
+		t.Fatalf("got %d tools, want 4", len(tools))
+	}
+	for i, tool := range []*Tool{tools[0], tools[2]} {
+		r := catalog.Call(t.Context(), call("1", tool.Name(), ""))
+		_, after, _ := strings.Cut(r.Text, "call ")
+		reader, rest, _ := strings.Cut(after, " with ")
+		input, _, _ := strings.Cut(rest, " to read")
+		if got := catalog.Call(t.Context(), call("2", reader, input)); got.IsError || !strings.Contains(got.Text, "a long line") || reader != tools[2*i+1].Name() {
+			t.Errorf("read on with %s: got %q", reader, got.Text)
+		}
+	}
+	_, err := catalog.Find("s", "read", tools[0].Fingerprint())
+	staleFor(t, err, &StaleToolError{Tool: "read", Server: "s", Reason: ToolAmbiguous})
+}
+
+// What a run keeps of a call is enough to go on with it in another process.
+func TestFind(t *testing.T) {
+	const edited = `{"city":"Oslo"}`
+	asked := 0
+	process := func(schema string) *Catalog {
+		p := newPeer().tool("asks", schema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return say(string(req.Params.Arguments)), nil
+		})
+		return open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil }},
+			Server{Name: "p", Transport: p.transport(t)}).Catalog(Plain)
+	}
+	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
+	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := process(wrapped)
+	tool, err := now.Find("p", "asks", was.Tool().Fingerprint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The call of a model that was offered the schema inside of a property.
+	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
+	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
+		t.Fatalf("got %v, %v, want the arguments of the property", p, err)
+	}
+	if p, err = p.Decide(t.Context(), Decision{Allow: true, Remember: SameTool}); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Run(t.Context()); r.Text != `{"city":"Rome"}` || asked != 0 {
+		t.Errorf("got %q after %d questions, want none", r.Text, asked)
+	}
+	if r := now.Call(t.Context(), call("2", "asks", edited)); r.Text != edited || asked != 0 {
+		t.Errorf("got %q after %d questions, want that the decision holds", r.Text, asked)
+	}
+	if _, err := p.Decide(t.Context(), Deny("no")); err == nil || err.Error() != "the call of asks was denied: no" {
+		t.Errorf("got %v, want a denial", err)
+	}
+	if p, err = tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Run(t.Context()); r.Text != "[the user changed the arguments to "+edited+"]\n"+edited || asked != 0 {
+		t.Errorf("got %q after %d questions", r.Text, asked)
+	}
+	if _, err := tool.Restore(call("1", "asks", ""), json.RawMessage(`{"city":7}`), false); err == nil {
+		t.Error("got no error for arguments that do not fit")
+	}
+	_, err = process(object).Find("p", "asks", tool.Fingerprint())
+	staleFor(t, err, &StaleToolError{Tool: "asks", Server: "p", Reason: ToolChanged})
+	_, err = now.Find("q", "asks", tool.Fingerprint())
+	staleFor(t, err, &StaleToolError{Tool: "asks", Server: "q", Reason: ToolGone})
+}
