@@ -23,7 +23,8 @@ var layers = []struct {
 }{
 	{"internal/jsonrpc", []string{"internal/excerpt"}},
 	{"internal/sse", nil},
-	{"internal/child", []string{"golang.org/x/sys"}},
+	{"internal/child", []string{"internal/await", "golang.org/x/sys"}},
+	{"internal/await", nil},
 	{"internal/backoff", nil},
 	{"internal/idle", nil},
 	{"internal/excerpt", nil},
@@ -43,10 +44,10 @@ var layers = []struct {
 	{"internal/chat", []string{"internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
 	{"internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
-	{"mcpclient/transport", []string{"internal/jsonrpc", "internal/child", "internal/excerpt"}},
+	{"mcpclient/transport", []string{"internal/await", "internal/jsonrpc", "internal/child", "internal/excerpt"}},
 	{"mcpclient/mcp", []string{"internal/excerpt", "internal/jsonrpc", "internal/pattern", "internal/uritemplate"}},
-	{"mcpclient/transport/streamable", []string{"internal/backoff", "internal/excerpt", "internal/idle", "internal/jsonrpc", "internal/redact", "internal/sse", "internal/version", "mcpclient/mcp", "mcpclient/transport"}},
-	{"mcpclient", []string{"internal/redact", "internal/version", "internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/backoff", "internal/idle"}},
+	{"mcpclient/transport/streamable", []string{"internal/await", "internal/backoff", "internal/excerpt", "internal/idle", "internal/jsonrpc", "internal/redact", "internal/sse", "internal/version", "mcpclient/mcp", "mcpclient/transport"}},
+	{"mcpclient", []string{"internal/await", "internal/redact", "internal/version", "internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "internal/sse", "internal/backoff", "internal/idle"}},
 	{"mcpclient/skills", []string{"internal/excerpt", "internal/frontmatter", "internal/jsonrpc", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
 	{"mcpclient/config", []string{"mcpclient"}},

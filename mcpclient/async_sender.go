@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/await"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -115,7 +116,7 @@ func (s *asyncSender) finish(d time.Duration) {
 	s.empty = empty
 	s.emptyLocked()
 	s.mu.Unlock()
-	waitFor(empty, d)
+	await.Closed(empty, d)
 }
 
 // emptyLocked closes the channel that says so, if all messages are out.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/await"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -90,7 +91,7 @@ func (c *Client) endSession(within time.Duration) {
 	}) {
 		return
 	}
-	waitFor(told, within)
+	await.Closed(told, within)
 }
 
 // disconnect closes the connection, and forgets what was cached.
@@ -110,12 +111,12 @@ func (c *Client) discard(ctx context.Context) {
 	select {
 	case <-c.life.stopped:
 	case <-ctx.Done():
-		if waitFor(c.life.stopped, connectGrace/2) {
+		if await.Closed(c.life.stopped, connectGrace/2) {
 			return
 		}
 		if l := c.link.Load(); l != nil {
 			l.kill()
 		}
-		waitFor(c.life.stopped, connectGrace/2)
+		await.Closed(c.life.stopped, connectGrace/2)
 	}
 }

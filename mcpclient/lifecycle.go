@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/await"
 	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
@@ -159,14 +160,14 @@ func (l *lifecycle) finish(disconnect func() error) {
 		l.host.Wait()
 		close(l.done)
 	}()
-	if !waitFor(ours, l.timeout) {
+	if !await.Closed(ours, l.timeout) {
 		l.log.Warn("close: a hook of the transport goes on after its context ended")
 	}
 	l.mu.Lock()
 	l.closeErr = err
 	l.mu.Unlock()
 	close(l.stopped)
-	if !waitFor(l.done, l.timeout) {
+	if !await.Closed(l.done, l.timeout) {
 		l.log.Warn("close: a handler goes on after its context ended")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 const (
@@ -124,12 +126,7 @@ func (f *forwarder) close(d time.Duration) {
 		}
 	}
 	close(f.queue)
-	late := time.NewTimer(d)
-	defer late.Stop()
-	select {
-	case <-f.ended:
-	case <-late.C:
-	}
+	await.Closed(f.ended, d)
 }
 
 // excerpt keeps the last lines written to it. If much is written at once, it

@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 // lateTimeout bounds the wait for the end of the standard error after the exit
@@ -41,12 +43,7 @@ func (p *Process) watchApart(stderr io.Writer) {
 	p.wg.Go(func() {
 		awaitExit(p.cmd.Process)
 		p.reap()
-		late := time.NewTimer(lateTimeout)
-		defer late.Stop()
-		select {
-		case <-drained:
-		case <-late.C:
-		}
+		await.Closed(drained, lateTimeout)
 		close(p.done)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/await"
 	"github.com/mcpchain/mcpchain/internal/child"
 )
 
@@ -111,7 +112,7 @@ type started struct {
 
 // cause says how the process came to its end. It may be about to.
 func (s started) cause(op string, _ error) error {
-	waitFor(s.process.Done(), exitTime)
+	await.Closed(s.process.Done(), exitTime)
 	closed := "closed its standard output but runs on"
 	if op == "write" {
 		closed = "closed its standard input but runs on"

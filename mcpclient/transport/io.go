@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 // IO speaks over a reader and a writer that the caller supplies, one message a
@@ -174,7 +176,7 @@ func (p *pump) Close() error {
 	p.once.Do(func() {
 		close(p.stopped)
 		p.err = closeIfCloser(p.src)
-		waitFor(p.ended, closingTime)
+		await.Closed(p.ended, closingTime)
 	})
 	return p.err
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 const (
@@ -165,24 +167,6 @@ func (w *writer) wait(d time.Duration) {
 	idle := w.idle
 	w.mu.Unlock()
 	if idle != nil {
-		waitFor(idle, d)
-	}
-}
-
-// waitFor waits for a channel to be closed, but not longer than d, and reports
-// whether it was.
-func waitFor(c <-chan struct{}, d time.Duration) bool {
-	select {
-	case <-c: // as it mostly is
-		return true
-	default:
-	}
-	late := time.NewTimer(d)
-	defer late.Stop()
-	select {
-	case <-c:
-		return true
-	case <-late.C:
-		return false
+		await.Closed(idle, d)
 	}
 }

@@ -3,6 +3,8 @@ package streamable
 import (
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 // group counts what is under way, so that its end can be waited for.
@@ -59,10 +61,5 @@ func (g *group) whenIdle() <-chan struct{} {
 
 // wait waits at most d until nothing is under way.
 func (g *group) wait(d time.Duration) {
-	late := time.NewTimer(d)
-	defer late.Stop()
-	select {
-	case <-g.whenIdle():
-	case <-late.C:
-	}
+	await.Closed(g.whenIdle(), d)
 }

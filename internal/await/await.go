@@ -1,0 +1,21 @@
+// Package await waits for the end of something, for a limited time.
+package await
+
+import "time"
+
+// Closed waits until c is closed, but not longer than d, and reports whether it is.
+func Closed(c <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-c: // also if d is 0
+		return true
+	default:
+	}
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-c:
+		return true
+	case <-late.C:
+		return false
+	}
+}

@@ -1,0 +1,40 @@
+package await_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/await"
+)
+
+func TestClosed(t *testing.T) {
+	for name, test := range map[string]struct {
+		after, limit, took time.Duration // after < 0: closed before
+		want               bool
+	}{
+		"in time":       {after: time.Second, limit: time.Minute, took: time.Second, want: true},
+		"late":          {after: time.Minute, limit: time.Second, took: time.Second},
+		"before":        {after: -1, limit: time.Second, want: true},
+		"before, no d":  {after: -1, want: true},
+		"at no time":    {after: time.Minute},
+		"negative time": {after: time.Minute, limit: -time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := make(chan struct{})
+				if test.after < 0 {
+					close(c)
+				} else {
+					defer func() { <-c }()
+					time.AfterFunc(test.after, func() { close(c) })
+				}
+				start := time.Now()
+				got := await.Closed(c, test.limit)
+				if took := time.Since(start); got != test.want || took != test.took {
+					t.Errorf("got %t after %v, want %t after %v", got, took, test.want, test.took)
+				}
+			})
+		})
+	}
+}
