@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -22,7 +23,7 @@ type answerer struct {
 	middleware  Handler // Options.ServerMiddleware; nil for none
 	validator   Validator
 	visits      *urlElicitations
-	slots       slots
+	slots       lifecycle.Slots
 	session     any             // of an Origin
 	request     func() *Request // a new one of the client
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -158,5 +159,6 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 
 // retries is the policy of Options.Limits.Retries for safe requests.
 func (c *Client) retries(safe func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.sleep, log: c.log}
+	pause := func(ctx context.Context, d time.Duration) error { return sleep(ctx, c.life, d) }
+	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: pause, log: c.log}
 }

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Client is a connection to one server. Its methods may be called
@@ -37,12 +39,12 @@ type Client struct {
 	restarts      *restarts // nil without Options.Restart
 
 	*gatherer
-	callbacks *callbackQueue // of OnNotification and Restart.Notify
-	async     *asyncSender
+	callbacks *lifecycle.CallbackQueue // of OnNotification and Restart.Notify
+	async     *lifecycle.SendQueue
 	visits    urlElicitations
 	cache     cache
 
-	life  *lifecycle
+	life  *lifecycle.Lifecycle
 	ready atomic.Bool // Connect has succeeded
 }
 
@@ -101,6 +103,10 @@ func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []
 // changed forgets what is cached of what has changed.
 func (c *Client) changed(change Change) { c.cache.invalidate(change) }
 
+// maxNotificationBytes bounds the memory of the notifications that wait for
+// [Options.OnNotification].
+const maxNotificationBytes = transport.DefaultMaxMessage
+
 // noticed passes a notification on to subscriptions of the legacy era and to the
 // observer.
 func (c *Client) noticed(m jsonrpc.Message) {
@@ -113,7 +119,7 @@ func (c *Client) noticed(m jsonrpc.Message) {
 	}
 	if observe := c.opts.OnNotification; observe != nil {
 		n := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
-		c.callbacks.add(callback{func() { observe(n) }, len(n.Method) + len(n.Params)})
+		c.callbacks.Add(func() { observe(n) }, len(n.Method)+len(n.Params))
 	}
 }
 
@@ -126,8 +132,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	}
 	if err == nil {
 		err = c.notify(ctx, method, encoded)
-		if err != nil && !c.life.isOpen() {
-			err = c.life.cause()
+		if err != nil && !c.life.IsOpen() {
+			err = c.life.Cause()
 		}
 	}
 	if err != nil {

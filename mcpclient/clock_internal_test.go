@@ -20,7 +20,7 @@ func TestClockJumps(t *testing.T) {
 		wantSteady(t, "the end of a cached result", e.expires)
 	}
 
-	rounds := inputRounds{questioner: &gatherer{life: newLifecycle(t.Context(), 0, silent)}}
+	rounds := inputRounds{questioner: &gatherer{life: newLife(t)}}
 	if err := rounds.delay(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,10 @@ import (
 // the end of what it began.
 const connectGrace = 500 * time.Millisecond
 
+// unreadTime is how long Close waits for a server to read from a pipe, which takes a
+// message at once unless the server has stopped to read.
+const unreadTime = 500 * time.Millisecond
+
 // Close ends the connection. Calls under way fail with [ErrClosed] at once. What is
 // queued for the server, such as notices of cancellation, still goes out, for half of
 // [Timeouts.Close] at most, and for 500 ms to a server that does not read its
@@ -27,8 +31,8 @@ const connectGrace = 500 * time.Millisecond
 // Close may be called more than once. Its error is the transport's, for example that
 // a process could not be stopped.
 func (c *Client) Close() error {
-	c.life.close(c.goodbye, c.disconnect)
-	if err := c.life.wait(); err != nil {
+	c.life.Close(c.goodbye, c.disconnect)
+	if err := c.life.Wait(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil
@@ -38,19 +42,19 @@ func (c *Client) Close() error {
 // goroutine of the client runs any more, also none that runs a handler or a callback.
 // A handler must not wait for Done: its context ends. [Client.AfterEnd] and
 // [Client.Err] tell of the end at once.
-func (c *Client) Done() <-chan struct{} { return c.life.done }
+func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
 // Err says why the connection has ended: nil before that, [ErrClosed] after
 // Close, and an error that wraps ErrClosed and the cause otherwise.
-func (c *Client) Err() error { return c.life.reason() }
+func (c *Client) Err() error { return c.life.Reason() }
 
 // AfterEnd runs fn, on a goroutine of its own, as soon as the connection has ended, by
 // Close or by itself, with what [Client.Err] says. It does not wait for handlers, as
 // [Client.Done] does, which waits for fn too. It reports false, and fn is not run, if
 // the connection has ended already.
 func (c *Client) AfterEnd(fn func(err error)) bool {
-	return c.life.startHost(func() {
-		<-c.life.ctx.Done()
+	return c.life.StartHost(func() {
+		<-c.life.Context().Done()
 		err := c.Err()
 		defer caught(c.log, "AfterEnd", errPanicked, &err)
 		fn(err)
@@ -62,7 +66,7 @@ func (c *Client) goodbye() {
 	start, within := time.Now(), c.opts.Timeouts.Close
 	if l := c.link.Load(); l != nil { // none before the first dial
 		l.endCalls()
-		c.async.finish(l.sendingTime(within / 2)) // which leaves time for the session
+		c.async.Finish(l.sendingTime(within / 2)) // which leaves time for the session
 	}
 	c.endSession(within - time.Since(start))
 }
@@ -83,9 +87,9 @@ func (c *Client) endSession(within time.Duration) {
 		return
 	}
 	told := make(chan struct{})
-	if !c.life.startHost(func() {
+	if !c.life.StartHost(func() {
 		defer close(told)
-		ctx, cancel := context.WithTimeout(c.life.ctx, within)
+		ctx, cancel := context.WithTimeout(c.life.Context(), within)
 		defer cancel()
 		l.exchange.EndSessions(ctx)
 	}) {
@@ -97,7 +101,7 @@ func (c *Client) endSession(within time.Duration) {
 // disconnect closes the connection, and forgets what was cached.
 func (c *Client) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
-		l.calls.Close(c.life.cause())
+		l.calls.Close(c.life.Cause())
 		err = l.end()
 	}
 	c.cache.clear()
@@ -107,16 +111,16 @@ func (c *Client) disconnect() (err error) {
 // discard ends what a Connect that fails has begun. It returns soon after ctx
 // has ended: a process that has not ended by then is killed.
 func (c *Client) discard(ctx context.Context) {
-	c.life.close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
+	c.life.Close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
 	select {
-	case <-c.life.stopped:
+	case <-c.life.Stopped():
 	case <-ctx.Done():
-		if await.Closed(c.life.stopped, connectGrace/2) {
+		if await.Closed(c.life.Stopped(), connectGrace/2) {
 			return
 		}
 		if l := c.link.Load(); l != nil {
 			l.kill()
 		}
-		await.Closed(c.life.stopped, connectGrace/2)
+		await.Closed(c.life.Stopped(), connectGrace/2)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -37,7 +38,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.start(func() { keepAlive(c.life.ctx, c.opts.Timeouts.KeepAlive, c.pinged) })
+		c.life.Start(func() { keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive, c.pinged) })
 	}
 	return c, nil
 }
@@ -70,18 +71,17 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 // assemble makes the parts of a client. Its goroutines get the values of ctx.
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
-	c.life = newLifecycle(ctx, opts.Timeouts.Close, c.log)
-	c.life.middleware = c.sending != nil
+	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Middleware: c.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
 	a := &c.answerer
-	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, newSlots(opts.Limits.ServerRequests)
+	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
 	a.session, a.request = c, func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{peer: &c.peer, life: c.life, slots: a.slots, handle: a.handle, limit: opts.Limits.ServerRequests}
 	v := &c.visits
 	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
 	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone
-	c.callbacks = newCallbackQueue(c.life, opts.Limits.Notifications, c.log)
-	c.async = newAsyncSender(c.life, c.log)
+	c.callbacks = lifecycle.NewCallbackQueue(c.life, opts.Limits.Notifications, maxNotificationBytes, c.log)
+	c.async = lifecycle.NewSendQueue(c.life, c.log)
 	w := &c.wire
 	w.peer, w.life, w.standalone, w.isReady, w.refused = &c.peer, c.life, &c.standalone, c.ready.Load, c.refused
 	c.sessions = c.newSessions()
@@ -192,9 +192,9 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 	l.headed, _ = conn.(transport.HeaderConn)
 	c.link.Store(l)
 	if l.exchange == nil {
-		if !c.life.start(l.read) {
+		if !c.life.Start(l.read) {
 			_ = conn.Close()
-			return c.life.cause()
+			return c.life.Cause()
 		}
 	}
 	return nil
@@ -278,9 +278,9 @@ func (c *Client) newRestarts() *restarts {
 		log:      c.log,
 		held:     func() restartable { return c.link.Load() },
 		reopen:   c.reopen,
-		giveUp:   func(err error) { c.life.fail(c.scrubbed(err), c.disconnect) },
+		giveUp:   func(err error) { c.life.Fail(c.scrubbed(err), c.disconnect) },
 		scrub:    c.scrubbed,
-		queue:    func(tell func()) { c.callbacks.add(callback{run: tell}) },
+		queue:    func(tell func()) { c.callbacks.Add(tell, 0) },
 	}
 }
 
@@ -314,7 +314,7 @@ func (c *Client) lost(l *link, err error) error {
 		if lost := c.restarts.begin(l, err); lost != nil {
 			return lost
 		}
-		c.life.fail(closedBy(err), c.disconnect)
+		c.life.Fail(closedBy(err), c.disconnect)
 	}
 	return closedBy(err)
 }

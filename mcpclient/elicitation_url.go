@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -68,7 +69,7 @@ const (
 // server may say are done.
 type urlElicitations struct {
 	peer   *peer
-	life   *lifecycle
+	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
 	limit  int           // of URLs in one error
@@ -231,8 +232,8 @@ func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct
 			return nil
 		case <-ctx.Done():
 			return ended(ctx)
-		case <-v.life.closing:
-			return v.life.cause()
+		case <-v.life.Closing():
+			return v.life.Cause()
 		}
 	}
 	return nil

@@ -9,14 +9,15 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // gatherer has handlers answer the questions of input rounds.
 type gatherer struct {
 	*peer
-	life   *lifecycle
-	slots  slots // for handlers, also those of the server's requests
+	life   *lifecycle.Lifecycle
+	slots  lifecycle.Slots // for handlers, also those of the server's requests
 	handle func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error)
 	limit  int // of questions at once
 }
@@ -33,7 +34,7 @@ type reply struct {
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(g.life.ctx, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(g.life.Context(), func() { cancel(ErrClosed) })()
 	defer idle.From(ctx).Hold()()
 	replies := make(chan reply, len(questions))
 	for key, q := range questions {
@@ -53,8 +54,8 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 			default:
 				return nil, abandoned(questions[r.key].Method, r.err)
 			}
-		case <-g.life.closing:
-			return nil, g.life.cause()
+		case <-g.life.Closing():
+			return nil, g.life.Cause()
 		case <-ctx.Done():
 			return nil, gathering(ctx)
 		}
@@ -64,24 +65,24 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 
 // servingKey marks the context of a handler that has one of these slots. The context
 // goes with the handler's own calls, also by way of other clients.
-type servingKey struct{ slots slots }
+type servingKey struct{ slots lifecycle.Slots }
 
 // question has a handler answer one question. It takes no slot if a handler's own call
 // led to it: that one has a slot.
 func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{g.slots}) != nil
-	if !nested && !g.slots.acquire(ctx, g.life.closing) {
+	if !nested && !g.slots.Acquire(ctx, g.life.Closing()) {
 		if ctx.Err() == nil {
-			return g.life.cause()
+			return g.life.Cause()
 		}
 		return gathering(ctx)
 	}
 	leave := func() {
 		if !nested {
-			g.slots.release()
+			g.slots.Release()
 		}
 	}
-	started := g.life.startHost(func() {
+	started := g.life.StartHost(func() {
 		defer leave()
 		answer, err := g.handle(ctx, q.Method, q.Params, nil, call)
 		replies <- reply{key, answer, err}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -35,10 +36,10 @@ func TestGatherer(t *testing.T) {
 		"no slot is free": {methods: map[string]string{"a": "slow", "b": "stuck", "c": "stuck"}, slots: 1, close: true, err: ErrClosed.Error(), took: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inLife(t, func(t *testing.T, l *lifecycle) {
+			inLife(t, func(t *testing.T, l *lifecycle.Lifecycle) {
 				release := make(chan bool)
 				defer close(release)
-				g := &gatherer{life: l, slots: newSlots(test.slots), handle: func(_ context.Context, method string, _, _ json.RawMessage, _ *mcp.CallInfo) (json.RawMessage, error) {
+				g := &gatherer{life: l, slots: lifecycle.NewSlots(test.slots), handle: func(_ context.Context, method string, _, _ json.RawMessage, _ *mcp.CallInfo) (json.RawMessage, error) {
 					switch method {
 					case "broken":
 						return nil, errors.New("oops")
@@ -50,11 +51,11 @@ func TestGatherer(t *testing.T) {
 				}}
 				ctx := t.Context()
 				if test.nested {
-					g.slots.tryAcquire()
+					g.slots.TryAcquire()
 					ctx = context.WithValue(ctx, servingKey{g.slots}, true)
 				}
 				if test.close {
-					time.AfterFunc(time.Minute, func() { l.close(func() {}, func() error { return nil }) })
+					time.AfterFunc(time.Minute, func() { l.Close(func() {}, func() error { return nil }) })
 				}
 				questions := map[string]mcp.InputRequest{}
 				for key, method := range test.methods {

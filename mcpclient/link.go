@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
@@ -28,11 +29,11 @@ type link struct {
 	client  linkClient
 	isReady func() bool                                                                                                       // the first handshake is done
 	handle  func(ctx context.Context, method string, params, id json.RawMessage, call *mcp.CallInfo) (json.RawMessage, error) // answers a request
-	life    *lifecycle
+	life    *lifecycle.Lifecycle
 	log     *slog.Logger
-	async   *asyncSender
-	answers slots // of requests of the server
-	retries int   // of an answer to the server
+	async   *lifecycle.SendQueue
+	answers lifecycle.Slots // of requests of the server
+	retries int             // of an answer to the server
 
 	mu        sync.Mutex
 	serving   map[serverRequestID]*serverRequest // server requests that are being answered; nil before the first

@@ -3,8 +3,10 @@ package mcpclient
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -51,18 +53,21 @@ type asyncPost struct {
 
 // postAsync queues a message to be posted.
 func (l *link) postAsync(p asyncPost) {
-	l.async.add(asyncMessage{
-		what:   p.what,
-		values: p.values,
-		send: func(ctx context.Context) error {
+	l.async.Add(lifecycle.Message{
+		Values: p.values,
+		Send: func(ctx context.Context) error {
 			header := p.header
 			if header == nil {
 				header = l.client.current().header(nil, nil)
 			}
 			return l.post(ctx, p.body, header, p.session)
 		},
-		failed: func(err error) {
-			l.failed(l.life.ctx, "message to the server lost", "message", p.what, "error", err)
+		Failed: func(err error) {
+			if errors.Is(err, transport.ErrSessionOver) {
+				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
+				return
+			}
+			l.failed(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
 		},
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
@@ -24,7 +25,7 @@ type negotiator struct {
 	transport    Transport // the recipe in use
 	protocol     Protocol
 	probeTimeout time.Duration
-	life         *lifecycle
+	life         *lifecycle.Lifecycle
 	log          *slog.Logger
 	send         sender
 	dial         func(ctx context.Context, t Transport) error // makes the connection that is in use
@@ -148,11 +149,11 @@ func (n *negotiator) identify(ctx context.Context) error {
 func (n *negotiator) redial(ctx context.Context) error {
 	old := n.link.Load()
 	gone := make(chan struct{})
-	if !n.life.start(func() {
+	if !n.life.Start(func() {
 		defer close(gone)
 		_ = old.end()
 	}) {
-		return n.life.cause()
+		return n.life.Cause()
 	}
 	select {
 	case <-gone:

@@ -84,7 +84,7 @@ const maxWarnings = 100
 
 // tolerated warns of a breach of the protocol that does no harm.
 func (l *link) tolerated(breach string, args ...any) {
-	l.warn(l.life.ctx, &l.breaches, breach, args)
+	l.warn(l.life.Context(), &l.breaches, breach, args)
 }
 
 // failed warns of what could not be done for the server.

@@ -5,12 +5,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 )
 
 // renewals begin a session or a connection in the place of one that was lost: one at a
 // time, for all who wait for it.
 type renewals struct {
-	life *lifecycle
+	life *lifecycle.Lifecycle
 	dead func() bool // the connection in use has ended
 
 	current atomic.Pointer[renewal] // under way, or nil; changed with mu held
@@ -42,7 +44,7 @@ func (r *renewals) settle(ctx context.Context) error {
 	}
 	select {
 	case <-now.done:
-	case <-r.life.closing:
+	case <-r.life.Closing():
 	case <-ctx.Done():
 		return ended(ctx)
 	}
@@ -68,8 +70,8 @@ func (r *renewals) renew(ctx context.Context, needed func() bool, begin func(con
 	select {
 	case <-now.done:
 		return now.err
-	case <-r.life.closing:
-		return r.life.cause()
+	case <-r.life.Closing():
+		return r.life.Cause()
 	case <-ctx.Done():
 		return ended(ctx)
 	}
@@ -87,9 +89,9 @@ func (r *renewals) start(begin func(context.Context) error) bool {
 func (r *renewals) startLocked(begin func(context.Context) error) *renewal {
 	now := &renewal{done: make(chan struct{})}
 	r.current.Store(now)
-	started := r.life.startSending(func() {
+	started := r.life.StartSending(func() {
 		defer close(now.done)
-		ctx := context.WithValue(r.life.ctx, renewing{r}, now)
+		ctx := context.WithValue(r.life.Context(), renewing{r}, now)
 		for {
 			now.err = begin(ctx)
 			if r.finished(now) {

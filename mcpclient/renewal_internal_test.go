@@ -13,16 +13,13 @@ import (
 func renewingSlowly(t *testing.T, f func(t *testing.T, r *renewals, begin func(context.Context) error, runs *int)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		life := newLifecycle(t.Context(), time.Second, silent)
-		defer func() {
-			life.close(func() {}, func() error { return nil })
-			_ = life.wait()
-		}()
+		life := newLife(t)
+		defer endLife(life)
 		runs := 0
 		r := &renewals{life: life, dead: func() bool { return false }}
 		f(t, r, func(ctx context.Context) error {
 			runs++
-			return life.sleep(ctx, time.Second)
+			return sleep(ctx, life, time.Second)
 		}, &runs)
 	})
 }
@@ -73,11 +70,11 @@ func TestRenewalDoesNotWaitForItself(t *testing.T) {
 
 func TestRenewalEndsWithTheClient(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *renewals, begin func(context.Context) error, _ *int) {
-		time.AfterFunc(time.Millisecond, func() { r.life.close(func() {}, func() error { return nil }) })
+		time.AfterFunc(time.Millisecond, func() { r.life.Close(func() {}, func() error { return nil }) })
 		if err := r.renew(t.Context(), func() bool { return true }, begin); !errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want %v", err, ErrClosed)
 		}
-		_ = r.life.wait()
+		_ = r.life.Wait()
 		if r.start(begin) {
 			t.Error("begun after the end")
 		}

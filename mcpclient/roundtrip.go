@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -30,7 +31,7 @@ type inFlight struct {
 // wire sends requests over the connection in use.
 type wire struct {
 	peer       *peer
-	life       *lifecycle
+	life       *lifecycle.Lifecycle
 	standalone *standaloneStream
 	isReady    func() bool // the first handshake is done
 	refused    func(l *link) error
@@ -134,7 +135,7 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 			answer, err, _ := flight.Response()
 			return true, answer, err
 		}
-		if !w.life.start(post) {
+		if !w.life.Start(post) {
 			return false, jsonrpc.Response{}, ErrClosed
 		}
 	}
@@ -162,7 +163,7 @@ func (w *wire) posted(l *link, flight *inFlight, err error) {
 	switch {
 	case flight.answered:
 		return
-	case w.life.isClosed():
+	case w.life.IsClosed():
 		err = ErrClosed
 	case errors.Is(err, transport.ErrSessionOver): // only a cursor is of a certain session
 		err = errLostCursor

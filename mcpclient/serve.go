@@ -48,21 +48,21 @@ func (l *link) refuse(m jsonrpc.Message, from source, err error) {
 // handled has a handler answer a server's request, unless too many run or one
 // answers a request with that id.
 func (l *link) handled(m jsonrpc.Message, from source) {
-	if !l.answers.tryAcquire() {
+	if !l.answers.TryAcquire() {
 		l.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(l.answers)))
 		return
 	}
-	ctx, r := l.newServerRequest(l.life.ctx, from.call)
+	ctx, r := l.newServerRequest(l.life.Context(), from.call)
 	r.id = serverRequestID{from.session, string(m.ID)}
 	if !l.register(r) {
 		r.cancel()
-		l.answers.release()
+		l.answers.Release()
 		l.refuse(m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
-	if !l.life.startHost(func() { l.answer(ctx, m, r) }) {
+	if !l.life.StartHost(func() { l.answer(ctx, m, r) }) {
 		r.cancel()
-		l.answers.release()
+		l.answers.Release()
 	}
 }
 
@@ -85,7 +85,7 @@ func (l *link) register(r *serverRequest) bool {
 
 // answer runs the handler and sends what it says.
 func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
-	defer l.answers.release()
+	defer l.answers.Release()
 	result, err := l.handle(ctx, m.Method, m.Params, m.ID, r.info())
 	if err == nil {
 		result = aboutTask(result, m.Params)
@@ -97,7 +97,7 @@ func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) 
 	silent := r.silent
 	l.mu.Unlock()
 	r.cancel()
-	if silent || l.life.isClosed() {
+	if silent || l.life.IsClosed() {
 		return
 	}
 	switch {
@@ -107,10 +107,10 @@ func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) 
 	default:
 		l.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", l.client.scrubbed(err))
 	}
-	ctx, cancel := context.WithTimeout(l.life.ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(l.life.Context(), answerTimeout)
 	defer cancel()
 	switch err := l.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
-	case err == nil || l.life.isClosed() || errors.Is(err, ErrClosed):
+	case err == nil || l.life.IsClosed() || errors.Is(err, ErrClosed):
 	case errors.Is(err, transport.ErrSessionOver):
 		l.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
 	default:

@@ -86,8 +86,8 @@ func (s *sessions) reconnected(ctx context.Context, r *request, err error) (agai
 	if err := s.settle(ctx); err != nil {
 		return false, err
 	}
-	if !s.life.isOpen() {
-		return false, s.life.cause()
+	if !s.life.IsOpen() {
+		return false, s.life.Cause()
 	}
 	r.resent = r.resent || !unsent
 	return true, nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -16,7 +17,7 @@ const streamGrace = 500 * time.Millisecond
 // answer. It is opened once the host wants to know.
 type standaloneStream struct {
 	peer     *peer
-	life     *lifecycle
+	life     *lifecycle.Lifecycle
 	log      *slog.Logger
 	sessions *sessions
 	stale    func() // what the server said meanwhile is lost
@@ -69,8 +70,8 @@ func (s *standaloneStream) read(ctx context.Context) {
 		return
 	}
 	settled := make(chan struct{})
-	reading, end := s.begin(s.life.ctx)
-	started := s.life.start(func() {
+	reading, end := s.begin(s.life.Context())
+	started := s.life.Start(func() {
 		defer end()
 		settle := sync.OnceFunc(func() { close(settled) })
 		wasOpen := false
@@ -107,7 +108,7 @@ func (s *standaloneStream) ended(err error) {
 		s.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}
-	if err := s.sessions.renewSession(s.life.ctx, id); err != nil && !s.life.isClosed() {
+	if err := s.sessions.renewSession(s.life.Context(), id); err != nil && !s.life.IsClosed() {
 		s.log.Warn("the server has forgotten the session, and a new one could not be begun", "error", err)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 )
 
 // subscriptions are a client's open subscriptions.
 type subscriptions struct {
-	life       *lifecycle
+	life       *lifecycle.Lifecycle
 	log        *slog.Logger
 	sessions   resender             // requests wait for it
 	send       sender               // resources/subscribe and resources/unsubscribe

@@ -28,7 +28,7 @@ var errNotAcknowledged = errors.New("the server did not acknowledge the subscrip
 // listenFor opens the stream of a subscription to a modern server and waits for the
 // acknowledgement.
 func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	if !l.life.startSending(func() { l.keep(s, o) }) {
+	if !l.life.StartSending(func() { l.keep(s, o) }) {
 		return ErrClosed
 	}
 	select {
@@ -52,7 +52,7 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 // not reopen a stream without an acknowledgement. After a lost connection it
 // reopens the stream on the next one.
 func (l *subscriptions) keep(s *Subscription, o *callOptions) {
-	stop := context.AfterFunc(l.life.ctx, s.cancel)
+	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
 	var began time.Time
 	err := backoff.Loop(s.ctx, relisten, func() error {
@@ -61,7 +61,7 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 		return l.listenOnce(s, o)
 	}, func(f *backoff.Failure) error {
 		switch {
-		case s.ctx.Err() != nil || !l.life.isOpen() || !s.agreed() || !broken(f.Err):
+		case s.ctx.Err() != nil || !l.life.IsOpen() || !s.agreed() || !broken(f.Err):
 			return f.Err
 		case errors.Is(f.Err, ErrConnectionLost):
 			f.Count, f.Wait = -1, -1
@@ -76,8 +76,8 @@ func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	if interrupted, ok := errors.AsType[*backoff.Interrupted](err); ok {
 		err = interrupted.Last
 	}
-	if !l.life.isOpen() {
-		err = l.life.cause()
+	if !l.life.IsOpen() {
+		err = l.life.Cause()
 	}
 	s.end(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -22,18 +23,18 @@ func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOp
 		return err
 	}
 	s.agree(s.asked)
-	if !l.life.start(func() { s.lasts(l.life) }) {
+	if !l.life.Start(func() { s.lasts(l.life) }) {
 		return ErrClosed
 	}
 	return nil
 }
 
 // lasts ends the subscription with the client.
-func (s *Subscription) lasts(life *lifecycle) {
+func (s *Subscription) lasts(life *lifecycle.Lifecycle) {
 	select {
 	case <-s.ctx.Done():
-	case <-life.ctx.Done():
-		s.end(life.cause())
+	case <-life.Context().Done():
+		s.end(life.Cause())
 	}
 }
 
@@ -42,10 +43,10 @@ func (l *subscriptions) unwatch(s *Subscription) {
 	if len(s.asked.Resources) == 0 {
 		return
 	}
-	l.life.startSending(func() {
-		ctx, cancel := context.WithTimeout(l.life.ctx, asyncTimeout)
+	l.life.StartSending(func() {
+		ctx, cancel := context.WithTimeout(l.life.Context(), lifecycle.SendTimeout)
 		defer cancel()
-		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.isOpen() {
+		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.IsOpen() {
 			l.log.Warn("the server goes on watching resources", "error", err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -44,7 +45,7 @@ type taskParts struct {
 	wire   *wire
 	tools  *toolRegistry
 	limits Limits
-	life   *lifecycle
+	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 }
 

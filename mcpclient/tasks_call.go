@@ -82,7 +82,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	return w.life.sleep(ctx, min(max(wait, shortestPoll), longestPoll))
+	return sleep(ctx, w.life, min(max(wait, shortestPoll), longestPoll))
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.
@@ -90,7 +90,7 @@ func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progres
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when tell panics
 	var result *mcp.CallToolResult
-	started := w.life.startSending(func() {
+	started := w.life.StartSending(func() {
 		got, err := w.result(ctx)
 		if err != nil {
 			f.calls.Fail(f.ID, err)
@@ -100,7 +100,7 @@ func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progres
 		f.calls.Resolve(f.ID, jsonrpc.Response{})
 	})
 	if !started {
-		return nil, w.life.cause()
+		return nil, w.life.Cause()
 	}
 	_, err := f.Wait(ctx, func(params json.RawMessage) { tellProgress(tell, params) })
 	switch {

@@ -1,23 +1,18 @@
-package mcpclient
+package lifecycle
 
 import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxCallbackBytes bounds the memory of the notifications that wait. One is kept
-// whatever its size.
-const maxCallbackBytes = transport.DefaultMaxMessage
-
-// callbackQueue runs callbacks of the host, one at a time, in the order in which they
+// CallbackQueue runs callbacks of the host, one at a time, in the order in which they
 // are added. It has a goroutine only while there is something to run.
-type callbackQueue struct {
-	life  *lifecycle
-	limit int // callbacks that wait
-	log   *slog.Logger
+type CallbackQueue struct {
+	life     *Lifecycle
+	limit    int // callbacks that wait
+	maxBytes int
+	log      *slog.Logger
 
 	mu      sync.Mutex
 	queue   []callback
@@ -28,29 +23,32 @@ type callbackQueue struct {
 
 type callback struct {
 	run  func()
-	size int // of what it keeps in memory, in bytes
+	size int
 }
 
-func newCallbackQueue(life *lifecycle, limit int, log *slog.Logger) *callbackQueue {
-	return &callbackQueue{life: life, limit: limit, log: log}
+// NewCallbackQueue returns a queue for at most limit callbacks, which keep at most
+// maxBytes in memory. One callback is kept whatever its size.
+func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *CallbackQueue {
+	return &CallbackQueue{life: life, limit: limit, maxBytes: maxBytes, log: log}
 }
 
-// add queues a callback. Beyond the bounds the oldest is dropped.
-func (q *callbackQueue) add(c callback) {
+// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest
+// is dropped.
+func (q *CallbackQueue) Add(run func(), size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.queue = append(q.queue, c)
-	q.bytes += c.size
-	for len(q.queue) > q.limit || q.bytes > maxCallbackBytes && len(q.queue) > 1 {
+	q.queue = append(q.queue, callback{run, size})
+	q.bytes += size
+	for len(q.queue) > q.limit || q.bytes > q.maxBytes && len(q.queue) > 1 {
 		q.takeLocked()
 		q.dropped.count++
 	}
 	if !q.running {
-		q.running = q.life.startHost(q.runAll)
+		q.running = q.life.StartHost(q.runAll)
 	}
 }
 
-func (q *callbackQueue) takeLocked() (run func()) {
+func (q *CallbackQueue) takeLocked() (run func()) {
 	first := q.queue[0]
 	q.queue[0] = callback{} // the array behind the queue lives on
 	q.queue = q.queue[1:]
@@ -58,7 +56,7 @@ func (q *callbackQueue) takeLocked() (run func()) {
 	return first.run
 }
 
-func (q *callbackQueue) runAll() {
+func (q *CallbackQueue) runAll() {
 	for {
 		run, dropped := q.next()
 		if dropped > 0 {
@@ -72,10 +70,10 @@ func (q *callbackQueue) runAll() {
 }
 
 // next takes the oldest callback, or returns nil if the goroutine is to end.
-func (q *callbackQueue) next() (run func(), dropped int) {
+func (q *CallbackQueue) next() (run func(), dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	idle := len(q.queue) == 0 || q.life.isClosed()
+	idle := len(q.queue) == 0 || q.life.IsClosed()
 	dropped = q.dropped.report(idle)
 	if idle {
 		q.running = false
@@ -85,7 +83,7 @@ func (q *callbackQueue) next() (run func(), dropped int) {
 	return q.takeLocked(), dropped
 }
 
-func (q *callbackQueue) call(run func()) {
+func (q *CallbackQueue) call(run func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			q.log.Error("a callback panicked", "panic", p, "stack", string(debug.Stack()))

@@ -1,4 +1,4 @@
-package mcpclient
+package lifecycle
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 // Callbacks run in their order. Beyond the bounds the oldest is dropped, a panic ends no
 // other, and what waits when the client closes is not run.
 func TestCallbackQueue(t *testing.T) {
+	const maxBytes = 1 << 20
 	for name, test := range map[string]struct {
 		limit, size int
 		close       bool
@@ -16,20 +17,20 @@ func TestCallbackQueue(t *testing.T) {
 	}{
 		"all":          {limit: 5, want: []int{0, 1, 2, 3, 4}},
 		"too many":     {limit: 2, want: []int{0, 3, 4}},
-		"too large":    {limit: 5, size: maxCallbackBytes / 3, want: []int{0, 2, 3, 4}},
-		"one is kept":  {limit: 5, size: 2 * maxCallbackBytes, want: []int{0, 4}},
+		"too large":    {limit: 5, size: maxBytes / 3, want: []int{0, 2, 3, 4}},
+		"one is kept":  {limit: 5, size: 2 * maxBytes, want: []int{0, 4}},
 		"closed early": {limit: 5, close: true, want: []int{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inLife(t, func(t *testing.T, l *lifecycle) {
-				q := newCallbackQueue(l, test.limit, silent)
+			inLife(t, func(t *testing.T, l *Lifecycle) {
+				q := NewCallbackQueue(l, test.limit, maxBytes, silent)
 				var got []int
 				for i := range 5 {
-					q.add(callback{func() {
+					q.Add(func() {
 						got = append(got, i)
 						time.Sleep(time.Second)
 						panic("oops")
-					}, test.size})
+					}, test.size)
 					if i == 0 {
 						time.Sleep(time.Millisecond) // it runs
 					}
@@ -37,8 +38,8 @@ func TestCallbackQueue(t *testing.T) {
 				if !test.close {
 					time.Sleep(time.Minute)
 				}
-				l.close(func() {}, func() error { return nil })
-				<-l.done
+				l.Close(func() {}, func() error { return nil })
+				<-l.Done()
 				if !slices.Equal(got, test.want) {
 					t.Errorf("got %v, want %v", got, test.want)
 				}

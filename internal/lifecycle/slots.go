@@ -1,0 +1,35 @@
+package lifecycle
+
+import "context"
+
+// Slots bound what runs at the same time: a semaphore.
+type Slots chan struct{}
+
+// NewSlots returns n slots.
+func NewSlots(n int) Slots { return make(Slots, n) }
+
+// TryAcquire takes a slot, if one is free.
+func (s Slots) TryAcquire() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Acquire waits for a slot. It reports false if ctx ends, or closing is closed, before
+// one is free.
+func (s Slots) Acquire(ctx context.Context, closing <-chan struct{}) bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-closing:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Release gives a slot back.
+func (s Slots) Release() { <-s }
