@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,8 +31,8 @@ type Ask struct {
 	Tool   string   `json:"tool,omitzero"`  // as the model knows it
 	Path   []string `json:"path,omitempty"` // the sub-agents that ask, outermost first
 
-	Key       string                   `json:"key,omitzero"`        // of the round's request
-	Arguments json.RawMessage          `json:"arguments,omitempty"` // of an approval or a doubt: as they are sent
+	Key       string                   `json:"key,omitzero"`       // of the round's request
+	Arguments json.RawMessage          `json:"arguments,omitzero"` // of an approval or a doubt: as they are sent
 	Tooldef   *mcp.Tool                `json:"tool_definition,omitempty"`
 	Elicit    *mcp.ElicitParams        `json:"elicit,omitempty"`
 	Sampling  *mcp.CreateMessageParams `json:"sampling,omitempty"`
@@ -69,29 +68,12 @@ const (
 type Answer struct {
 	Ask       string          `json:"ask"`
 	Action    Action          `json:"action"`
-	Reason    string          `json:"reason,omitzero"`     // told to the model
-	Arguments json.RawMessage `json:"arguments,omitempty"` // in the place of an approved call's
-	Content   json.RawMessage `json:"content,omitempty"`   // of an accepted form
-	Scope     string          `json:"scope,omitzero"`      // of an approval, see [Decision]
-	By        string          `json:"by,omitzero"`         // who answers
+	Reason    string          `json:"reason,omitzero"`    // told to the model
+	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of an approved call's
+	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
+	Scope     string          `json:"scope,omitzero"`     // of an approval, see [Decision]
+	By        string          `json:"by,omitzero"`        // who answers
 	At        time.Time       `json:"at,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
-}
-
-// MarshalJSON implements [json.Marshaler]. Equal answers have equal bytes.
-func (a Answer) MarshalJSON() ([]byte, error) {
-	type plain Answer
-	return marshal(plain(a))
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (a *Answer) UnmarshalJSON(data []byte) error {
-	type plain Answer
-	var p plain
-	if err := unmarshal(data, &p); err != nil {
-		return fmt.Errorf("read answer: %w", err)
-	}
-	*a = Answer(p)
-	return nil
 }

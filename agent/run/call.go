@@ -35,14 +35,14 @@ type Call struct {
 	Wrapped bool   `json:"wrapped,omitzero"` // the model was asked for all arguments in one property
 
 	Asked  string          `json:"asked"`           // the arguments as the model wrote them
-	Args   json.RawMessage `json:"args,omitempty"`  // as they are sent
+	Args   json.RawMessage `json:"args,omitzero"`   // as they are sent
 	Edited bool            `json:"edited,omitzero"` // by whoever approved the call
 
 	At       CallAt    `json:"at"`
 	Tries    int       `json:"tries,omitzero"` // how often it was sent
 	Approved *Decision `json:"approved,omitempty"`
 
-	Round   json.RawMessage            `json:"round,omitempty"`   // an mcpclient.InputRequired
+	Round   json.RawMessage            `json:"round,omitzero"`    // an mcpclient.InputRequired
 	Answers map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent
@@ -55,10 +55,10 @@ type Call struct {
 // Decision is what was decided on a call.
 type Decision struct {
 	Allow     bool            `json:"allow"`
-	Reason    string          `json:"reason,omitzero"`     // of a denial, told to the model
-	Arguments json.RawMessage `json:"arguments,omitempty"` // in the place of the model's
-	Scope     string          `json:"scope,omitzero"`      // for which later calls it holds: "", "arguments", "tool" or "server"
-	By        string          `json:"by,omitzero"`         // who decided
+	Reason    string          `json:"reason,omitzero"`    // of a denial, told to the model
+	Arguments json.RawMessage `json:"arguments,omitzero"` // in the place of the model's
+	Scope     string          `json:"scope,omitzero"`     // for which later calls it holds: "", "arguments", "tool" or "server"
+	By        string          `json:"by,omitzero"`        // who decided
 	When      time.Time       `json:"when,omitzero"`
 }
 

@@ -17,7 +17,7 @@ type Begun struct {
 	Tenant   string                     `json:"tenant,omitzero"`
 	Agent    AgentName                  `json:"agent,omitzero"`
 	Messages []Message                  `json:"messages,omitempty"`
-	Limits   Limits                     `json:"limits,omitzero"`
+	Limits   Limits                     `json:"limits,omitempty"`
 	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -39,7 +39,7 @@ func (c *Begun) apply(s *State, at time.Time) error {
 // Said adds an input to a run that has ended, and sets it running again.
 type Said struct {
 	Messages []Message `json:"messages"`
-	Limits   Limits    `json:"limits,omitzero"`
+	Limits   Limits    `json:"limits,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -88,7 +88,7 @@ type Replied struct {
 	Message Message `json:"message"`
 	Calls   []Call  `json:"calls,omitempty"` // proposed
 	Finish  string  `json:"finish,omitzero"` // the provider's word for why the message ended
-	Usage   Spent   `json:"usage,omitzero"`
+	Usage   Spent   `json:"usage,omitempty"`
 	Repair  bool    `json:"repair,omitzero"` // what follows asks for a better output
 
 	Unknown jsontext.Value `json:",embed"`
@@ -129,7 +129,7 @@ func (s *State) call(id string) (*Call, error) {
 type Decided struct {
 	Call     string          `json:"call"`
 	Decision Decision        `json:"decision"`
-	Args     json.RawMessage `json:"args,omitempty"` // as they will be sent
+	Args     json.RawMessage `json:"args,omitzero"` // as they will be sent
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -152,7 +152,7 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 // Intent says that a call is about to be sent: from here on it may have had its effect.
 type Intent struct {
 	Call string          `json:"call"`
-	Args json.RawMessage `json:"args,omitempty"`
+	Args json.RawMessage `json:"args,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -303,7 +303,7 @@ type Answered struct {
 	Answer Answer `json:"answer"`
 
 	// Value is the answer as the server gets it, by which a round goes on.
-	Value json.RawMessage `json:"value,omitempty"`
+	Value json.RawMessage `json:"value,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -335,7 +335,7 @@ func (c *Answered) apply(s *State, _ time.Time) error {
 type Compacted struct {
 	Replaced int       `json:"replaced"` // how many
 	Messages []Message `json:"messages"`
-	Usage    Spent     `json:"usage,omitzero"` // of the model that has summarised them
+	Usage    Spent     `json:"usage,omitempty"` // of the model that has summarised them
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -457,7 +457,7 @@ type Ended struct {
 	Status Status          `json:"status"`
 	Stop   string          `json:"stop,omitzero"`
 	Answer string          `json:"answer,omitzero"`
-	Output json.RawMessage `json:"output,omitempty"`
+	Output json.RawMessage `json:"output,omitzero"`
 	Error  string          `json:"error,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`

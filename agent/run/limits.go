@@ -13,7 +13,7 @@ type Limits struct {
 	Failures int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
 	Parallel int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
 	Asks     int `json:"asks,omitzero"`     // questions that are open at one time; default 100
-	Depth    int `json:"depth,omitzero"`    // sub-agents below each other; default 4
+	Depth    int `json:"depth,omitzero"`    // sub-agents below each other; default 4, at most [MaxDepth]
 
 	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls; default none
 	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; default none
@@ -32,7 +32,7 @@ type Spent struct {
 	Reasoning int64 `json:"reasoning,omitzero"`
 
 	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
-	Sampling Sampling         `json:"sampling,omitzero"`
+	Sampling Sampling         `json:"sampling,omitempty"`
 	Active   time.Duration    `json:"active_ns,omitzero"`
 
 	// Lost counts model calls whose reply was lost with a process. Their tokens are paid

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // Role says who speaks in a [Message].
@@ -59,8 +57,8 @@ type Part struct {
 	ID         string          `json:"id,omitzero"`   // of the call
 	Name       string          `json:"name,omitzero"` // of the tool, as the model knows it
 	Arguments  string          `json:"arguments,omitzero"`
-	Structured json.RawMessage `json:"structured,omitempty"`
-	Meta       json.RawMessage `json:"meta,omitempty"` // of the server's result
+	Structured json.RawMessage `json:"structured,omitzero"`
+	Meta       json.RawMessage `json:"meta,omitzero"` // of the server's result
 	Media      []Part          `json:"media,omitempty"`
 	IsError    bool            `json:"is_error,omitzero"`
 
@@ -89,25 +87,3 @@ func (m Message) Text() string {
 	}
 	return b.String()
 }
-
-// MarshalJSON implements [json.Marshaler]. Equal messages have equal bytes.
-func (m Message) MarshalJSON() ([]byte, error) {
-	type plain Message
-	return marshal(plain(m))
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (m *Message) UnmarshalJSON(data []byte) error {
-	type plain Message
-	var p plain
-	err := unmarshal(data, &p)
-	*m = Message(p)
-	return err
-}
-
-// options make the JSON of a run: equal values have equal bytes.
-var options = jsonv2.JoinOptions(jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
-
-func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
-
-func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }

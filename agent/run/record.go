@@ -2,9 +2,11 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -49,6 +51,7 @@ var kinds = map[string]func() Change{
 
 // Unknown is a change of a later version, which a store keeps and no state takes.
 type Unknown struct {
+	V    int // the version that has written it; 0: it is not said
 	Kind string
 	Data jsontext.Value
 }
@@ -56,53 +59,99 @@ type Unknown struct {
 func (c *Unknown) kind() string { return c.Kind }
 
 func (c *Unknown) apply(*State, time.Time) error {
+	if c.V > Version {
+		return readable(c.V)
+	}
 	return fmt.Errorf("its kind is unknown; is it of a later version than %d?", Version)
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
 
-// envelope is the JSON of a record.
-type envelope struct {
-	Seq  uint64         `json:"seq"`
-	At   time.Time      `json:"at"`
-	Kind string         `json:"kind"`
-	Data jsontext.Value `json:"data"`
+// envelope is the JSON of a record, with a T as its data.
+type envelope[T any] struct {
+	V    int       `json:"v,omitzero"` // of the record; 0 is 1
+	Seq  uint64    `json:"seq"`
+	At   time.Time `json:"at"`
+	Kind string    `json:"kind"`
+	Data T         `json:"data"`
 }
 
 // MarshalJSON implements [json.Marshaler]. Equal records have equal bytes.
 func (r Record) MarshalJSON() ([]byte, error) {
-	if r.Change == nil {
-		return nil, fmt.Errorf("write record %d: it has no change", r.Seq)
-	}
-	data, err := marshal(r.Change)
+	data, err := marshal(&r)
 	if err != nil {
-		return nil, fmt.Errorf("write record %d (%s): %w", r.Seq, r.Change.kind(), err)
+		return nil, fmt.Errorf("write record %d: %w", r.Seq, err)
 	}
-	return marshal(envelope{Seq: r.Seq, At: r.At, Kind: r.Change.kind(), Data: data})
+	return data, nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
+func (r *Record) write(e *jsontext.Encoder) error {
+	if r.Change == nil {
+		return errors.New("it has no change")
+	}
+	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: r.Change.kind(), Data: r.Change}
+	if u, ok := r.Change.(*Unknown); ok {
+		out.V = u.V
+	}
+	return jsonv2.MarshalEncode(e, &out)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. A record of a later version, or of an
+// unknown kind, becomes an [Unknown].
 func (r *Record) UnmarshalJSON(data []byte) error {
-	var e envelope
-	if err := unmarshal(data, &e); err != nil {
+	read, err := readRecord(data, 0)
+	if err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	if e.Kind == "" || len(e.Data) == 0 {
-		return fmt.Errorf("read record %d: it has no kind or no data", e.Seq)
-	}
-	make, ok := kinds[e.Kind]
-	if !ok {
-		*r = Record{Seq: e.Seq, At: e.At, Change: &Unknown{Kind: e.Kind, Data: e.Data}}
-		return nil
-	}
-	change := make()
-	if err := unmarshal(e.Data, change); err != nil {
-		return fmt.Errorf("read record %d (%s): %w", e.Seq, e.Kind, err)
-	}
-	*r = Record{Seq: e.Seq, At: e.At, Change: change}
+	*r = read
 	return nil
 }
+
+// readRecord reads a record of a sub-agent that stands so deep below the run.
+func readRecord(data []byte, depth int) (Record, error) {
+	var e envelope[jsontext.Value]
+	if err := unmarshal(data, &e); err != nil {
+		return Record{}, err
+	}
+	if e.Kind == "" || len(e.Data) == 0 {
+		return Record{}, fmt.Errorf("record %d has no kind or no data", e.Seq)
+	}
+	r := Record{Seq: e.Seq, At: e.At}
+	make, ok := kinds[e.Kind]
+	if !ok || e.V > Version {
+		r.Change = &Unknown{V: e.V, Kind: e.Kind, Data: e.Data}
+		return r, nil
+	}
+	r.Change = make()
+	if err := readChange(e.Data, r.Change, depth); err != nil {
+		return Record{}, fmt.Errorf("record %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return r, nil
+}
+
+func readChange(data []byte, c Change, depth int) error {
+	nested, ok := c.(*Nested)
+	if !ok {
+		return unmarshal(data, c)
+	}
+	if depth++; depth > MaxDepth {
+		return errTooDeep
+	}
+	var e struct {
+		Call    string         `json:"call"`
+		Record  jsontext.Value `json:"record"`
+		Unknown jsontext.Value `json:",embed"`
+	}
+	if err := unmarshal(data, &e); err != nil {
+		return err
+	}
+	r, err := readRecord(e.Record, depth)
+	*nested = Nested{Call: e.Call, Record: r, Unknown: e.Unknown}
+	return err
+}
+
+var errTooDeep = fmt.Errorf("sub-agents are nested more than %d deep", MaxDepth)
 
 var (
 	_ json.Marshaler   = Record{}

@@ -13,6 +13,9 @@ import (
 // version up to its own.
 const Version = 1
 
+// MaxDepth is how deep sub-agents may be nested in a run.
+const MaxDepth = 32
+
 // Status says whether a run goes on.
 type Status string
 
@@ -60,14 +63,14 @@ type State struct {
 	Calls    []*Call   `json:"calls,omitempty"`   // of the present turn
 	Asks     []*Ask    `json:"asks,omitempty"`    // open questions
 
-	Limits   Limits `json:"limits,omitzero"`
-	Spent    Spent  `json:"spent,omitzero"`    // by the run, all inputs together
-	Before   Spent  `json:"before,omitzero"`   // of Spent, by earlier inputs
+	Limits   Limits `json:"limits,omitempty"`
+	Spent    Spent  `json:"spent,omitempty"`   // by the run, all inputs together
+	Before   Spent  `json:"before,omitempty"`  // of Spent, by earlier inputs
 	Failures int    `json:"failures,omitzero"` // turns in a row in which every call failed
 	Repairs  int    `json:"repairs,omitzero"`  // of the structured output
 
 	Answer string          `json:"answer,omitzero"` // the text of the last message
-	Output json.RawMessage `json:"output,omitempty"`
+	Output json.RawMessage `json:"output,omitzero"`
 	Stop   string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
 	Finish string          `json:"finish,omitzero"` // the provider's word for why its last message ended
 	Error  string          `json:"error,omitzero"`  // of a failed run
@@ -119,7 +122,8 @@ func (s *State) Apply(r Record) error {
 	if r.Change == nil {
 		return fmt.Errorf("apply record %d: it has no change", r.Seq)
 	}
-	if _, first := r.Change.(*Begun); first != (s.Seq == 0) {
+	_, begins := r.Change.(*Begun)
+	if _, unknown := r.Change.(*Unknown); !unknown && begins != (s.Seq == 0) {
 		return fmt.Errorf("apply record %d: %q where the run has %d records", r.Seq, r.Change.kind(), s.Seq)
 	}
 	if err := r.Change.apply(s, r.At); err != nil {
@@ -141,27 +145,6 @@ func Fold(records []Record) (*State, error) {
 		return nil, fmt.Errorf("fold run: there are no records")
 	}
 	return s, nil
-}
-
-// MarshalJSON implements [json.Marshaler]. Equal states have equal bytes.
-func (s *State) MarshalJSON() ([]byte, error) {
-	type plain State
-	return marshal((*plain)(s))
-}
-
-// UnmarshalJSON implements [json.Unmarshaler]. It refuses a version later than
-// [Version].
-func (s *State) UnmarshalJSON(data []byte) error {
-	type plain State
-	var p plain
-	if err := unmarshal(data, &p); err != nil {
-		return fmt.Errorf("read state: %w", err)
-	}
-	if err := readable(p.V); err != nil {
-		return fmt.Errorf("read state: %w", err)
-	}
-	*s = State(p)
-	return nil
 }
 
 // readable reports whether this version can read v.

@@ -1,0 +1,116 @@
+package run
+
+import (
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// The types that keep members of a later version write and read themselves, so that
+// encoding/json does it right. Inside of each other they are written as plain
+// structures, in one pass.
+type (
+	plainState   State
+	plainMessage Message
+	plainPart    Part
+	plainCall    Call
+	plainAsk     Ask
+	plainAnswer  Answer
+)
+
+// options make the JSON of a run: equal values have equal bytes. Text and JSON of others
+// is kept also if it is not valid UTF-8, or has a member twice.
+var options = jsonv2.JoinOptions(
+	jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
+	jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *Call) error { return jsonv2.MarshalEncode(e, (*plainCall)(c)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Ask) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Answer) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Record) error { return r.write(e) }),
+	)),
+	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error { return s.read(d) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *Call) error { return jsonv2.UnmarshalDecode(d, (*plainCall)(c)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Ask) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Answer) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
+	)),
+)
+
+func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
+
+func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }
+
+// read reads what as JSON into a new T.
+func read[T any](what string, data []byte, to *T) error {
+	var v T
+	if err := unmarshal(data, &v); err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	*to = v
+	return nil
+}
+
+// read refuses sub-agents that are nested too deep.
+func (s *State) read(d *jsontext.Decoder) error {
+	const level = 3 // a state, its calls, a call
+	if d.StackDepth() > level*MaxDepth {
+		return errTooDeep
+	}
+	return jsonv2.UnmarshalDecode(d, (*plainState)(s))
+}
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal states have equal bytes.
+func (s *State) MarshalJSON() ([]byte, error) { return marshal(s) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. It refuses a version later than
+// [Version].
+func (s *State) UnmarshalJSON(data []byte) error {
+	var of struct {
+		V int `json:"v"`
+	}
+	if err := read("state", data, &of); err != nil {
+		return err
+	}
+	if err := readable(of.V); err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	return read("state", data, s)
+}
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal messages have equal bytes.
+func (m Message) MarshalJSON() ([]byte, error) { return marshal(&m) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (m *Message) UnmarshalJSON(data []byte) error { return read("message", data, m) }
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal parts have equal bytes.
+func (p Part) MarshalJSON() ([]byte, error) { return marshal(&p) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (p *Part) UnmarshalJSON(data []byte) error { return read("part", data, p) }
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal calls have equal bytes.
+func (c Call) MarshalJSON() ([]byte, error) { return marshal(&c) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (c *Call) UnmarshalJSON(data []byte) error { return read("call", data, c) }
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
+func (q Ask) MarshalJSON() ([]byte, error) { return marshal(&q) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (q *Ask) UnmarshalJSON(data []byte) error { return read("question", data, q) }
+
+// MarshalJSON implements [encoding/json.Marshaler]. Equal answers have equal bytes.
+func (a Answer) MarshalJSON() ([]byte, error) { return marshal(&a) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (a *Answer) UnmarshalJSON(data []byte) error { return read("answer", data, a) }
