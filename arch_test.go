@@ -59,6 +59,7 @@ var layers = []struct {
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/guard", "internal/parallel", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
+	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 
 	{"examples", []string{"", "github.com", "golang.org"}},

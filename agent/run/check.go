@@ -6,13 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
+
+const maxName = 1 << 10 // bytes of an id or tenant
+
+// Check returns why no run can have the key.
+func (k Key) Check() error {
+	if k.ID == "" {
+		return errors.New("the id is empty")
+	}
+	for _, name := range []string{k.ID, k.Tenant} {
+		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+			return fmt.Errorf("the id and the tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
+		}
+	}
+	return nil
+}
+
+// FirstEpoch is the epoch of a run that is created at that time: higher than in the leases of
+// a deleted run of the same key.
+func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
 // CheckCreate checks what a [Store] is given to create a run with.
 func CheckCreate(head Head, records []Record) error {
-	if head.Key.ID == "" {
-		return errors.New("create run: it has no id")
+	if err := head.Key.Check(); err != nil {
+		return fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	if err := inOrder(0, head, records); err != nil {
 		return fmt.Errorf("create run %q: %w", head.Key.ID, err)
@@ -46,6 +67,9 @@ func inOrder(seq uint64, head Head, records []Record) error {
 		seq++
 		if r.Seq != seq {
 			return fmt.Errorf("record %d stands where record %d should", r.Seq, seq)
+		}
+		if r.Change == nil {
+			return fmt.Errorf("record %d has no change", seq)
 		}
 	}
 	if head.Seq != seq {
@@ -86,7 +110,7 @@ func (a Answer) Equal(b Answer) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }
 
-// compare orders heads by their last change, the newest first.
-func (h Head) compare(o Head) int {
+// Compare orders heads as [Store].List does.
+func (h Head) Compare(o Head) int {
 	return cmp.Or(o.Updated.Compare(h.Updated), cmp.Compare(h.Key.Tenant, o.Key.Tenant), cmp.Compare(h.Key.ID, o.Key.ID))
 }

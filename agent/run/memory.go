@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,8 +15,9 @@ import (
 func NewMemory() Store { return &memory{runs: map[Key]*kept{}} }
 
 type memory struct {
-	mu   sync.Mutex
-	runs map[Key]*kept
+	mu    sync.Mutex
+	runs  map[Key]*kept
+	epoch uint64 // of the last lease of any run
 }
 
 // kept is a run in memory.
@@ -25,49 +27,53 @@ type kept struct {
 	answers map[string]Answer // by question, those of closed questions too
 }
 
-func (m *memory) Create(_ context.Context, h Holder, head Head, records []Record) (Lease, error) {
+func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
 	if err := CheckCreate(head, records); err != nil {
 		return Lease{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
 	if m.runs[head.Key] != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, ErrExists)
 	}
-	head.Epoch, head.Held, head.Answers = 1, time.Now().Add(h.TTL), 0
+	m.epoch++
+	head.Epoch, head.Held, head.Asks = m.epoch, time.Now().Add(h.TTL), slices.Clone(head.Asks)
 	m.runs[head.Key] = &kept{head: head, records: slices.Clone(records), answers: map[string]Answer{}}
-	return Lease{head.Key, 1}, nil
+	return Lease{head.Key, head.Epoch}, nil
 }
 
-func (m *memory) Load(_ context.Context, key Key) (*Log, error) {
+func (m *memory) Load(ctx context.Context, key Key) (*Log, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find("load", key)
+	k, err := m.find(ctx, "load", key)
 	if err != nil {
 		return nil, err
 	}
-	return &Log{Head: k.current(), Records: slices.Clip(k.records), Answers: k.pending()}, nil
+	return &Log{Head: k.current(), Records: slices.Clone(k.records), Answers: k.pending()}, nil
 }
 
-func (m *memory) Append(_ context.Context, lease Lease, head Head, records []Record) error {
+func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.runs[lease.Key]
-	if k == nil {
-		return fmt.Errorf("append to run %q: %w", lease.Key.ID, ErrConflict)
+	k, err := m.leased(ctx, "append to", lease)
+	if err != nil {
+		return err
 	}
 	if err := CheckAppend(k.head, lease, head, records); err != nil {
 		return err
 	}
-	head.Epoch, head.Held = k.head.Epoch, k.head.Held
+	head.Epoch, head.Held, head.Asks = k.head.Epoch, k.head.Held, slices.Clone(head.Asks)
 	k.head, k.records = head, append(k.records, records...)
 	return nil
 }
 
-func (m *memory) Answer(_ context.Context, key Key, answers []Answer) error {
+func (m *memory) Answer(ctx context.Context, key Key, answers []Answer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find("answer", key)
+	k, err := m.find(ctx, "answer", key)
 	if err != nil {
 		return err
 	}
@@ -78,10 +84,10 @@ func (m *memory) Answer(_ context.Context, key Key, answers []Answer) error {
 	return err
 }
 
-func (m *memory) Acquire(_ context.Context, key Key, h Holder) (Lease, error) {
+func (m *memory) Acquire(ctx context.Context, key Key, h Holder) (Lease, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find("acquire", key)
+	k, err := m.find(ctx, "acquire", key)
 	if err != nil {
 		return Lease{}, err
 	}
@@ -89,46 +95,42 @@ func (m *memory) Acquire(_ context.Context, key Key, h Holder) (Lease, error) {
 	if now.Before(k.head.Held) {
 		return Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, ErrHeld)
 	}
-	k.head.Epoch++
-	k.head.Held = now.Add(h.TTL)
+	m.epoch++
+	k.head.Epoch, k.head.Held = m.epoch, now.Add(h.TTL)
 	return Lease{key, k.head.Epoch}, nil
 }
 
-func (m *memory) Renew(_ context.Context, lease Lease, ttl time.Duration) error {
+func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.runs[lease.Key]
-	if k == nil || k.head.Epoch != lease.Epoch {
-		return fmt.Errorf("renew the lease of run %q: %w", lease.Key.ID, ErrConflict)
+	k, err := m.leased(ctx, "renew the lease of", lease)
+	if err != nil {
+		return err
 	}
 	k.head.Held = time.Now().Add(ttl)
 	return nil
 }
 
-func (m *memory) Release(_ context.Context, lease Lease) error {
+func (m *memory) Release(ctx context.Context, lease Lease) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.runs[lease.Key]; k != nil && k.head.Epoch == lease.Epoch {
+	k, err := m.leased(ctx, "release", lease)
+	if errors.Is(err, ErrConflict) {
+		return nil
+	}
+	if err == nil {
 		k.head.Held = time.Time{}
 	}
-	return nil
+	return err
 }
 
-func (m *memory) List(_ context.Context, q Query) iter.Seq2[Head, error] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var heads []Head
-	for _, k := range m.runs {
-		if h := k.current(); q.Matches(h) {
-			heads = append(heads, h)
-		}
-	}
-	slices.SortFunc(heads, Head.compare)
-	if q.Limit > 0 {
-		heads = heads[:min(q.Limit, len(heads))]
-	}
+func (m *memory) List(ctx context.Context, q Query) iter.Seq2[Head, error] {
 	return func(yield func(Head, error) bool) {
-		for _, h := range heads {
+		if err := ctx.Err(); err != nil {
+			yield(Head{}, fmt.Errorf("list runs: %w", err))
+			return
+		}
+		for _, h := range m.list(q) {
 			if !yield(h, nil) {
 				return
 			}
@@ -136,33 +138,62 @@ func (m *memory) List(_ context.Context, q Query) iter.Seq2[Head, error] {
 	}
 }
 
-func (m *memory) Delete(_ context.Context, key Key) error {
+func (m *memory) list(q Query) (heads []Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, k := range m.runs {
+		if h := k.current(); q.Matches(h) {
+			heads = append(heads, h)
+		}
+	}
+	slices.SortFunc(heads, Head.Compare)
+	if q.Limit > 0 {
+		heads = heads[:min(q.Limit, len(heads))]
+	}
+	return heads
+}
+
+func (m *memory) Delete(ctx context.Context, key Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("delete run %q: %w", key.ID, err)
+	}
 	delete(m.runs, key)
 	return nil
 }
 
-func (m *memory) find(what string, key Key) (*kept, error) {
-	if k := m.runs[key]; k != nil {
-		return k, nil
+func (m *memory) find(ctx context.Context, what string, key Key) (*kept, error) {
+	k, err := m.runs[key], ctx.Err()
+	if err == nil && k == nil {
+		err = ErrNotFound
 	}
-	return nil, fmt.Errorf("%s run %q: %w", what, key.ID, ErrNotFound)
+	if err != nil {
+		return nil, fmt.Errorf("%s run %q: %w", what, key.ID, err)
+	}
+	return k, nil
+}
+
+// leased finds the run that a lease is the last of.
+func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, error) {
+	k, err := m.runs[lease.Key], ctx.Err()
+	if err == nil && (k == nil || k.head.Epoch != lease.Epoch) {
+		err = ErrConflict
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s run %q: %w", what, lease.Key.ID, err)
+	}
+	return k, nil
 }
 
 // current is the head with the number of answers to open questions.
 func (k *kept) current() Head {
 	h := k.head
-	h.Answers = 0
-	for _, id := range h.Asks {
-		if _, ok := k.answers[id]; ok {
-			h.Answers++
-		}
-	}
+	h.Asks, h.Answers = slices.Clone(h.Asks), len(k.pending())
 	return h
 }
 
-// pending are the answers to open questions.
+// pending are the answers to open questions, in the order of these.
 func (k *kept) pending() (answers []Answer) {
 	for _, id := range k.head.Asks {
 		if a, ok := k.answers[id]; ok {

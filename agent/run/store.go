@@ -9,7 +9,9 @@ import (
 
 // Store keeps runs. One process at a time holds a run and appends to it; any process
 // may read it and answer its questions. The methods may be called concurrently, and
-// what they have returned nil for is durable. Package storetest proves a store.
+// what they have returned nil for is durable. A method whose context has ended does
+// nothing, and its error matches the context's. After an error other than the errors of
+// this package a change may have been kept: load the run. Package storetest proves a store.
 type Store interface {
 	// Create adds a run with its first records, held as Acquire has it. The error
 	// matches [ErrExists] if there is one by that key.
@@ -19,8 +21,9 @@ type Store interface {
 	Load(ctx context.Context, key Key) (*Log, error)
 
 	// Append adds records and replaces the head, all or nothing. The error matches
-	// [ErrConflict] if the lease is not of the last epoch, or if the records do not follow
-	// the last one. A lease that has expired, and that nobody has taken over, is good.
+	// [ErrConflict] if the lease is not of the last epoch, if the records do not follow
+	// the last one, or if there is no such run. A lease that has expired is good until
+	// another process takes the run over.
 	Append(ctx context.Context, lease Lease, head Head, records []Record) error
 
 	// Answer keeps answers to the questions in Head.Asks, which the holder takes. It needs
@@ -30,21 +33,23 @@ type Store interface {
 	Answer(ctx context.Context, key Key, answers []Answer) error
 
 	// Acquire takes a run for the time of the holder. It raises the epoch, so that
-	// whoever held the run can append no more. The error matches [ErrHeld] if another holder's
-	// lease has not expired.
+	// whoever held the run can append no more. The error matches [ErrHeld] if the last
+	// lease has not expired, whoever has it.
 	Acquire(ctx context.Context, key Key, h Holder) (Lease, error)
 
-	// Renew prolongs a lease. The error matches [ErrConflict] if it was taken over.
+	// Renew has a lease expire after ttl from now. One that has expired is good until
+	// another process takes the run over. Then, and after Delete, the error matches [ErrConflict].
 	Renew(ctx context.Context, lease Lease, ttl time.Duration) error
 
-	// Release ends a lease. One that was taken over is left as it is.
+	// Release ends a lease. It is no error if there is no such lease.
 	Release(ctx context.Context, lease Lease) error
 
-	// List returns runs, by the time of their last change, the newest first.
+	// List returns runs, by the time of their last change, the newest first, then by
+	// tenant and id. The body of the loop may call the store.
 	List(ctx context.Context, q Query) iter.Seq2[Head, error]
 
 	// Delete removes a run with all that is kept of it. It is no error if there is
-	// none. Who holds it can append no more.
+	// none. Who holds it can append no more, also after another run has its key.
 	Delete(ctx context.Context, key Key) error
 }
 
@@ -59,7 +64,9 @@ var (
 	ErrCorrupt  = errors.New("run: what is kept of the run is damaged")
 )
 
-// Key names a run. The runs of tenants are apart: one tenant cannot name another's.
+// Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
+// keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of
+// at most 1 KiB; the id is not empty.
 type Key struct {
 	Tenant string `json:"tenant,omitzero"`
 	ID     string `json:"id"`
@@ -67,14 +74,14 @@ type Key struct {
 
 // Holder is who takes a run, and for how long.
 type Holder struct {
-	Name string // of the process, for people who read the store
-	TTL  time.Duration
+	Name string        // of the process, for people who read the store
+	TTL  time.Duration // 0 and less: the lease has expired from the start
 }
 
 // Lease is a run that is held.
 type Lease struct {
 	Key   Key
-	Epoch uint64 // counts the holders
+	Epoch uint64 // rises with each holder; no two leases of a key have the same
 }
 
 // Head is what a store knows of a run without its records. The agent writes it with
@@ -123,12 +130,12 @@ func (q Query) Matches(h Head) bool {
 		(q.DueAt.IsZero() || h.Due(q.DueAt))
 }
 
-// Log is what a store has of a run.
+// Log is what a store has of a run at one moment.
 type Log struct {
 	Head    Head
 	Records []Record // all, in order
 
-	// Answers are to open questions: no record has them yet.
+	// Answers are to open questions, in the order of Head.Asks.
 	Answers []Answer
 }
 

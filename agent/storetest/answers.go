@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+func yes(ask string) run.Answer {
+	return run.Answer{
+		Ask: ask, Action: run.Accept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
+		Unknown: jsontext.Value(`{"mood":["good"]}`),
+	}
+}
+
+func no(ask string) run.Answer {
+	return run.Answer{Ask: ask, Action: run.Decline, By: "bob", At: start}
+}
+
+// answered takes an answer into the run.
+func answered(a run.Answer) run.Change { return &run.Answered{Answer: a} }
+
+// answer needs no lease, and leaves the holder's as it is.
+func answer(t *trial) {
+	d := begin(one, opened("a", "b", "c")...)
+	lease := t.create(d, held)
+	t.answer(d, no("c"), yes("a"))
+	t.has(d, yes("a"), no("c"))
+	t.answer(d)
+	t.append(lease, d, said("1"))
+	t.has(d, yes("a"), no("c"))
+	t.append(lease, d, answered(yes("a")))
+	t.has(d, no("c"))
+	t.answer(d, yes("b"))
+	t.append(lease, d, answered(yes("b")), answered(no("c")))
+	t.has(d)
+	t.append(lease, d, opened("d")...)
+	t.answer(d, yes("d"))
+	t.has(d, yes("d"))
+}
+
+func answerFirst(t *trial) {
+	d := begin(one, opened("a")...)
+	t.create(d, held)
+	t.answer(d, yes("a"))
+	later := yes("a")
+	later.At = start.Add(time.Hour)
+	t.answer(d, later)
+	t.answer(d, yes("a"), later)
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.has(d, yes("a"))
+}
+
+func answerNotAsked(t *trial) {
+	t.wants("answer no run", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), run.ErrNotFound)
+	d := begin(one, opened("a")...)
+	lease := t.create(d, held)
+	t.wants("answer no question", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
+	t.append(lease, d, answered(no("a"))) // by the holder's own means
+	t.wants("answer a closed question", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrNotAsked)
+	t.has(d)
+}
+
+func answerWhole(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	t.create(d, held)
+	tries := func(what string, want error, answers ...run.Answer) {
+		t.Helper()
+		t.wants(what, t.store.Answer(t.Context(), one, answers), want)
+	}
+	tries("answer what is not asked", run.ErrNotAsked, yes("a"), yes("c"))
+	tries("give two answers", run.ErrAnswered, yes("a"), no("a"))
+	t.has(d)
+	tries("answer", nil, yes("b"))
+	tries("give another answer", run.ErrAnswered, yes("a"), no("b"))
+	t.has(d, yes("b"))
+}
+
+// answerClosed holds for answers that the run has taken.
+func answerClosed(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	lease := t.create(d, held)
+	t.answer(d, yes("a"))
+	t.append(lease, d, answered(yes("a")))
+	t.answer(d, yes("a"))
+	t.wants("another answer", t.store.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	t.has(d)
+	t.append(lease, d, &run.Ended{Status: run.Cancelled})
+	t.answer(d, yes("a"))
+	t.wants("answer at the end", t.store.Answer(t.Context(), one, []run.Answer{yes("b")}), run.ErrNotAsked)
+	t.has(d)
+}

@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+var one = run.Key{Tenant: "acme", ID: "one"}
+
+func create(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	lease := t.create(d, held)
+	t.has(d)
+	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, lease.Epoch)
+	}
+}
+
+func createExists(t *trial) {
+	d := begin(one, said("first"))
+	lease := t.create(d, expired)
+	second := begin(one, said("second"), said("third"))
+	_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, second.head(), second.records)
+	t.wants("create again", err, run.ErrExists)
+	t.has(d)
+	t.append(lease, d, said("more"))
+	t.has(d)
+}
+
+func createRefused(t *trial) {
+	d := begin(one, said("x"))
+	late := slices.Clone(d.records)
+	late[0].Seq, late[1].Seq = 2, 3
+	empty := slices.Clone(d.records)
+	empty[1].Change = nil
+	for name, records := range map[string][]run.Record{
+		"no records":         nil,
+		"no first record":    late,
+		"a gap":              {d.records[0], late[1]},
+		"no change":          empty,
+		"head of the second": d.records[:1],
+	} {
+		if _, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), records); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+		t.hasNone(one)
+	}
+}
+
+// load gives what the store has, whatever is done with a result.
+func load(t *trial) {
+	t.hasNone(one)
+	d := begin(one, opened("a", "b")...)
+	head, records := d.head(), slices.Clone(d.records)
+	lease, err := t.store.Create(t.Context(), run.Holder{TTL: held}, head, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.answer(d, run.Answer{Ask: "a", Action: run.Cancel})
+	records[0], head.Asks[0] = run.Record{}, "x"
+	log := t.load(one)
+	log.Records[0], log.Head.Asks[0], log.Answers[0] = run.Record{}, "x", run.Answer{}
+	_ = append(log.Records, run.Record{})
+	t.has(d, run.Answer{Ask: "a", Action: run.Cancel})
+	t.append(lease, d, said("y"))
+	t.has(d, run.Answer{Ask: "a", Action: run.Cancel})
+}
+
+func appendRecords(t *trial) {
+	d := begin(one)
+	lease := t.create(d, held)
+	t.append(lease, d, said("1"))
+	t.append(lease, d, said("2"), &run.Suspended{Wake: start.Add(time.Hour)})
+	t.has(d)
+	t.append(lease, d, &run.Woken{}, &run.Ended{Status: run.Finished})
+	t.has(d)
+}
+
+// appendWhole has a store refuse records with a good first one.
+func appendWhole(t *trial) {
+	d := begin(one)
+	lease := t.create(d, held)
+	before := begin(one)
+	records := d.next(said("1"), said("2"))
+	gap, empty := slices.Clone(records), slices.Clone(records)
+	gap[1].Seq++
+	empty[1].Change = nil
+	other := d.head()
+	other.Key.ID = "other"
+	for _, c := range []struct {
+		name    string
+		head    run.Head
+		records []run.Record
+	}{
+		{"a gap", d.head(), gap},
+		{"no change", d.head(), empty},
+		{"no records", d.head(), nil},
+		{"head of the second", d.head(), records[:1]},
+		{"head of another run", other, records},
+	} {
+		if err := t.store.Append(t.Context(), lease, c.head, c.records); err == nil {
+			t.Errorf("%s: got no error", c.name)
+		}
+		t.has(before)
+	}
+	if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+		t.Error(err)
+	}
+	t.has(d)
+}
+
+func appendConflict(t *trial) {
+	d := begin(one)
+	lease := t.create(d, held)
+	records := d.next(said("1"))
+	tries := func(what string, lease run.Lease, records []run.Record, want error) {
+		t.Helper()
+		t.wants(what, t.store.Append(t.Context(), lease, d.head(), records), want)
+	}
+	tries("of another epoch", run.Lease{Key: one, Epoch: lease.Epoch + 1}, records, run.ErrConflict)
+	tries("of no epoch", run.Lease{Key: one}, records, run.ErrConflict)
+	tries("as it should", lease, records, nil)
+	tries("again", lease, records, run.ErrConflict)
+	t.has(d)
+	ahead := *d
+	ahead.state = must(run.Fold(d.records))
+	ahead.next(said("2"))
+	last := ahead.next(said("3"))
+	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), run.ErrConflict)
+	t.has(d)
+	none := begin(run.Key{ID: "none"})
+	next := none.next(said("1"))
+	t.wants("to no run", t.store.Append(t.Context(), run.Lease{Key: none.key(), Epoch: lease.Epoch}, none.head(), next), run.ErrConflict)
+	t.hasNone(none.key())
+}
+
+func appendExpired(t *trial) {
+	d := begin(one)
+	lease := t.create(d, expired)
+	t.append(lease, d, said("1"))
+	t.has(d)
+	lease = t.acquire(one, expired)
+	t.append(lease, d, said("2"))
+	t.has(d)
+}
+
+// appendOwnMembers keeps what a head says of the lease and the answers out of the store.
+func appendOwnMembers(t *trial) {
+	d := begin(one, opened("a")...)
+	head := d.head()
+	head.Epoch, head.Held, head.Answers = 1<<40, start, 7
+	lease, err := t.store.Create(t.Context(), run.Holder{TTL: held}, head, d.records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := t.load(one).Head
+	records := d.next(said("1"))
+	head = d.head()
+	head.Epoch, head.Held, head.Answers = 1<<40, start, 7
+	if err := t.store.Append(t.Context(), lease, head, records); err != nil {
+		t.Fatal(err)
+	}
+	t.has(d)
+	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) || !got.Held.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// keys gives each key a run of its own: keys that a file system or a database might take
+// for one, or for a place outside of the store.
+func keys(t *trial) {
+	names := []string{
+		"a", "A", "a.", "a ", " a", "../x", "a/b", `a\b`, "a:b", "/", ".", "..", "-", "*", "%41", "a%", "a_", "con", "NUL", "a.jsonl",
+		"'; DROP TABLE runs; --", `"`, "\n", "\t", "\x7f", "é", "e\u0301", "É", "ß", "ss", "日本", "\U0001f3f4", "\u200b", "\ufeff",
+		strings.Repeat("a", 1<<10), strings.Repeat("a", 1<<10-1) + "b", strings.Repeat("é", 1<<9),
+	}
+	var all []*draft
+	for _, name := range names {
+		all = append(all, begin(run.Key{ID: name}, opened(name)...), begin(run.Key{Tenant: name, ID: "a"}, opened(name)...))
+	}
+	all = append(all, begin(run.Key{Tenant: "a", ID: "b/c"}, opened("1")...), begin(run.Key{Tenant: "a/b", ID: "c"}, opened("2")...))
+	all = append(all, begin(run.Key{Tenant: "ab", ID: "c"}, opened("3")...), begin(run.Key{Tenant: "a", ID: "bc"}, opened("4")...))
+	for _, d := range all {
+		t.create(d, expired)
+		t.answer(d, yes(d.head().Asks[0]))
+	}
+	for _, d := range all {
+		t.has(d, yes(d.head().Asks[0]))
+		lease := t.acquire(d.key(), expired)
+		t.append(lease, d, said(d.key().Tenant))
+	}
+	for _, d := range all {
+		t.has(d, yes(d.head().Asks[0]))
+	}
+	if got := len(t.listed(run.Query{AllTenants: true})); got != len(all) {
+		t.Errorf("got %d runs in the list, want %d", got, len(all))
+	}
+	for i, d := range all {
+		t.wants("delete", t.store.Delete(t.Context(), d.key()), nil)
+		t.hasNone(d.key())
+		if i+1 < len(all) {
+			t.has(all[i+1], yes(all[i+1].head().Asks[0]))
+		}
+	}
+}
+
+func keysRefused(t *trial) {
+	for _, key := range []run.Key{
+		{}, {Tenant: "a"}, {ID: "a\x00"}, {ID: "\xff"}, {ID: "a", Tenant: "\x00"}, {ID: "a", Tenant: "\xff"},
+		{ID: strings.Repeat("a", 1<<10+1)}, {ID: "a", Tenant: strings.Repeat("a", 1<<10+1)},
+	} {
+		d := begin(key)
+		if _, err := t.store.Create(t.Context(), run.Holder{TTL: held}, d.head(), d.records); err == nil {
+			t.Errorf("got no error for the key %.20q", key)
+		}
+		t.hasNone(key)
+		_, err := t.store.Acquire(t.Context(), key, run.Holder{TTL: held})
+		t.wants("acquire", err, run.ErrNotFound)
+		t.wants("delete", t.store.Delete(t.Context(), key), nil)
+	}
+	t.lists("after all", run.Query{AllTenants: true})
+}
+
+// tenants have runs of the same id, apart from each other.
+func tenants(t *trial) {
+	mine, theirs := begin(run.Key{Tenant: "mine", ID: "1"}, opened("a")...), begin(run.Key{Tenant: "theirs", ID: "1"}, opened("a")...)
+	lease := t.create(mine, held)
+	t.hasNone(theirs.key())
+	t.create(theirs, held)
+	t.answer(mine, yes("a"))
+	t.has(theirs)
+	t.append(lease, mine, said("x"))
+	t.has(theirs)
+	records := theirs.next(said("y"))
+	forged := run.Lease{Key: mine.key(), Epoch: lease.Epoch}
+	if err := t.store.Append(t.Context(), forged, theirs.head(), records); err == nil {
+		t.Error("got no error for the lease of another tenant")
+	}
+	t.has(mine, yes("a"))
+	t.wants("delete", t.store.Delete(t.Context(), theirs.key()), nil)
+	t.has(mine, yes("a"))
+}

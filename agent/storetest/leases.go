@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+func lease(t *trial) {
+	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
+	t.wants("acquire no run", err, run.ErrNotFound)
+	t.wants("renew the lease of no run", t.store.Renew(t.Context(), run.Lease{Key: one, Epoch: 1}, held), run.ErrConflict)
+	t.wants("release no run", t.store.Release(t.Context(), run.Lease{Key: one, Epoch: 1}), nil)
+
+	first := t.create(begin(one), held)
+	for _, name := range []string{"one", "two"} { // the first is the holder's own
+		_, err := t.store.Acquire(t.Context(), one, run.Holder{Name: name, TTL: held})
+		t.wants("acquire what is held", err, run.ErrHeld)
+	}
+	t.wants("release", t.store.Release(t.Context(), first), nil)
+	if second := t.acquire(one, held); second.Epoch <= first.Epoch {
+		t.Errorf("got epoch %d after %d", second.Epoch, first.Epoch)
+	} else if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
+	}
+}
+
+func leaseExpiry(t *trial) {
+	last := t.create(begin(one), expired)
+	for range 3 {
+		if head := t.load(one).Head; !head.Due(time.Now()) {
+			t.Errorf("got %+v, want a run that is due", head)
+		}
+		next := t.acquire(one, expired)
+		if next.Epoch <= last.Epoch {
+			t.Errorf("got epoch %d after %d", next.Epoch, last.Epoch)
+		}
+		last = next
+	}
+	t.acquire(one, held)
+	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
+	t.wants("acquire what is held", err, run.ErrHeld)
+}
+
+func leaseRenew(t *trial) {
+	first := t.create(begin(one), expired)
+	t.wants("renew a lease that has expired", t.store.Renew(t.Context(), first, held), nil)
+	if got := t.load(one).Head; got.Epoch != first.Epoch || !got.Held.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, first.Epoch)
+	}
+	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
+	t.wants("acquire what is held", err, run.ErrHeld)
+	t.wants("shorten", t.store.Renew(t.Context(), first, expired), nil)
+	second := t.acquire(one, expired)
+	t.wants("renew a lease that was taken over", t.store.Renew(t.Context(), first, held), run.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), second, held), nil)
+}
+
+func leaseRelease(t *trial) {
+	d := begin(one)
+	first := t.create(d, held)
+	t.wants("release", t.store.Release(t.Context(), first), nil)
+	t.wants("release again", t.store.Release(t.Context(), first), nil)
+	if got := t.load(one).Head; !got.Held.IsZero() {
+		t.Errorf("got a run held until %s, want one that is not held", got.Held)
+	}
+	second := t.acquire(one, held)
+	t.wants("release what was taken over", t.store.Release(t.Context(), first), nil)
+	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
+	t.wants("acquire what is held", err, run.ErrHeld)
+	t.append(second, d, said("1"))
+	t.has(d)
+}
+
+// leaseWakesUp has a holder stop, another process go on, and the first wake up.
+func leaseWakesUp(t *trial) {
+	d := begin(one, opened("a")...)
+	first := t.create(d, expired)
+	stopped := begin(one, opened("a")...)
+	records := stopped.next(said("by the first"))
+
+	second := t.acquire(one, held)
+	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.head(), records), run.ErrConflict)
+	t.append(second, d, said("by the second"))
+	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.head(), records), run.ErrConflict)
+	again := must(run.Fold(d.records))
+	late := &draft{state: again, records: d.records}
+	records = late.next(said("by the first"))
+	t.wants("append what follows", t.store.Append(t.Context(), first, late.head(), records), run.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), first, held), run.ErrConflict)
+	t.wants("release", t.store.Release(t.Context(), first), nil)
+	t.has(d)
+	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
+		t.Errorf("got epoch %d, held until %s, want the second's %d and a time to come", got.Epoch, got.Held, second.Epoch)
+	}
+}

@@ -1,0 +1,199 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// listed are the ids that a query selects.
+func (t *trial) listed(q run.Query) (ids []string) {
+	t.Helper()
+	for head, err := range t.store.List(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, head.Key.ID)
+	}
+	return ids
+}
+
+// lists checks the ids that a query selects.
+func (t *trial) lists(what string, q run.Query, want ...string) {
+	t.Helper()
+	if got := t.listed(q); !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func list(t *trial) {
+	t.lists("an empty store", run.Query{AllTenants: true})
+	d := begin(one, opened("a", "b")...)
+	lease := t.create(d, held)
+	other := begin(run.Key{ID: "other"}, &run.Ended{Status: run.Failed})
+	other.state.Agent.Name = "other"
+	t.create(other, expired)
+
+	t.lists("all", run.Query{AllTenants: true}, "one", "other")
+	t.lists("of a tenant", run.Query{Tenant: "acme"}, "one")
+	t.lists("of no tenant", run.Query{}, "other")
+	t.lists("of a tenant without runs", run.Query{Tenant: "acm"})
+	t.lists("of an agent", run.Query{AllTenants: true, Agent: "other"}, "other")
+	t.lists("of an agent and a tenant", run.Query{Agent: "helper"})
+	t.lists("running", run.Query{AllTenants: true, Status: run.Running}, "one")
+	t.lists("failed", run.Query{AllTenants: true, Status: run.Failed}, "other")
+
+	t.answer(d, yes("b"))
+	for range 2 {
+		for head, err := range t.store.List(t.Context(), run.Query{Tenant: "acme"}) {
+			want := t.load(one).Head
+			if err != nil || string(encode(head)) != string(encode(want)) || head.Answers != 1 || head.Epoch != lease.Epoch {
+				t.Errorf("got %s, %v, want %s", encode(head), err, encode(want))
+			}
+		}
+		lease = t.renewed(lease, d)
+	}
+}
+
+// renewed has another holder append to a run.
+func (t *trial) renewed(lease run.Lease, d *draft) run.Lease {
+	t.Helper()
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	lease = t.acquire(lease.Key, held)
+	t.append(lease, d, said("more"))
+	return lease
+}
+
+func listOrder(t *trial) {
+	var all []string
+	leases, drafts := map[string]run.Lease{}, map[string]*draft{}
+	for i := range 5 {
+		id := fmt.Sprint(i)
+		drafts[id] = begin(run.Key{ID: id})
+		leases[id] = t.create(drafts[id], expired)
+		all = append(all, id)
+	}
+	t.create(begin(run.Key{ID: "9", Tenant: "a"}), expired)
+	t.create(begin(run.Key{ID: "0", Tenant: "b"}), expired)
+	t.lists("of one time", run.Query{}, all...)
+	t.lists("of one time, all tenants", run.Query{AllTenants: true}, append(slices.Clone(all), "9", "0")...)
+	t.append(leases["3"], drafts["3"], said("x"))
+	t.append(leases["1"], drafts["1"], said("x"), said("y"))
+	t.lists("newest first", run.Query{}, "1", "3", "0", "2", "4")
+	t.lists("limited", run.Query{Limit: 2}, "1", "3")
+	t.lists("limited and selected", run.Query{AllTenants: true, Limit: 6, Status: run.Running}, "1", "3", "0", "2", "4", "9")
+	t.lists("with a high limit", run.Query{Limit: 9}, "1", "3", "0", "2", "4")
+}
+
+func listDue(t *trial) {
+	now := time.Now()
+	suspended := func(id string, wake time.Time, asks ...string) *draft {
+		d := begin(run.Key{ID: id}, opened(asks...)...)
+		d.next(&run.Suspended{Wake: wake})
+		return d
+	}
+	t.create(begin(run.Key{ID: "held"}), held)
+	t.create(begin(run.Key{ID: "ran"}), expired)
+	t.create(begin(run.Key{ID: "over"}, &run.Ended{Status: run.Finished}), expired)
+	t.create(suspended("asks", time.Time{}, "a"), expired)
+	answered := suspended("answered", time.Time{}, "a")
+	t.create(answered, expired)
+	t.create(suspended("slept", now.Add(-time.Minute)), expired)
+	t.create(suspended("sleeps", now.Add(time.Minute), "a"), expired)
+	t.create(suspended("slept, held", now.Add(-time.Minute)), held)
+
+	due := func(at time.Time, want ...string) {
+		t.Helper()
+		got := t.listed(run.Query{DueAt: at})
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("due: got %q, want %q", got, want)
+		}
+	}
+	due(now, "ran", "slept")
+	t.answer(answered, yes("a"))
+	due(now, "answered", "ran", "slept")
+	due(now.Add(2*time.Minute), "answered", "ran", "sleeps", "slept")
+	due(now.Add(2*held), "answered", "held", "ran", "sleeps", "slept", "slept, held")
+}
+
+// listBody has a loop change what it lists, and end early.
+func listBody(t *trial) {
+	for i := range 5 {
+		t.create(begin(run.Key{ID: fmt.Sprint(i)}), expired)
+	}
+	seen := 0
+	all := t.store.List(t.Context(), run.Query{})
+	for head, err := range all {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := t.acquire(head.Key, held)
+		d := begin(head.Key)
+		t.append(lease, d, said("x"))
+		t.has(d)
+		if seen++; seen == 2 {
+			t.wants("delete", t.store.Delete(t.Context(), head.Key), nil)
+		}
+	}
+	if seen != 5 {
+		t.Errorf("got %d runs, want 5", seen)
+	}
+	for range all {
+		break
+	}
+	seen = 0
+	for range all { // each range starts afresh
+		seen++
+	}
+	if seen != 4 {
+		t.Errorf("got %d runs, want 4", seen)
+	}
+}
+
+func deleteRun(t *trial) {
+	t.wants("delete no run", t.store.Delete(t.Context(), one), nil)
+	d, other := begin(one, opened("a")...), begin(run.Key{ID: "one"})
+	lease := t.create(d, held)
+	t.create(other, held)
+	t.answer(d, yes("a"))
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	t.wants("delete again", t.store.Delete(t.Context(), one), nil)
+	t.hasNone(one)
+	t.lists("after a delete", run.Query{AllTenants: true}, "one")
+	t.has(other)
+	records := d.next(said("1"))
+	t.wants("append", t.store.Append(t.Context(), lease, d.head(), records), run.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), lease, held), run.ErrConflict)
+	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.wants("answer", t.store.Answer(t.Context(), one, []run.Answer{yes("a")}), run.ErrNotFound)
+	_, err := t.store.Acquire(t.Context(), one, run.Holder{TTL: held})
+	t.wants("acquire", err, run.ErrNotFound)
+	t.hasNone(one)
+}
+
+// deleteCreated gives the key of a deleted run to another.
+func deleteCreated(t *trial) {
+	old := begin(one, opened("a")...)
+	first := t.create(old, held)
+	t.answer(old, yes("a"))
+	t.wants("delete", t.store.Delete(t.Context(), one), nil)
+	d := begin(one, opened("a")...)
+	second := t.create(d, held)
+	if first == second {
+		t.Errorf("got the lease %+v for both runs", first)
+	}
+	t.has(d)
+	records := old.next(said("1"))
+	t.wants("append", t.store.Append(t.Context(), first, old.head(), records), run.ErrConflict)
+	t.wants("renew", t.store.Renew(t.Context(), first, expired), run.ErrConflict)
+	t.wants("release", t.store.Release(t.Context(), first), nil)
+	if got := t.load(one).Head; !got.Held.After(time.Now()) {
+		t.Errorf("got a run held until %s, want a time to come", got.Held)
+	}
+	t.answer(d, no("a"))
+	t.append(second, d, said("2"))
+	t.has(d, no("a"))
+}

@@ -1,0 +1,211 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+const many = 16 // goroutines that do the same at once
+
+// race runs do in many goroutines and returns the numbers of the winners, which have no
+// error. The others have to have the error want.
+func (t *trial) race(want error, do func(i int) error) (won []int) {
+	t.Helper()
+	errs := make([]error, many)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err == nil {
+			won = append(won, i)
+		} else if want == nil || !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+	}
+	return won
+}
+
+func createAtOnce(t *trial) {
+	drafts := make([]*draft, many)
+	for i := range drafts {
+		drafts[i] = begin(one, said(fmt.Sprint(i)))
+	}
+	won := t.race(run.ErrExists, func(i int) error {
+		_, err := t.store.Create(t.Context(), run.Holder{TTL: held}, drafts[i].head(), drafts[i].records)
+		return err
+	})
+	if len(won) != 1 {
+		t.Fatalf("got the winners %v, want one", won)
+	}
+	t.has(drafts[won[0]])
+}
+
+// appendAtOnce lets one of many append each record.
+func appendAtOnce(t *trial) {
+	d := begin(one)
+	lease := t.create(d, held)
+	for range 8 {
+		drafts := make([]*draft, many)
+		for i := range drafts {
+			drafts[i] = begin(one)
+			for _, r := range d.records[1:] {
+				drafts[i].next(r.Change)
+			}
+			drafts[i].next(said(fmt.Sprint(i)))
+		}
+		won := t.race(run.ErrConflict, func(i int) error {
+			return t.store.Append(t.Context(), lease, drafts[i].head(), drafts[i].records[len(d.records):])
+		})
+		if len(won) != 1 {
+			t.Fatalf("got the winners %v, want one", won)
+		}
+		d = drafts[won[0]]
+		t.has(d)
+	}
+}
+
+func acquireAtOnce(t *trial) {
+	d := begin(one)
+	t.create(d, expired)
+	leases := make([]run.Lease, many)
+	take := func(holder run.Holder) func(i int) error {
+		return func(i int) (err error) {
+			leases[i], err = t.store.Acquire(t.Context(), one, holder)
+			return err
+		}
+	}
+	won := t.race(run.ErrHeld, take(run.Holder{TTL: held}))
+	if len(won) != 1 {
+		t.Fatalf("got the winners %v, want one", won)
+	}
+	t.append(leases[won[0]], d, said("1"))
+	t.wants("release", t.store.Release(t.Context(), leases[won[0]]), nil)
+
+	t.race(nil, take(run.Holder{TTL: expired}))
+	epochs, last := map[uint64]bool{}, run.Lease{}
+	for _, l := range leases {
+		epochs[l.Epoch] = true
+		if l.Epoch > last.Epoch {
+			last = l
+		}
+	}
+	if len(epochs) != many {
+		t.Errorf("got %d epochs, want %d", len(epochs), many)
+	}
+	records := d.next(said("2"))
+	if won := t.race(run.ErrConflict, func(i int) error {
+		return t.store.Append(t.Context(), leases[i], d.head(), records)
+	}); len(won) != 1 || leases[won[0]] != last {
+		t.Errorf("got the winners %v, want the last holder", won)
+	}
+	t.has(d)
+}
+
+func answerAtOnce(t *trial) {
+	d := begin(one, opened("a", "b")...)
+	t.create(d, held)
+	answers := make([]run.Answer, many)
+	won := t.race(run.ErrAnswered, func(i int) error {
+		answers[i] = run.Answer{Ask: "a", Action: run.Allow, By: fmt.Sprint(i)}
+		return t.store.Answer(t.Context(), one, []run.Answer{answers[i]})
+	})
+	if len(won) != 1 {
+		t.Fatalf("got the winners %v, want one", won)
+	}
+	t.race(nil, func(int) error { return t.store.Answer(t.Context(), one, []run.Answer{yes("b")}) })
+	t.has(d, answers[won[0]], yes("b"))
+}
+
+// loadAtOnce reads and lists a run while it changes: what is read is of one moment.
+func loadAtOnce(t *trial) {
+	d := begin(one, opened("a")...)
+	lease := t.create(d, held)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				t.readsWhole(ctx)
+			}
+		})
+	}
+	for i := range 30 {
+		ask, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
+		t.append(lease, d, opened(ask)...)
+		t.answer(d, yes(ask))
+		t.append(lease, d, append([]run.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
+		t.append(lease, d, answered(no("q"+next)))
+	}
+	stop()
+	wg.Wait()
+	t.has(d)
+}
+
+// readsWhole checks that a run is as it was at one moment.
+func (t *trial) readsWhole(ctx context.Context) {
+	log, err := t.store.Load(ctx, one)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.Error(err)
+		}
+		return
+	}
+	s, err := run.Fold(log.Records)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	want := run.HeadOf(s)
+	want.Answers = len(log.Answers)
+	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
+		t.Errorf("got the head %s with records of %s", encode(got), encode(want))
+	}
+	for head, err := range t.store.List(ctx, run.Query{AllTenants: true}) {
+		if ctx.Err() == nil && (err != nil || head.Seq < log.Head.Seq) {
+			t.Errorf("got record %d, %v in a list after record %d", head.Seq, err, log.Head.Seq)
+		}
+	}
+}
+
+// ended calls each method with a context that has ended.
+func ended(t *trial) {
+	d := begin(one, opened("a")...)
+	lease := t.create(d, expired)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	next := begin(one, opened("a")...)
+	records := next.next(said("1"))
+	other := begin(run.Key{ID: "other"})
+
+	_, err := t.store.Create(ctx, run.Holder{TTL: held}, other.head(), other.records)
+	t.wants("create", err, context.Canceled)
+	_, err = t.store.Load(ctx, one)
+	t.wants("load", err, context.Canceled)
+	t.wants("append", t.store.Append(ctx, lease, next.head(), records), context.Canceled)
+	t.wants("answer", t.store.Answer(ctx, one, []run.Answer{yes("a")}), context.Canceled)
+	_, err = t.store.Acquire(ctx, one, run.Holder{TTL: held})
+	t.wants("acquire", err, context.Canceled)
+	t.wants("renew", t.store.Renew(ctx, lease, held), context.Canceled)
+	t.wants("release", t.store.Release(ctx, lease), context.Canceled)
+	t.wants("delete", t.store.Delete(ctx, one), context.Canceled)
+	pairs := 0
+	for _, err := range t.store.List(ctx, run.Query{AllTenants: true}) {
+		pairs++
+		t.wants("list", err, context.Canceled)
+	}
+	if pairs != 1 {
+		t.Errorf("list: got %d pairs, want an error", pairs)
+	}
+
+	t.hasNone(other.key())
+	t.has(d)
+	if got := t.load(one).Head; got.Epoch != lease.Epoch || got.Held.IsZero() {
+		t.Errorf("got %+v, want the lease as it was", got)
+	}
+}

@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// laterVersion keeps what this version of the program does not know.
+func laterVersion(t *trial) {
+	later := []string{
+		`{"seq":2,"at":"2026-11-01T12:00:01Z","kind":"dreamt","data":{"of":[1.0,1e2,12345678901234567890,"<a>&"],"b":{"z":1,"a":null}}}`,
+		`{"seq":3,"at":"2026-11-01T12:00:02.5+01:00","kind":"noted","data":{"vars":{"a":{"z":1,"a":2}},"mood":"<good>"}}`,
+		`{"seq":4,"at":"2026-11-01T12:00:03Z","kind":"x","data":"just a text"}`,
+	}
+	d := begin(one)
+	lease := t.create(d, held)
+	for _, text := range later {
+		var r run.Record
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		d.records = append(d.records, r)
+		d.state.Seq, d.state.Updated = r.Seq, r.At
+		if err := t.store.Append(t.Context(), lease, d.head(), d.records[r.Seq-1:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, r := range t.load(one).Records[1:] {
+		if got := bytesOf(r); string(got) != later[i] {
+			t.Errorf("got %s, want %s", got, later[i])
+		}
+	}
+}
+
+func oddTexts(t *trial) {
+	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
+	lease := t.create(d, held)
+	t.append(lease, d, &run.Replied{
+		Message: run.Message{Role: run.Assistant, Parts: []run.Part{
+			{Type: run.TextPart, Text: "a\x00b\xffc"},
+			{Type: run.ImagePart, Data: []byte{0, 255, '\n'}},
+			{Type: run.ReasoningPart, Provider: map[string]json.RawMessage{"b": json.RawMessage(`"x="`), "a": json.RawMessage(`{"n":1.50}`)}},
+		}},
+	})
+	t.has(d)
+}
+
+// large keeps a record of 10 MiB.
+func large(t *trial) {
+	d := begin(one, said(strings.Repeat("x", 1<<20)))
+	lease := t.create(d, held)
+	t.append(lease, d, said(strings.Repeat("<é>\n", 10<<20/5)), said("small"))
+	t.append(lease, d, said("after"))
+	t.has(d)
+	if got := len(bytesOf(d.records[2])); got < 10<<20 || bytes.Count(bytesOf(d.records[2]), []byte("<")) == 0 {
+		t.Errorf("got a record of %d bytes, want 10 MiB", got)
+	}
+}

@@ -1,0 +1,43 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Reopen proves that a store has everything after it is closed and opened again. Each call of
+// open opens the same store, which close closes.
+func Reopen(t *testing.T, open func(t *testing.T) (store run.Store, close func())) {
+	s, closeStore := open(t)
+	first := &trial{T: t, store: s}
+	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &run.Ended{Status: run.Finished}), begin(run.Key{ID: "gone"})
+	first.create(d, expired)
+	first.create(over, held)
+	first.create(gone, held)
+	lease := first.acquire(one, held)
+	first.append(lease, d, said("1"))
+	first.answer(d, yes("a"), yes("b"))
+	first.append(lease, d, answered(yes("a")))
+	first.append(lease, d, &run.Suspended{})
+	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)
+	before := first.load(one).Head
+	closeStore()
+
+	s, closeStore = open(t)
+	defer closeStore()
+	second := &trial{T: t, store: s}
+	second.has(d, yes("b"))
+	second.has(over)
+	second.hasNone(gone.key())
+	if got := second.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) {
+		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)
+	}
+	_, err := s.Acquire(t.Context(), one, run.Holder{TTL: held})
+	second.wants("acquire what is held", err, run.ErrHeld)
+	second.lists("due", run.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
+	second.wants("another answer", s.Answer(t.Context(), one, []run.Answer{no("a")}), run.ErrAnswered)
+	second.append(lease, d, &run.Woken{}, answered(yes("b")))
+	second.has(d)
+}

@@ -1,0 +1,238 @@
+// Package storetest proves that a [run.Store] keeps its promises.
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Run proves a store by tests. Each opens an empty one.
+func Run(t *testing.T, open func(t *testing.T) run.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*trial)
+	}{
+		{"create", create},
+		{"create/exists", createExists},
+		{"create/refused", createRefused},
+		{"load", load},
+		{"append", appendRecords},
+		{"append/all or nothing", appendWhole},
+		{"append/conflict", appendConflict},
+		{"append/expired lease", appendExpired},
+		{"append/members of the store", appendOwnMembers},
+		{"lease", lease},
+		{"lease/expiry", leaseExpiry},
+		{"lease/renew", leaseRenew},
+		{"lease/release", leaseRelease},
+		{"lease/holder that wakes up", leaseWakesUp},
+		{"answer", answer},
+		{"answer/first wins", answerFirst},
+		{"answer/not asked", answerNotAsked},
+		{"answer/all or none", answerWhole},
+		{"answer/closed question", answerClosed},
+		{"list", list},
+		{"list/order", listOrder},
+		{"list/due", listDue},
+		{"list/body calls the store", listBody},
+		{"delete", deleteRun},
+		{"delete/created again", deleteCreated},
+		{"keys", keys},
+		{"keys/refused", keysRefused},
+		{"tenants", tenants},
+		{"records/later version", laterVersion},
+		{"records/odd texts", oddTexts},
+		{"records/large", large},
+		{"at once/create", createAtOnce},
+		{"at once/append", appendAtOnce},
+		{"at once/acquire", acquireAtOnce},
+		{"at once/answer", answerAtOnce},
+		{"at once/load", loadAtOnce},
+		{"context has ended", ended},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(&trial{T: t, store: open(t)}) })
+	}
+}
+
+// trial is a test with its store.
+type trial struct {
+	*testing.T
+	store run.Store
+}
+
+// The time of holders. A store measures it by the clock: a lease of expired has expired
+// from the start, and no test lasts as long as held.
+const (
+	held    = time.Hour
+	expired = -time.Second
+)
+
+var start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
+
+// draft is a run as its holder has it.
+type draft struct {
+	state   *run.State
+	records []run.Record
+}
+
+// begin drafts a run.
+func begin(key run.Key, changes ...run.Change) *draft {
+	d := &draft{state: new(run.State)}
+	d.next(&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant, Agent: run.AgentName{Name: "helper"}})
+	d.next(changes...)
+	return d
+}
+
+// next adds changes to the draft, a second apart, and returns their records.
+func (d *draft) next(changes ...run.Change) []run.Record {
+	first := len(d.records)
+	for _, c := range changes {
+		r := run.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		if _, later := c.(*run.Unknown); later {
+			d.state.Seq, d.state.Updated = r.Seq, r.At
+		} else if err := d.state.Apply(r); err != nil {
+			panic(err)
+		}
+		d.records = append(d.records, r)
+	}
+	return d.records[first:]
+}
+
+func (d *draft) head() run.Head { return run.HeadOf(d.state) }
+
+func (d *draft) key() run.Key { return d.head().Key }
+
+// opened asks questions.
+func opened(ids ...string) (changes []run.Change) {
+	for _, id := range ids {
+		changes = append(changes, &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}})
+	}
+	return changes
+}
+
+func said(text string) run.Change {
+	return &run.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
+}
+
+// create keeps a draft for a holder with that time.
+func (t *trial) create(d *draft, ttl time.Duration) run.Lease {
+	t.Helper()
+	lease, err := t.store.Create(t.Context(), run.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lease.Key != d.key() {
+		t.Fatalf("got the lease of %q, want %q", lease.Key, d.key())
+	}
+	return lease
+}
+
+// append adds changes to a draft and its run.
+func (t *trial) append(lease run.Lease, d *draft, changes ...run.Change) {
+	t.Helper()
+	records := d.next(changes...)
+	if err := t.store.Append(t.Context(), lease, d.head(), records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (t *trial) acquire(key run.Key, ttl time.Duration) run.Lease {
+	t.Helper()
+	lease, err := t.store.Acquire(t.Context(), key, run.Holder{Name: "two", TTL: ttl})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lease.Key != key {
+		t.Fatalf("got the lease of %q, want %q", lease.Key, key)
+	}
+	return lease
+}
+
+func (t *trial) answer(d *draft, answers ...run.Answer) {
+	t.Helper()
+	if err := t.store.Answer(t.Context(), d.key(), answers); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (t *trial) load(key run.Key) *run.Log {
+	t.Helper()
+	log, err := t.store.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+// has checks that the store has a draft, with answers to its open questions.
+func (t *trial) has(d *draft, answers ...run.Answer) {
+	t.Helper()
+	if err := differs(t.load(d.key()), d, answers); err != nil {
+		t.Error(err)
+	}
+}
+
+// hasNone checks that the store has no run by a key.
+func (t *trial) hasNone(key run.Key) {
+	t.Helper()
+	_, err := t.store.Load(t.Context(), key)
+	t.wants("load", err, run.ErrNotFound)
+}
+
+// wants checks an error; nil is none.
+func (t *trial) wants(what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// differs returns what is wrong with a log.
+func differs(log *run.Log, d *draft, answers []run.Answer) error {
+	want := d.head()
+	want.Answers = len(answers)
+	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
+		return fmt.Errorf("got the head %s, want %s", encode(got), encode(want))
+	}
+	if len(log.Records) != len(d.records) {
+		return fmt.Errorf("got %d records, want %d", len(log.Records), len(d.records))
+	}
+	for i, r := range log.Records {
+		if got, want := bytesOf(r), bytesOf(d.records[i]); !bytes.Equal(got, want) {
+			return fmt.Errorf("got the record %.1000s, want %.1000s", got, want)
+		}
+	}
+	if got := encode(log.Answers); len(log.Answers) != len(answers) || len(answers) > 0 && !bytes.Equal(got, encode(answers)) {
+		return fmt.Errorf("got the answers %s, want %s", got, encode(answers))
+	}
+	return nil
+}
+
+// stored is a head without what the store knows of the lease.
+func stored(h run.Head) run.Head {
+	h.Epoch, h.Held = 0, time.Time{}
+	return h
+}
+
+// bytesOf is a record as [json] would not write it: with < and > as they are.
+func bytesOf(r run.Record) []byte {
+	data, err := r.MarshalJSON()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
