@@ -58,6 +58,7 @@ var layers = []struct {
 	{"sampling", []string{"internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter", []string{"internal/jsonrpc", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "internal/parallel", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/guard", "internal/parallel", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"agent/convert", []string{"agent/run", "github.com/tmc/langchaingo"}},
 	{"agent/run", []string{"mcpclient/mcp", "github.com/go-json-experiment/json"}},
 	{"agent/storetest", []string{"agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/openaimodel", []string{"internal/jsonrpc", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},

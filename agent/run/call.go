@@ -39,8 +39,7 @@ type Call struct {
 	Edited bool            `json:"edited,omitzero"` // by whoever approved the call
 
 	At       CallAt    `json:"at"`
-	Tries    int       `json:"tries,omitzero"`   // how often it was sent
-	Answer   *Answer   `json:"answer,omitempty"` // of a person, to its approval or doubt
+	Tries    int       `json:"tries,omitzero"` // how often it was sent
 	Approved *Decision `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcpclient.InputRequired

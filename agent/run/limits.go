@@ -25,11 +25,12 @@ type Spent struct {
 	Turns int `json:"turns,omitzero"` // model calls
 	Calls int `json:"calls,omitzero"` // tool calls that the model asked for
 
-	Input     int64 `json:"input,omitzero"` // tokens
-	Output    int64 `json:"output,omitzero"`
-	Total     int64 `json:"total,omitzero"`
-	Cached    int64 `json:"cached,omitzero"`
-	Reasoning int64 `json:"reasoning,omitzero"`
+	Input      int64 `json:"input,omitzero"` // tokens
+	Output     int64 `json:"output,omitzero"`
+	Total      int64 `json:"total,omitzero"`
+	Cached     int64 `json:"cached,omitzero"`      // of Input: read from a cache
+	CacheWrite int64 `json:"cache_write,omitzero"` // of Input: written to a cache
+	Reasoning  int64 `json:"reasoning,omitzero"`   // of Output
 
 	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 	Sampling Sampling         `json:"sampling,omitempty"`
@@ -55,6 +56,7 @@ func (s *Spent) Add(o Spent) {
 	s.Output += o.Output
 	s.Total += o.Total
 	s.Cached += o.Cached
+	s.CacheWrite += o.CacheWrite
 	s.Reasoning += o.Reasoning
 	s.Sampling.Requests += o.Sampling.Requests
 	s.Sampling.Tokens += o.Sampling.Tokens
@@ -81,6 +83,7 @@ func (s Spent) Since(earlier Spent) Spent {
 	s.Output -= earlier.Output
 	s.Total -= earlier.Total
 	s.Cached -= earlier.Cached
+	s.CacheWrite -= earlier.CacheWrite
 	s.Reasoning -= earlier.Reasoning
 	s.Sampling.Requests -= earlier.Sampling.Requests
 	s.Sampling.Tokens -= earlier.Sampling.Tokens

@@ -1,0 +1,252 @@
+package convert
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Options say how messages are written.
+type Options struct {
+	Dialect Dialect
+
+	// Media accepts media of results by their MIME type. A tool message cannot have them,
+	// so a human message after the results does, if the dialect has it there. Default nil:
+	// none.
+	Media func(mimeType string) bool
+}
+
+// ToLLMS writes messages for a provider. The result shares the data of media with the
+// messages.
+func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
+	return NewEncoder(o).Encode("", messages)
+}
+
+// Encoder writes a history that grows, and reads the replies to it. It writes a message
+// once, however often the history is encoded. Use one encoder for each run; it is not for
+// concurrent use.
+type Encoder struct {
+	rules  rules
+	media  func(string) bool
+	system string
+	seen   []seen
+	out    []llms.MessageContent
+
+	calls  map[string]bool // ids of the calls in all that was encoded
+	number int             // of the last id that was made here
+}
+
+// seen is a message that is written.
+type seen struct {
+	role  run.Role
+	parts []run.Part
+	end   int // of what is written for it and all before
+}
+
+func (s *seen) is(m *run.Message) bool {
+	return s.role == m.Role && len(s.parts) == len(m.Parts) && (len(s.parts) == 0 || &s.parts[0] == &m.Parts[0])
+}
+
+// NewEncoder makes an encoder.
+func NewEncoder(o Options) *Encoder {
+	media := o.Media
+	if media == nil {
+		media = func(string) bool { return false }
+	}
+	return &Encoder{rules: o.Dialect.rules(), media: media, calls: map[string]bool{}}
+}
+
+// Encode writes the messages. A system prompt comes first, in one message with the
+// system messages at the beginning of the history: some providers take one only. What
+// this encoder has written for the same messages, by the identity of their parts, it
+// takes again. So do not change parts; make new ones.
+//
+// The caller may append to the result and must not change its elements.
+func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageContent {
+	if system != e.system {
+		e.system = system
+		e.keep(0)
+	}
+	e.keep(e.same(messages))
+	n := len(e.seen)
+	if n == 0 && system != "" {
+		n = e.begin(messages)
+	}
+	e.seen = slices.Grow(e.seen, len(messages)-n)
+	for n < len(messages) {
+		next := n + 1
+		if messages[n].Role == run.Tool {
+			for next < len(messages) && messages[next].Role == run.Tool {
+				next++
+			}
+			e.turn(messages[n:next])
+		} else {
+			e.message(&messages[n])
+		}
+		e.mark(messages[n:next])
+		n = next
+	}
+	return slices.Clip(e.out)
+}
+
+// Reply reads the reply to what was encoded: [FromResponse], with an id for each call that
+// has none, as with Google's models, or that repeats an id of the reply or of a message
+// that was encoded.
+func (e *Encoder) Reply(response *llms.ContentResponse) run.Message {
+	m := FromResponse(response)
+	given := map[string]bool{"": true} // ids of the reply; true: not to be given again
+	for _, p := range m.Parts {
+		if p.Type == run.CallPart && p.ID != "" {
+			given[p.ID] = e.calls[p.ID]
+		}
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type != run.CallPart {
+			continue
+		}
+		if given[p.ID] {
+			p.ID = e.freshID(given)
+		}
+		given[p.ID] = true
+	}
+	return m
+}
+
+// freshID returns an id that no call has.
+func (e *Encoder) freshID(given map[string]bool) string {
+	for e.number = max(e.number, len(e.calls)); ; {
+		e.number++
+		id := "call_" + strconv.Itoa(e.number)
+		if _, ok := given[id]; !ok && !e.calls[id] {
+			return id
+		}
+	}
+}
+
+// same returns how many of the messages are written and stay as they are. The results of
+// a turn belong together, also if they come one by one, and so do a system prompt and the
+// system messages after it.
+func (e *Encoder) same(messages []run.Message) int {
+	n := 0
+	for n < min(len(e.seen), len(messages)) && e.seen[n].is(&messages[n]) {
+		n++
+	}
+	goesOn := func(role run.Role) bool {
+		return n < len(messages) && messages[n].Role == role || n < len(e.seen) && e.seen[n].role == role
+	}
+	switch {
+	case goesOn(run.Tool):
+		for n > 0 && messages[n-1].Role == run.Tool {
+			n--
+		}
+	case e.system != "" && goesOn(run.System) && !slices.ContainsFunc(messages[:n], notSystem):
+		n = 0
+	}
+	return n
+}
+
+func notSystem(m run.Message) bool { return m.Role != run.System }
+
+// keep forgets all but the first n messages. What was returned stays as it is.
+func (e *Encoder) keep(n int) {
+	if n == len(e.seen) && n > 0 {
+		return
+	}
+	end := 0
+	if n > 0 {
+		end = e.seen[n-1].end
+	}
+	clear(e.seen[n:])
+	e.seen, e.out = e.seen[:n], e.out[:end:end]
+}
+
+// mark notes messages as written.
+func (e *Encoder) mark(messages []run.Message) {
+	for i := range messages {
+		e.seen = append(e.seen, seen{messages[i].Role, messages[i].Parts, len(e.out)})
+	}
+}
+
+// begin writes the system prompt with the system messages that follow, and returns their
+// number.
+func (e *Encoder) begin(messages []run.Message) int {
+	texts := []string{e.system}
+	n := 0
+	for n < len(messages) && messages[n].Role == run.System {
+		texts = appendTexts(texts, messages[n].Parts)
+		n++
+	}
+	e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeSystem, strings.Join(texts, "\n\n")))
+	e.mark(messages[:n])
+	return n
+}
+
+func appendTexts(texts []string, parts []run.Part) []string {
+	for _, p := range parts {
+		if p.Type == run.TextPart || p.Type == run.SummaryPart {
+			texts = append(texts, p.Text)
+		}
+	}
+	return texts
+}
+
+// message writes a message that has no results.
+func (e *Encoder) message(m *run.Message) {
+	role := llmsRole(m.Role)
+	if m.Role == run.System && e.rules.singleParts {
+		if text := strings.Join(appendTexts(nil, m.Parts), "\n\n"); text != "" {
+			e.out = append(e.out, llms.TextParts(role, text))
+		}
+		return
+	}
+	parts := make([]llms.ContentPart, 0, len(m.Parts))
+	for i := range m.Parts {
+		if m.Parts[i].Type == run.CallPart {
+			e.calls[m.Parts[i].ID] = true
+		}
+		if part := e.rules.part(&m.Parts[i], m.Role); part != nil {
+			parts = append(parts, part)
+		}
+	}
+	if m.Role == run.Assistant && e.rules.singleParts {
+		e.single(role, parts)
+	} else if len(parts) > 0 { // the providers index the first part
+		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
+	}
+}
+
+// single writes a message for each part.
+func (e *Encoder) single(role llms.ChatMessageType, parts []llms.ContentPart) {
+	for i := range parts {
+		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts[i : i+1 : i+1]})
+	}
+}
+
+// turn writes the results of a turn, and after them the media that the model takes.
+func (e *Encoder) turn(messages []run.Message) {
+	var results, media []llms.ContentPart
+	for i := range messages {
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			if part := e.rules.part(p, run.Tool); part != nil {
+				results = append(results, part)
+			}
+			if e.rules.humanAfterTools {
+				media = e.appendMedia(media, p)
+			}
+		}
+	}
+	if e.rules.mergedResults && len(results) > 0 {
+		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: results})
+	} else {
+		e.single(llms.ChatMessageTypeTool, results)
+	}
+	if len(media) > 0 {
+		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: media})
+	}
+}

@@ -1,0 +1,280 @@
+package convert_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+var everyDialect = []convert.Dialect{convert.OpenAI, convert.Anthropic, convert.Bedrock, convert.Google, convert.Mistral}
+
+func message(role run.Role, parts ...run.Part) run.Message {
+	return run.Message{Role: role, Parts: parts}
+}
+
+func text(s string) run.Part { return run.Part{Type: run.TextPart, Text: s} }
+
+func call(id, args string) run.Part {
+	return run.Part{Type: run.CallPart, ID: id, Name: "f", Arguments: args}
+}
+
+func result(id string, media ...run.Part) run.Part {
+	return run.Part{Type: run.ResultPart, ID: id, Name: "f", Text: "result of " + id, Media: media}
+}
+
+func image(data string) run.Part {
+	return run.Part{Type: run.ImagePart, MIMEType: "image/png", Data: []byte(data)}
+}
+
+// lines shows messages, one on a line.
+func lines(messages []llms.MessageContent) []string {
+	var out []string
+	for _, m := range messages {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s:", m.Role)
+		for _, p := range m.Parts {
+			b.WriteString(" " + show(p))
+		}
+		out = append(out, b.String())
+	}
+	return out
+}
+
+func show(p llms.ContentPart) string {
+	switch p := p.(type) {
+	case llms.TextContent:
+		return fmt.Sprintf("%q", p.Text)
+	case llms.BinaryContent:
+		return fmt.Sprintf("%s=%s", p.MIMEType, p.Data)
+	case llms.ImageURLContent:
+		return p.URL + "/" + p.Detail
+	case llms.ToolCall:
+		return fmt.Sprintf("%s=%s(%s)", p.ID, p.FunctionCall.Name, p.FunctionCall.Arguments)
+	case llms.ToolCallResponse:
+		return fmt.Sprintf("%s→%q", p.ToolCallID, p.Content)
+	case llms.CachedContent:
+		return fmt.Sprintf("cached(%+v, %s)", p.CacheControl, show(p.ContentPart))
+	}
+	return fmt.Sprintf("%T", p)
+}
+
+// history has a case of every rule.
+func history() []run.Message {
+	cached := text("c")
+	cached.Provider = map[string]json.RawMessage{"cache_control": json.RawMessage(`{"type":"ephemeral"}`)}
+	url := run.Part{Type: run.ImagePart, URL: "https://example.com/a.png", Provider: map[string]json.RawMessage{"detail": json.RawMessage(`"low"`)}}
+	return []run.Message{
+		message(run.System, text("s1"), text("s2")),
+		message(run.User, text("a"), text(" "), cached, url, run.Part{Type: run.AudioPart, MIMEType: "audio/wav", URL: "store:1"}),
+		message(run.Assistant, run.Part{Type: run.ReasoningPart, Text: "hm"}, text(" \n"), call("1", `{"x":1}`), call("2", `[1]`)),
+		message(run.Tool, result("1", image("png"), run.Part{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")}), result("2")),
+		message(run.Assistant),
+		message(run.User, run.Part{Type: run.SummaryPart, Text: "sum"}, image("mine")),
+		message(run.Assistant, text("d")),
+	}
+}
+
+func pngOnly(mime string) bool { return mime == "image/png" }
+
+func TestToLLMS(t *testing.T) {
+	const (
+		media  = `human: "From the result of f (call 1):" image/png=png`
+		user   = `human: "a" " " "c" https://example.com/a.png/low "[audio/wav at store:1]"`
+		recall = `human: "sum" image/png=mine`
+	)
+	single := func(cached string) []string {
+		return []string{
+			`system: "s1\n\ns2"`,
+			`human: "a" ` + cached + ` https://example.com/a.png/low "[audio/wav at store:1]"`,
+			`ai: 1=f({"x":1})`, `ai: 2=f({})`,
+			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
+		}
+	}
+	for d, want := range map[convert.Dialect][]string{
+		convert.OpenAI: {
+			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
+		},
+		convert.Anthropic: single(`cached(&{Type:ephemeral Duration:0s}, "c")`),
+		convert.Bedrock:   single(`"c"`),
+		convert.Google: {
+			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`tool: 1→"result of 1" 2→"result of 2"`, media, recall, `ai: "d"`,
+		},
+		convert.Mistral: {
+			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, recall, `ai: "d"`,
+		},
+	} {
+		messages := history()
+		got := convert.ToLLMS(messages, convert.Options{Dialect: d, Media: pngOnly})
+		if diff := cmp.Diff(want, lines(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", d, diff)
+		}
+		if diff := cmp.Diff(history(), messages); diff != "" {
+			t.Errorf("%s: the history was changed (-want +got):\n%s", d, diff)
+		}
+	}
+}
+
+func TestMediaByDefault(t *testing.T) {
+	got := lines(convert.ToLLMS([]run.Message{message(run.Tool, result("1", image("png")))}, convert.Options{}))
+	if diff := cmp.Diff([]string{`tool: 1→"result of 1"`}, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// TestArguments holds that a provider never decodes anything but an object.
+func TestArguments(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"x":1}`: `{"x":1}`, ` {} `: ` {} `, `null`: `{}`, `"x"`: `{}`, `{"x":`: `{}`, ``: `{}`, `[]`: `{}`, `{} {}`: `{}`,
+	} {
+		got := convert.ToLLMS([]run.Message{message(run.Assistant, call("1", arguments))}, convert.Options{})
+		if a := got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments; a != want {
+			t.Errorf("%q is written as %q, want %q", arguments, a, want)
+		}
+	}
+}
+
+func TestSystemPrompt(t *testing.T) {
+	e := convert.NewEncoder(convert.Options{})
+	h := []run.Message{run.Text(run.System, "one"), run.Text(run.System, "two"), run.Text(run.User, "go"), run.Text(run.System, "late")}
+	for _, step := range []struct {
+		system string
+		of     int
+		want   []string
+	}{
+		{"be", 0, []string{`system: "be"`}},
+		{"be", 1, []string{`system: "be\n\none"`}},
+		{"be", 3, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`}},
+		{"be", 4, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`, `system: "late"`}},
+		{"do", 3, []string{`system: "do\n\none\n\ntwo"`, `human: "go"`}},
+		{"do", 1, []string{`system: "do\n\none"`}},
+		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
+	} {
+		if diff := cmp.Diff(step.want, lines(e.Encode(step.system, h[:step.of]))); diff != "" {
+			t.Errorf("system %q, %d messages (-want +got):\n%s", step.system, step.of, diff)
+		}
+	}
+}
+
+// TestEncoderForgets takes one encoder through histories that grow, shrink and change,
+// and holds it against a fresh one. What was returned before stays as it is.
+func TestEncoderForgets(t *testing.T) {
+	for _, d := range everyDialect {
+		h := append(history(), message(run.Assistant, call("3", "{}"), call("4", "{}")), message(run.Tool, result("3", image("3"))), message(run.Tool, result("4", image("4"))))
+		compacted := append([]run.Message{run.Text(run.User, "sum")}, h[3:]...)
+		changed := slices.Clone(h)
+		changed[6] = run.Text(run.Assistant, "other")
+		o := convert.Options{Dialect: d, Media: pngOnly}
+		e := convert.NewEncoder(o)
+		var returned [][]llms.MessageContent
+		var shown [][]string
+		for i, messages := range [][]run.Message{h[:1], h[:3], h[:4], h, h[:9], h, compacted, h, changed, h, h[:2], nil, h} {
+			got := e.Encode("", messages)
+			longer := append(got, llms.TextParts(llms.ChatMessageTypeHuman, "of the caller"))
+			returned, shown = append(returned, longer), append(shown, lines(longer))
+			if diff := cmp.Diff(lines(convert.ToLLMS(messages, o)), lines(got)); diff != "" {
+				t.Errorf("%s, step %d (-fresh +got):\n%s", d, i, diff)
+			}
+		}
+		for i := range returned {
+			if diff := cmp.Diff(shown[i], lines(returned[i])); diff != "" {
+				t.Errorf("%s: what step %d returned was changed (-before +after):\n%s", d, i, diff)
+			}
+		}
+	}
+}
+
+// long is a history of n messages: turns of one call each.
+func long(n int) []run.Message {
+	h := make([]run.Message, 0, n+2000)
+	for i := 0; len(h) < n; i++ {
+		h = grow(h, i)
+	}
+	return h
+}
+
+func grow(h []run.Message, i int) []run.Message {
+	id := fmt.Sprintf("call_%d", i)
+	return append(h, message(run.Assistant, text("Let me look."), call(id, `{"path":"/a/b/c","lines":[1,2,3]}`)), message(run.Tool, result(id)))
+}
+
+// TestEncodeCost bounds what a model call costs in a long run.
+func TestEncodeCost(t *testing.T) {
+	e := convert.NewEncoder(convert.Options{Dialect: convert.Anthropic})
+	h := long(10_000)
+	e.Encode("be", h)
+	i := len(h)
+	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{ID: ""}}}}}
+	got := testing.AllocsPerRun(100, func() {
+		h, i = grow(h, i), i+1
+		e.Encode("be", h)
+		e.Reply(response)
+	})
+	if got > 30 {
+		t.Errorf("a turn in a run of 10,000 messages makes %v allocations, want at most 30", got)
+	}
+}
+
+// BenchmarkEncode is our share of a model call: one turn more is written, and a reply read.
+func BenchmarkEncode(b *testing.B) {
+	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{{ID: ""}}}}}
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			base := long(n)
+			var h []run.Message
+			var e *convert.Encoder
+			i := 0
+			for b.Loop() {
+				if i%1000 == 0 {
+					b.StopTimer()
+					h, e = base, convert.NewEncoder(convert.Options{})
+					e.Encode("be", h)
+					b.StartTimer()
+				}
+				i++
+				h = grow(h, n+i)
+				e.Encode("be", h)
+				e.Reply(response)
+			}
+		})
+	}
+}
+
+// BenchmarkToLLMS is the price of the first model call after a resume.
+func BenchmarkToLLMS(b *testing.B) {
+	b.ReportAllocs()
+	h := long(10_000)
+	for b.Loop() {
+		convert.ToLLMS(h, convert.Options{})
+	}
+}
+
+func ExampleToLLMS() {
+	messages := []run.Message{
+		run.Text(run.User, "What is on the picture?"),
+		{Role: run.Assistant, Parts: []run.Part{{Type: run.CallPart, ID: "1", Name: "look", Arguments: `{}`}}},
+		{Role: run.Tool, Parts: []run.Part{{
+			Type: run.ResultPart, ID: "1", Name: "look", Text: "[image: image/png]",
+			Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte("…")}},
+		}}},
+	}
+	for _, m := range convert.ToLLMS(messages, convert.Options{Media: func(mime string) bool { return mime == "image/png" }}) {
+		fmt.Printf("%s: %d\n", m.Role, len(m.Parts))
+	}
+	// Output:
+	// human: 1
+	// ai: 1
+	// tool: 1
+	// human: 2
+}

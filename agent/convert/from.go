@@ -1,0 +1,81 @@
+package convert
+
+import (
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FromLLMS reads messages. Tool messages in a row become one, which has the results of
+// the turn, and AI messages in a row as well: some providers take one part in each. The
+// result shares the data of media with the messages. A content of a type that is not
+// langchaingo's own is left out.
+func FromLLMS(messages []llms.MessageContent) []run.Message {
+	out := make([]run.Message, 0, len(messages))
+	for _, m := range messages {
+		role := runRole(m.Role)
+		parts := make([]run.Part, 0, len(m.Parts))
+		for _, p := range m.Parts {
+			if part, ok := fromPart(p); ok {
+				parts = append(parts, part)
+			}
+		}
+		if last := len(out) - 1; last >= 0 && out[last].Role == role && (role == run.Tool || role == run.Assistant) {
+			out[last].Parts = append(out[last].Parts, parts...)
+			continue
+		}
+		out = append(out, run.Message{Role: role, Parts: parts})
+	}
+	return out
+}
+
+func runRole(r llms.ChatMessageType) run.Role {
+	switch r {
+	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
+		return run.User
+	case llms.ChatMessageTypeAI:
+		return run.Assistant
+	case llms.ChatMessageTypeFunction:
+		return run.Tool
+	}
+	return run.Role(r)
+}
+
+func fromPart(p llms.ContentPart) (run.Part, bool) {
+	switch p := p.(type) {
+	case llms.CachedContent:
+		part, ok := fromPart(p.ContentPart)
+		return withProvider(part, cacheKey, writeMark(p.CacheControl)), ok
+	case llms.TextContent:
+		return run.Part{Type: run.TextPart, Text: p.Text}, true
+	case llms.ImageURLContent:
+		part := run.Part{Type: run.ImagePart, URL: p.URL}
+		if p.Detail != "" {
+			part = withProvider(part, detailKey, quote(p.Detail))
+		}
+		return part, true
+	case llms.BinaryContent:
+		return run.Part{Type: mediaType(p.MIMEType), MIMEType: p.MIMEType, Data: p.Data}, true
+	case llms.ToolCall:
+		part := run.Part{Type: run.CallPart, ID: p.ID}
+		if p.FunctionCall != nil {
+			part.Name, part.Arguments = p.FunctionCall.Name, p.FunctionCall.Arguments
+		}
+		return part, true
+	case llms.ToolCallResponse:
+		return run.Part{Type: run.ResultPart, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, true
+	}
+	return run.Part{}, false
+}
+
+func mediaType(mime string) run.PartType {
+	switch {
+	case strings.HasPrefix(mime, "image/"):
+		return run.ImagePart
+	case strings.HasPrefix(mime, "audio/"):
+		return run.AudioPart
+	}
+	return run.FilePart
+}

@@ -1,0 +1,133 @@
+package convert_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// random makes a history of what langchaingo can say.
+func random(r *rand.Rand) []run.Message {
+	out := []run.Message{}
+	for i := range r.IntN(8) {
+		user := message(run.User)
+		for range 1 + r.IntN(3) {
+			user.Parts = append(user.Parts, randomPart(r))
+		}
+		out = append(out, user)
+		if n := r.IntN(4); n > 0 {
+			ai, tool := message(run.Assistant, text("look")), message(run.Tool)
+			for j := range n {
+				id := fmt.Sprintf("%d.%d", i, j)
+				ai.Parts = append(ai.Parts, call(id, fmt.Sprintf(`{"x":%d}`, j)))
+				tool.Parts = append(tool.Parts, result(id))
+			}
+			out = append(out, ai, tool)
+		}
+		out = append(out, run.Text(run.Assistant, "done"))
+	}
+	if len(out) > 0 && r.IntN(2) == 0 {
+		out = append([]run.Message{run.Text(run.System, "be")}, out...)
+	}
+	return out
+}
+
+func randomPart(r *rand.Rand) run.Part {
+	p := []run.Part{
+		text("t"), image("png"),
+		{Type: run.AudioPart, MIMEType: "audio/wav", Data: []byte("wav")},
+		{Type: run.FilePart, MIMEType: "application/pdf", Data: []byte("pdf")},
+		{Type: run.ImagePart, URL: "https://example.com/a.png"},
+	}[r.IntN(5)]
+	if p.URL != "" && r.IntN(2) == 0 {
+		p.Provider = map[string]json.RawMessage{"detail": json.RawMessage(`"high"`)}
+	}
+	return p
+}
+
+// TestRoundTrip takes histories to langchaingo and back, in every dialect.
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(2000) {
+		want := random(rand.New(rand.NewPCG(seed, 1)))
+		for _, d := range everyDialect {
+			got := convert.FromLLMS(convert.ToLLMS(want, convert.Options{Dialect: d}))
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, %s (-want +got):\n%s", seed, d, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// TestJSONLosesNothing takes messages that langchaingo's own JSON loses by way of a run's
+// JSON.
+func TestJSONLosesNothing(t *testing.T) {
+	human := func(parts ...llms.ContentPart) llms.MessageContent {
+		return llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: parts}
+	}
+	want := []llms.MessageContent{
+		human(llms.TextContent{Text: ""}),
+		human(llms.CachedContent{ContentPart: llms.TextContent{Text: "long"}, CacheControl: &llms.CacheControl{Type: "ephemeral", Duration: time.Hour}}),
+		human(llms.CachedContent{ContentPart: llms.BinaryContent{MIMEType: "image/png", Data: []byte("png")}}),
+		human(llms.ImageURLContent{URL: "https://example.com/a.png", Detail: "low"}),
+	}
+	for i, m := range want {
+		data, err := json.Marshal(convert.FromLLMS([]llms.MessageContent{m}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read []run.Message
+		if err := json.Unmarshal(data, &read); err != nil {
+			t.Fatal(err)
+		}
+		d := convert.Anthropic
+		if i == 0 { // Anthropic has no blank text
+			d = convert.OpenAI
+		}
+		if diff := cmp.Diff([]llms.MessageContent{m}, convert.ToLLMS(read, convert.Options{Dialect: d})); diff != "" {
+			t.Errorf("message %d, by way of %s (-want +got):\n%s", i, data, diff)
+		}
+	}
+}
+
+func TestFromLLMS(t *testing.T) {
+	got := convert.FromLLMS([]llms.MessageContent{
+		llms.TextParts(llms.ChatMessageTypeGeneric, "a"),
+		llms.TextParts(llms.ChatMessageTypeHuman, "b"),
+		{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: "{"}}}},
+		{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "2"}}},
+		{Role: llms.ChatMessageTypeFunction, Parts: []llms.ContentPart{llms.ToolCallResponse{ToolCallID: "1", Name: "f", Content: "r"}}},
+		{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{llms.ToolCallResponse{ToolCallID: "2"}}},
+		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{struct{ llms.ContentPart }{}, llms.TextContent{Text: "c"}}},
+	})
+	want := []run.Message{
+		run.Text(run.User, "a"),
+		run.Text(run.User, "b"),
+		message(run.Assistant, call("1", "{"), run.Part{Type: run.CallPart, ID: "2"}),
+		message(run.Tool, run.Part{Type: run.ResultPart, ID: "1", Name: "f", Text: "r"}, run.Part{Type: run.ResultPart, ID: "2"}),
+		run.Text(run.User, "c"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func ExampleFromLLMS() {
+	for _, m := range convert.FromLLMS([]llms.MessageContent{
+		llms.TextParts(llms.ChatMessageTypeHuman, "Hello."),
+		llms.TextParts(llms.ChatMessageTypeAI, "Good day."),
+	}) {
+		fmt.Println(m.Role, m.Text())
+	}
+	// Output:
+	// user Hello.
+	// assistant Good day.
+}

@@ -1,0 +1,131 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// The names in [run.Part.Provider].
+const (
+	signatureKey = "signature"
+	cacheKey     = "cache_control"
+	detailKey    = "detail"
+)
+
+// part writes a part of a message of that role, nil if it has no form.
+func (r rules) part(p *run.Part, role run.Role) llms.ContentPart {
+	out := r.bare(p)
+	if len(p.Provider) == 0 || out == nil || !r.cacheMarks || role != run.User {
+		return out
+	}
+	if mark, ok := p.Provider[cacheKey]; ok {
+		return llms.CachedContent{ContentPart: out, CacheControl: readMark(mark)}
+	}
+	return out
+}
+
+func (r rules) bare(p *run.Part) llms.ContentPart {
+	switch p.Type {
+	case run.TextPart, run.SummaryPart:
+		if r.noBlankText && strings.TrimSpace(p.Text) == "" {
+			return nil
+		}
+		return llms.TextContent{Text: p.Text}
+	case run.ImagePart, run.AudioPart, run.FilePart:
+		return media(p)
+	case run.CallPart:
+		return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: object(p.Arguments)}}
+	case run.ResultPart:
+		return llms.ToolCallResponse{ToolCallID: p.ID, Name: p.Name, Content: p.Text}
+	}
+	return nil
+}
+
+// object replaces arguments that are not a JSON object. Providers and chat templates
+// decode them and refuse the whole history otherwise; the result tells the model what was
+// wrong.
+func object(arguments string) string {
+	if trimmed := strings.TrimLeft(arguments, " \t\r\n"); trimmed != "" && trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
+		return arguments
+	}
+	return "{}"
+}
+
+// media writes an image, a sound or a file. langchaingo has addresses of images only:
+// what else has an address is a note.
+func media(p *run.Part) llms.ContentPart {
+	if p.Data == nil && p.URL != "" {
+		if p.Type != run.ImagePart {
+			return llms.TextContent{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}
+		}
+		image := llms.ImageURLContent{URL: p.URL}
+		if detail, ok := p.Provider[detailKey]; ok {
+			_ = json.Unmarshal(detail, &image.Detail) // not a string: no detail
+		}
+		return image
+	}
+	return llms.BinaryContent{MIMEType: p.MIMEType, Data: p.Data}
+}
+
+// appendMedia adds the media of a result that the model takes, with a title.
+func (e *Encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.ContentPart {
+	titled := false
+	for i := range result.Media {
+		p := &result.Media[i]
+		if p.Data == nil || !e.media(p.MIMEType) {
+			continue
+		}
+		if !titled {
+			title := fmt.Sprintf("From the result of %s (call %s):", result.Name, result.ID)
+			out, titled = append(out, llms.TextContent{Text: title}), true
+		}
+		out = append(out, llms.BinaryContent{MIMEType: p.MIMEType, Data: p.Data})
+	}
+	return out
+}
+
+// cacheMark is the JSON of an [llms.CacheControl].
+type cacheMark struct {
+	Type string        `json:"type,omitempty"`
+	TTL  time.Duration `json:"ttl_ns,omitempty"`
+}
+
+func readMark(data json.RawMessage) *llms.CacheControl {
+	var m *cacheMark
+	if json.Unmarshal(data, &m) != nil || m == nil {
+		return nil
+	}
+	return &llms.CacheControl{Type: m.Type, Duration: m.TTL}
+}
+
+func writeMark(c *llms.CacheControl) json.RawMessage {
+	if c == nil {
+		return json.RawMessage("null")
+	}
+	return quote(cacheMark{c.Type, c.Duration})
+}
+
+// quote is the JSON of a value that always has one.
+func quote(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func llmsRole(r run.Role) llms.ChatMessageType {
+	switch r {
+	case run.User:
+		return llms.ChatMessageTypeHuman
+	case run.Assistant:
+		return llms.ChatMessageTypeAI
+	}
+	return llms.ChatMessageType(r)
+}

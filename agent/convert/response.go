@@ -1,0 +1,106 @@
+package convert
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FromResponse reads a model's reply as one message of the assistant. langchaingo's
+// Anthropic provider gives a choice for every block of a message, so the choices are
+// parts of one reply; ask for one candidate. The calls have the ids that the provider gave:
+// with Google's models none, see [Encoder.Reply].
+func FromResponse(response *llms.ContentResponse) run.Message {
+	m := run.Message{Role: run.Assistant}
+	for _, c := range choices(response) {
+		if p, ok := reasoning(c); ok {
+			m.Parts = append(m.Parts, p)
+		}
+		if c.Content != "" {
+			m.Parts = append(m.Parts, run.Part{Type: run.TextPart, Text: c.Content})
+		}
+		m.Parts = appendCalls(m.Parts, c)
+		if m.Model == "" {
+			m.Model = modelName(c.GenerationInfo)
+		}
+	}
+	return m
+}
+
+// Finish is the provider's word for why a reply ended.
+func Finish(response *llms.ContentResponse) string {
+	finish := ""
+	for _, c := range choices(response) {
+		if c.StopReason != "" {
+			finish = c.StopReason
+		}
+	}
+	return finish
+}
+
+// choices ranges over the choices of a response that there are.
+func choices(response *llms.ContentResponse) []*llms.ContentChoice {
+	if response == nil {
+		return nil
+	}
+	if !slices.Contains(response.Choices, nil) {
+		return response.Choices
+	}
+	return slices.DeleteFunc(slices.Clone(response.Choices), func(c *llms.ContentChoice) bool { return c == nil })
+}
+
+// reasoning reads the model's thoughts. Thoughts that are marked in the text itself stay
+// there alone.
+func reasoning(c *llms.ContentChoice) (run.Part, bool) {
+	p := run.Part{Type: run.ReasoningPart, Text: c.ReasoningContent}
+	if p.Text == "" && !strings.Contains(c.Content, "<thinking>") {
+		p.Text, _ = c.GenerationInfo["ThinkingContent"].(string)
+	}
+	signature, _ := c.GenerationInfo["ThinkingSignature"].(string)
+	if signature != "" {
+		p = withProvider(p, signatureKey, quote(signature))
+	}
+	return p, p.Text != "" || signature != ""
+}
+
+// appendCalls adds the calls of a choice. An only call may be in the older field
+// FuncCall.
+func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
+	calls := c.ToolCalls
+	if len(calls) == 0 && c.FuncCall != nil {
+		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
+	}
+	for _, call := range calls {
+		p, _ := fromPart(call)
+		if strings.TrimSpace(p.Arguments) == "" {
+			p.Arguments = "{}"
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func modelName(info map[string]any) string {
+	for _, key := range []string{"model", "Model"} {
+		if s, ok := info[key].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// withProvider returns the part with a value of its provider.
+func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
+	values := maps.Clone(p.Provider)
+	if values == nil {
+		values = make(map[string]json.RawMessage, 1)
+	}
+	values[name] = value
+	p.Provider = values
+	return p
+}

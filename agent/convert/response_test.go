@@ -1,0 +1,119 @@
+package convert_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/convert"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestFromResponse joins the blocks of langchaingo's Anthropic provider.
+func TestFromResponse(t *testing.T) {
+	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{
+		{GenerationInfo: map[string]any{"ThinkingContent": "hm. ", "ThinkingSignature": "sig\"1", "OutputTokens": 4}, StopReason: "tool_use"},
+		{Content: "a", ReasoningContent: "ah.", GenerationInfo: map[string]any{"ThinkingContent": "ah."}},
+		nil,
+		{Content: "b", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`}}}},
+		{ToolCalls: []llms.ToolCall{{ID: "2"}}, GenerationInfo: map[string]any{"OutputTokens": 5, "Model": "m"}},
+		{FuncCall: &llms.FunctionCall{Name: "old"}},
+		{Content: "<thinking>x</thinking>y", GenerationInfo: map[string]any{"ThinkingContent": "x"}},
+	}}
+	want := run.Message{Role: run.Assistant, Model: "m", Parts: []run.Part{
+		{Type: run.ReasoningPart, Text: "hm. ", Provider: map[string]json.RawMessage{"signature": json.RawMessage(`"sig\"1"`)}},
+		{Type: run.ReasoningPart, Text: "ah."},
+		text("a"),
+		text("b"),
+		call("1", `{"x":1}`),
+		{Type: run.CallPart, ID: "2", Arguments: "{}"},
+		{Type: run.CallPart, Name: "old", Arguments: "{}"},
+		text("<thinking>x</thinking>y"),
+	}}
+	if diff := cmp.Diff(want, convert.FromResponse(response)); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	if got := convert.Finish(response); got != "tool_use" {
+		t.Errorf("finish %q, want tool_use", got)
+	}
+	if got := convert.Usage(response); got.Output != 4 {
+		t.Errorf("usage %+v, want the 4 output tokens of the first choice", got)
+	}
+	if diff := cmp.Diff(run.Message{Role: run.Assistant}, convert.FromResponse(nil)); diff != "" {
+		t.Errorf("no response (-want +got):\n%s", diff)
+	}
+}
+
+// TestReplyNamesCalls has ids that are missing, repeat in the reply, and repeat one of
+// the history, among them ids that the encoder itself might give.
+func TestReplyNamesCalls(t *testing.T) {
+	e := convert.NewEncoder(convert.Options{})
+	taken := map[string]bool{"": true}
+	var history []run.Message
+	for _, id := range []string{"call_2", "old", "call_5"} {
+		history, taken[id] = append(history, message(run.Assistant, call(id, ""))), true
+	}
+	for turn := range 3 {
+		e.Encode("", history)
+		response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: "t"}}}
+		good := []string{fmt.Sprintf("a%d", turn), fmt.Sprintf("call_%d", 4+10*turn)}
+		for _, id := range []string{"", good[0], good[0], "old", good[1], ""} {
+			response.Choices[0].ToolCalls = append(response.Choices[0].ToolCalls, llms.ToolCall{ID: id})
+		}
+		got := e.Reply(response)
+		for i, p := range got.Parts[1:] {
+			if taken[p.ID] {
+				t.Errorf("turn %d, call %d: id %q is empty or taken", turn, i, p.ID)
+			}
+			taken[p.ID] = true
+		}
+		if got.Parts[2].ID != good[0] || got.Parts[5].ID != good[1] {
+			t.Errorf("turn %d: good ids were changed: %+v", turn, got.Parts)
+		}
+		history = append(history, got)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	type mistral struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+		TotalTokens      int `json:"total_tokens"`
+	}
+	for name, test := range map[string]struct {
+		info map[string]any
+		want run.Spent
+	}{
+		"none":      {nil, run.Spent{}},
+		"openai":    {map[string]any{"PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5, "PromptCachedTokens": 1, "ReasoningTokens": 1}, run.Spent{Input: 3, Output: 2, Total: 5, Cached: 1, Reasoning: 1}},
+		"anthropic": {map[string]any{"InputTokens": 3, "OutputTokens": 2, "CacheReadInputTokens": 9, "CacheCreationInputTokens": 4}, run.Spent{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
+		"google":    {map[string]any{"input_tokens": int32(3), "output_tokens": int32(2), "total_tokens": int32(6), "PromptTokens": int32(3), "CachedTokens": int32(1), "CacheReadInputTokens": int32(1), "ThinkingTokens": 0}, run.Spent{Input: 3, Output: 3, Total: 6, Cached: 1, Reasoning: 1}},
+		"bedrock":   {map[string]any{"input_tokens": int64(3), "output_tokens": float64(2)}, run.Spent{Input: 3, Output: 2, Total: 5}},
+		"unsigned":  {map[string]any{"input_tokens": uint8(3)}, run.Spent{Input: 3, Total: 3}},
+		"mistral":   {map[string]any{"usage": mistral{3, 2, 5}}, run.Spent{Input: 3, Output: 2, Total: 5}},
+		"nonsense":  {map[string]any{"input_tokens": "three", "output_tokens": -2, "usage": make(chan int)}, run.Spent{}},
+		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Spent{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
+	} {
+		got := convert.Usage(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}})
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func ExampleFromResponse() {
+	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
+		Content:        "Four.",
+		StopReason:     "stop",
+		GenerationInfo: map[string]any{"Model": "m-1", "ThinkingContent": "2 + 2.", "PromptTokens": 9, "CompletionTokens": 6},
+	}}}
+	m := convert.FromResponse(response)
+	fmt.Println(m.Role, m.Model, m.Parts[0].Type, m.Parts[0].Text, m.Text())
+	fmt.Println(convert.Finish(response), convert.Usage(response).Total)
+	// Output:
+	// assistant m-1 reasoning 2 + 2. Four.
+	// stop 15
+}

@@ -1,0 +1,87 @@
+package convert
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Usage reads the tokens of a reply, in the provider's own names and types of numbers. A
+// count that it does not report is 0. Input has all tokens of the input and Output all of
+// the output: Cached and CacheWrite are parts of Input, Reasoning is a part of Output.
+func Usage(response *llms.ContentResponse) run.Spent {
+	for _, c := range choices(response) {
+		if s := spent(c.GenerationInfo); s.Total > 0 {
+			return s
+		}
+	}
+	return run.Spent{}
+}
+
+func spent(info map[string]any) run.Spent {
+	if info == nil {
+		return run.Spent{}
+	}
+	// langchaingo's Mistral provider has a struct there.
+	if nested, ok := info["usage"]; ok {
+		if data, err := json.Marshal(nested); err == nil {
+			var fields map[string]any
+			if json.Unmarshal(data, &fields) == nil && fields != nil {
+				return spent(fields)
+			}
+		}
+	}
+	s := run.Spent{
+		Input:      count(info, "PromptTokens", "InputTokens", "prompt_tokens", "input_tokens"),
+		Output:     count(info, "CompletionTokens", "OutputTokens", "completion_tokens", "output_tokens"),
+		Total:      count(info, "TotalTokens", "total_tokens"),
+		Cached:     count(info, "PromptCachedTokens", "CacheReadInputTokens", "CachedTokens", "cache_read_input_tokens"),
+		CacheWrite: count(info, "CacheCreationInputTokens", "cache_creation_input_tokens"),
+		Reasoning:  count(info, "ReasoningTokens", "ThinkingTokens", "reasoning_tokens"),
+	}
+	if apart(info) {
+		s.Input += s.Cached + s.CacheWrite
+	}
+	if rest := s.Total - s.Input - s.Output; rest > 0 && s.Input > 0 {
+		s.Output += rest // Gemini counts thoughts in the total alone
+		s.Reasoning += rest
+	}
+	s.Total = max(s.Total, s.Input+s.Output)
+	return s
+}
+
+// apart reports whether the provider counts cached tokens beside the input and not in it,
+// as Anthropic does.
+func apart(info map[string]any) bool {
+	for _, key := range []string{"CacheCreationInputTokens", "cache_creation_input_tokens"} {
+		if _, ok := info[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+const maxCount = 1 << 40 // so that sums do not overflow
+
+// count returns the first of the keys that has a positive number.
+func count(info map[string]any, keys ...string) int64 {
+	for _, key := range keys {
+		v := reflect.ValueOf(info[key])
+		var n int64
+		switch {
+		case v.CanInt():
+			n = v.Int()
+		case v.CanUint():
+			n = int64(min(v.Uint(), maxCount))
+		case v.CanFloat():
+			n = int64(min(v.Float(), maxCount))
+		}
+		if n > 0 {
+			return min(n, maxCount)
+		}
+	}
+	return 0
+}
