@@ -88,11 +88,13 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 		return r.fail(ctx, t.about(err))
 	}
 	if t.local != nil {
+		r.sent = true
 		return c.answer(r, t.local(ctx, s.checked), nil)
 	}
 	opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
 	req := &Request{Tool: t, Call: s.call, Arguments: slices.Clone(s.checked), Options: opts}
 	res, err := s.through(withCall(ctx, t, &s.call), req)
+	r.sent, r.doubt = s.sent, s.doubt
 	var edited json.RawMessage
 	if s.edited {
 		edited = s.approved

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Request is a call on its way to a server.
@@ -53,6 +53,8 @@ type sending struct {
 	approved []byte // the arguments that were last allowed, nil for none
 	edited   bool   // approval has put others in their place
 	err      error  // the last error from beyond the interceptors
+	sent     bool   // a server may have got the call
+	doubt    bool   // and it is not known what came of that
 
 	round   *mcpclient.InputRequired // that the call continues, nil for a new call
 	answers map[string]any           // to the round
@@ -104,7 +106,9 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 		return nil, err
 	}
 	res, err := s.ask(ctx, t, r.Options)
+	s.sent = s.sent || err == nil || !unsent(err)
 	if err != nil {
+		s.doubt = s.doubt || !unsent(err) && !answered(err)
 		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 	}
 	return res, nil
@@ -172,8 +176,23 @@ func (e *unsentError) Unwrap() error { return e.error }
 // unsent reports whether err shows that the server did not get the call.
 func unsent(err error) bool {
 	_, ok := errors.AsType[*unsentError](err)
-	op, isOp := errors.AsType[*net.OpError](err)
-	return ok || isOp && op.Op == "dial"
+	return ok || mcpclient.Unsent(err)
+}
+
+// answered reports whether err is how a server has answered a call, and not how the
+// waiting for an answer ended.
+func answered(err error) bool {
+	for _, sentinel := range []error{
+		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcpclient.ErrDeferred, mcp.ErrRejected, transport.ErrMessageTooLarge,
+	} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	_, refused := errors.AsType[*mcp.RPCError](err)
+	_, asks := errors.AsType[*mcpclient.InputRequired](err)
+	_, breach := errors.AsType[*mcpclient.OutputError](err)
+	return refused || asks || breach
 }
 
 // ContextHeaders is a round tripper that adds headers to requests by what their

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
+	"github.com/mcpchain/mcpchain/mcpclient/transport/streamable"
 )
 
 // Result is what became of one call of a model. It always has an answer for the
@@ -53,7 +54,19 @@ type Result struct {
 	Err error
 
 	fatal bool
+	sent  bool // the server may have got the call
+	doubt bool // it is not known what came of the call
 }
+
+// Unsent reports whether the call certainly had no effect: it failed before it was sent,
+// because it was refused here, or the server could not be reached or did not take it. It
+// may be made again.
+func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
+
+// Interrupted reports whether it is unknown if the tool ran: the call was sent, and the
+// connection was lost, the caller's context ended, or a limit of time was reached before
+// an answer came. Every other result is an outcome, good or bad.
+func (r *Result) Interrupted() bool { return r.Err != nil && r.doubt }
 
 // Fatal is Err when the model cannot do better by trying again: the connection
 // is gone, the server could not be asked, or the caller's context has ended. It
@@ -125,7 +138,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 
 // fail completes a result whose call did not come to a result of the server.
 func (r *Result) fail(ctx context.Context, err error) *Result {
-	text, fatal := failure(ctx, err)
+	text, fatal := failure(ctx, err, r.sent)
 	var rpc *mcp.RPCError
 	if errors.As(err, &rpc) && r.Tool.policy.errors == ErrorAsError {
 		fatal = true
@@ -137,7 +150,7 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 // failure words an error for the model and says whether it is beyond the model's
 // reach. Causes that may hold addresses or output of programs stay out of the
 // text.
-func failure(ctx context.Context, err error) (text string, fatal bool) {
+func failure(ctx context.Context, err error, sent bool) (text string, fatal bool) {
 	var argument *ArgumentError
 	var stale *StaleToolError
 	var denied *DeniedError
@@ -147,7 +160,10 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 	var intercepted *interceptedError
 	var rpc *mcp.RPCError
 	var late *mcpclient.TimeoutError
+	var status *streamable.HTTPError
 	switch {
+	case ctx.Err() != nil && !sent:
+		return "the call was cancelled before it was sent. Nothing was done.", true
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool may or may not have run", true
 	case errors.As(err, &edit):
@@ -180,7 +196,9 @@ func failure(ctx context.Context, err error) (text string, fatal bool) {
 		return "the tool ran, but its result is too large to be received", false
 	case errors.Is(err, mcp.ErrInvalidResult):
 		return "the tool ran, but its result cannot be read", false
-	case unsent(err):
+	case !sent && errors.As(err, &status):
+		return fmt.Sprintf("the tool's server refused the call (HTTP status %d). Nothing was done.", status.Status), true
+	case !sent:
 		return "the tool's server cannot be reached. Nothing was done.", true
 	}
 	return "the connection to the tool's server is lost; the tool may or may not have run", true

@@ -61,6 +61,9 @@ func withRounds(next sender, limit int, c questioner) sender {
 		for {
 			got, err := next(ctx, r, o)
 			if err != nil {
+				if rounds.delays > 0 || rounds.asked > o.rounds {
+					err = begun(err)
+				}
 				return response{}, err
 			}
 			round, err := c.current().inputRequired(r, got.result, c.quote)

@@ -53,7 +53,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	if err != nil {
 		w.giveUp(ctx)
 	}
-	return result, err
+	return result, begun(err)
 }
 
 // waiting is one wait for the end of a task.

@@ -1,0 +1,120 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/internal/memhttp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// A call that certainly had no effect, one that is in doubt, and one with an outcome are
+// told apart.
+func TestOutcomes(t *testing.T) {
+	again := func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+			if res, err := next(ctx, r); err == nil {
+				return res, nil
+			}
+			return next(ctx, r)
+		}
+	}
+	deny := func(context.Context, *Approval) (Decision, error) { return Deny("no"), nil }
+	closes := func(conn mcpclient.Conn, _ []byte) { _ = conn.Close() }
+	says := func(text string) func(mcpclient.Conn, []byte) {
+		return func(conn mcpclient.Conn, id []byte) {
+			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, id, text))
+		}
+	}
+	const modern = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+	for name, tt := range map[string]struct {
+		opts                Options
+		peer                func(conn mcpclient.Conn, id []byte) // answers a call
+		tool                string
+		before              func(*Toolset)
+		unsent, interrupted bool
+	}{
+		"success":           {peer: says(`"result":{"resultType":"complete","content":[]}`)},
+		"failure":           {peer: says(`"result":{"resultType":"complete","content":[],"isError":true}`)},
+		"error":             {peer: says(`"error":{"code":-32603,"message":"x"}`)},
+		"input":             {peer: says(`"result":{"resultType":"input_required","requestState":"s"}`)},
+		"no result":         {peer: says(`"result":7`), interrupted: true},
+		"silence":           {opts: Options{CallTimeout: time.Minute}, peer: func(mcpclient.Conn, []byte) {}, interrupted: true},
+		"lost":              {peer: closes, interrupted: true},
+		"lost and repeated": {opts: Options{Intercept: []Interceptor{again}}, peer: closes, interrupted: true},
+		"denied":            {opts: Options{Approve: deny}, unsent: true},
+		"unknown":           {tool: "y", unsent: true},
+		"connection over":   {before: func(ts *Toolset) { _ = ts.Close() }, unsent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport, conn := mcpclient.Pipe()
+				go serveX(conn, modern, tt.peer)
+				t.Cleanup(func() { _ = conn.Close() })
+				ts := open(t, &tt.opts, Server{Name: "p", Transport: transport})
+				catalog := ts.Catalog(Plain)
+				if tt.before != nil {
+					tt.before(ts)
+				}
+				if tt.tool == "" {
+					tt.tool = "x"
+				}
+				r := catalog.Call(t.Context(), call("1", tt.tool, ""), mcpclient.WithManualInput())
+				if r.Unsent() != tt.unsent || r.Interrupted() != tt.interrupted {
+					t.Errorf("got unsent %v, interrupted %v for %v, want %v, %v", r.Unsent(), r.Interrupted(), r.Err, tt.unsent, tt.interrupted)
+				}
+			})
+		})
+	}
+}
+
+// A context that has ended is found before anything is sent, or while an answer is
+// awaited.
+func TestOutcomeOfACancelledCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, conn := mcpclient.Pipe()
+		go serveX(conn, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`, func(mcpclient.Conn, []byte) {})
+		t.Cleanup(func() { _ = conn.Close() })
+		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(Plain)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, want := range []bool{false, true} {
+			r := catalog.Call(ctx, call("1", "x", ""))
+			if r.Unsent() != want || r.Interrupted() == want || !errors.Is(r.Err, context.DeadlineExceeded) {
+				t.Errorf("got unsent %v, interrupted %v for %v", r.Unsent(), r.Interrupted(), r.Err)
+			}
+			if text := "Error: the call was cancelled before it was sent. Nothing was done."; (r.Text == text) != want {
+				t.Errorf("got %q", r.Text)
+			}
+		}
+	})
+}
+
+// A server that refuses the one who calls has done nothing.
+func TestOutcomeOfARefusal(t *testing.T) {
+	p := newSilentPeer().tool("x", object, answer("done"))
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.Server }, nil)
+	refuses := false
+	web := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuses {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(Plain)
+	refuses = true
+	r := catalog.Call(t.Context(), call("1", "x", ""))
+	if want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."; r.Text != want || !r.Unsent() || r.Fatal() == nil {
+		t.Errorf("got %q, unsent %v, fatal %v, want %q", r.Text, r.Unsent(), r.Fatal(), want)
+	}
+}

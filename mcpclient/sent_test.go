@@ -1,0 +1,87 @@
+package mcpclient_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// What was certainly not taken by the server is told from what may have been.
+func TestUnsent(t *testing.T) {
+	const (
+		round = `{"resultType":"input_required","requestState":"s"}`
+		task  = `{"resultType":"task","taskId":"k","status":"working"}`
+	)
+	dial, reset := &net.OpError{Op: "dial", Err: errors.New("refused")}, &net.OpError{Op: "read", Err: errors.New("reset")}
+	for name, tt := range map[string]struct {
+		first  string // result of the first request, "" if it fails
+		status int    // of the last request
+		err    error  // of the last request, in the place of a status
+		want   bool
+	}{
+		"not reached":         {"", 0, dial, true},
+		"reset":               {"", 0, reset, false},
+		"unauthorized":        {"", 401, nil, true},
+		"forbidden":           {"", 403, nil, true},
+		"too many":            {"", 429, nil, true},
+		"broken":              {"", 500, nil, false},
+		"unavailable":         {"", 503, nil, false},
+		"a round before":      {round, 0, dial, false},
+		"a task before":       {task, 0, dial, false},
+		"a round, forbidden":  {round, 403, nil, false},
+		"a task, not allowed": {task, 401, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var failure error
+				first := tt.first
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+					if first == "" {
+						w.WriteHeader(tt.status)
+						return
+					}
+					_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+first+`}`)
+					first, failure = "", tt.err
+				})
+				client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					if failure != nil {
+						return nil, failure
+					}
+					return s.Transport().RoundTrip(r)
+				})}
+				opts := modern()
+				opts.Limits.Retries = -1
+				opts.Protocol.AllowUndeclared = true
+				c, err := connectBy(t, s.URL(), client, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == "" {
+					failure = tt.err
+				}
+				_, err = c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
+				if err == nil || mcpclient.Unsent(err) != tt.want {
+					t.Errorf("got %v, unsent %v, want %v", err, !tt.want, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// A client whose connection is over sends nothing.
+func TestUnsentAfterTheEnd(t *testing.T) {
+	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.CallTool(t.Context(), "a", nil); !mcpclient.Unsent(err) {
+			t.Errorf("got %v, want that it was not sent", err)
+		}
+	})
+}
