@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -66,7 +67,7 @@ func (e modernEra) header(h fields, r *request) fields {
 		return h
 	}
 	if r.words[0] == "" { // headers that have them may still be read
-		r.words = [...]string{r.method, headerValue(r.target)}
+		r.words = [...]string{r.method, paramheader.Value(r.target)}
 	}
 	h = append(h, field{"Mcp-Method", r.words[:1:1]})
 	if targetMember(r.method) != "" {

@@ -2,14 +2,9 @@ package mcpclient
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"math/big"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -143,120 +138,6 @@ func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMes
 		}
 	}
 	return true
-}
-
-// Every value comes back from its header, and the header has only valid bytes.
-func FuzzHeaderValue(f *testing.F) {
-	for _, v := range []string{"", "plain", " a", "a\t", "a\tb", "käse", "=?base64?YQ==?=", "=?base64?", "a\r\nX: y", "\x7f", "\xff", "=?BASE64?YQ==?="} {
-		f.Add(v)
-	}
-	f.Fuzz(func(t *testing.T, v string) {
-		h := headerValue(v)
-		if strings.Trim(h, " \t") != h || strings.ContainsFunc(h, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-			t.Errorf("%q becomes the header %q", v, h)
-		}
-		got := h
-		if inner, ok := strings.CutPrefix(h, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
-			raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
-			if err != nil {
-				t.Fatalf("%q becomes the header %q: %v", v, h, err)
-			}
-			got = string(raw)
-		}
-		if got != v {
-			t.Errorf("%q becomes the header %q, which says %q", v, h, got)
-		}
-	})
-}
-
-// The headers of a call say what its arguments say.
-func FuzzMirror(f *testing.F) {
-	for _, args := range []string{`{"a":"x","b":{"c":1}}`, `{"a":-0,"b":{"c":4.0e1}}`, `{"a":true,"a":null,"b":[]}`, `{"b":{"c":9007199254740993}}`, `{"a":"\ud83d","b":{"c":1e-7}}`, `[]`} {
-		f.Add([]byte(args))
-	}
-	params := []paramHeader{{"Mcp-Param-A", []string{"a"}}, {"Mcp-Param-C", []string{"b", "c"}}}
-	f.Fuzz(func(t *testing.T, args []byte) {
-		args = bytes.Trim(args, " \t\r\n")
-		var order map[string]json.RawMessage
-		if !json.Valid(args) || json.Unmarshal(args, &order) != nil || twice(args) || twice(order["b"]) {
-			return
-		}
-		var mirrored fields
-		err := mirrorObject(&mirrored, args, params, 0)
-		h := http.Header{}
-		for _, f := range mirrored {
-			h[f.key] = f.values
-		}
-		unsafe := false
-		for name, value := range map[string]json.RawMessage{"Mcp-Param-A": order["a"], "Mcp-Param-C": object(order["b"])["c"]} {
-			want, ok, tooLarge := said(value)
-			unsafe = unsafe || tooLarge
-			switch got, there := h[name]; {
-			case tooLarge:
-			case there != ok:
-				t.Errorf("%s: header %s is there: %t, want %t", args, name, there, ok)
-			case ok && got[0] != headerValue(want):
-				t.Errorf("%s: header %s is %q, want %q", args, name, got, headerValue(want))
-			}
-		}
-		if (err != nil) != unsafe {
-			t.Errorf("%s: got %v, want an error for an unsafe integer: %t", args, err, unsafe)
-		}
-	})
-}
-
-// twice reports whether an object has a member more than once.
-func twice(raw []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	seen := map[any]bool{}
-	if first, err := d.Token(); err != nil || first != json.Delim('{') {
-		return false
-	}
-	for d.More() {
-		key, err := d.Token()
-		var skipped json.RawMessage
-		if err != nil || d.Decode(&skipped) != nil {
-			return false
-		}
-		if seen[key] {
-			return true
-		}
-		seen[key] = true
-	}
-	return false
-}
-
-// said is the text of an argument in a header, found out with exact numbers.
-func said(value json.RawMessage) (text string, ok, unsafe bool) {
-	if len(value) == 0 {
-		return "", false, false
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return "", false, false
-	}
-	switch v := v.(type) {
-	case string:
-		return v, true, false
-	case bool:
-		return fmt.Sprint(v), true, false
-	case json.Number:
-		var f float64
-		if json.Unmarshal(value, &f) != nil {
-			return "", false, true
-		}
-		n, exact := new(big.Int).SetString(v.String(), 10)
-		if !exact {
-			n, _ = big.NewFloat(f).Int(nil)
-			if new(big.Float).SetInt(n).Cmp(big.NewFloat(f)) != 0 && n.IsInt64() && n.CmpAbs(big.NewInt(maxSafeInteger)) <= 0 {
-				return v.String(), true, false
-			}
-		}
-		return n.String(), true, n.CmpAbs(big.NewInt(maxSafeInteger)) > 0
-	}
-	return "", false, false
 }
 
 // What a server says of a task has an id, a status that is known, and times

@@ -1,10 +1,8 @@
 package mcpclient
 
 import (
-	"encoding/base64"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // targetMember is the member of params with the name of a request's target. The
@@ -19,26 +17,6 @@ func targetMember(method string) string {
 		return "taskId"
 	}
 	return ""
-}
-
-// headerValue encodes a value for the Mcp-Name and Mcp-Param headers: plain
-// ASCII unchanged, else in Base64 between markers (2026-07-28 streamable-http,
-// "Value Encoding").
-func headerValue(v string) string {
-	const prefix, suffix = "=?base64?", "?="
-	if plainHeader(v) && !(strings.HasPrefix(v, prefix) && strings.HasSuffix(v, suffix)) {
-		return v
-	}
-	return prefix + base64.StdEncoding.EncodeToString([]byte(v)) + suffix
-}
-
-func plainHeader(v string) bool {
-	for i := range len(v) {
-		if v[i] < 0x20 || v[i] > 0x7e {
-			return false
-		}
-	}
-	return v == strings.TrimSpace(v)
 }
 
 // fields are the few header fields of one message. Their values are shared: do

@@ -2,28 +2,19 @@ package mcpclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-)
-
-const (
-	paramPrefix = "Mcp-Param-"
-
-	// maxSafeInteger is the largest that every JSON implementation holds.
-	maxSafeInteger = 1<<53 - 1
 )
 
 // headerTools know which arguments tools want in headers.
 type headerTools interface {
 	mirrors() bool // the server reads headers
-	paramHeaders(tool string) []paramHeader
-	relearn(ctx context.Context, tool string) ([]paramHeader, error) // from the server
+	paramHeaders(tool string) []paramheader.Param
+	relearn(ctx context.Context, tool string) ([]paramheader.Param, error) // from the server
 }
 
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants it.
@@ -58,12 +49,12 @@ func (p *peer) mirrors() bool {
 	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
 }
 
-func (k *toolRegistry) paramHeaders(tool string) []paramHeader {
+func (k *toolRegistry) paramHeaders(tool string) []paramheader.Param {
 	return k.of(tool).headers
 }
 
 // relearn lists the tools up to the one that is wanted.
-func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramHeader, error) {
+func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
 	for t, err := range list[mcp.Tool](ctx, k.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
 		case err != nil:
@@ -79,7 +70,7 @@ func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramHeader,
 }
 
 // mirror makes the headers that repeat arguments of a tool call.
-func (r *request) mirror(params []paramHeader) error {
+func (r *request) mirror(params []paramheader.Param) error {
 	r.header = nil
 	if len(params) == 0 {
 		return nil
@@ -93,71 +84,7 @@ func (r *request) mirror(params []paramHeader) error {
 	if err != nil || arguments == nil {
 		return err
 	}
-	return mirrorObject(&r.header, arguments, params, 0)
-}
-
-// mirrorObject makes the headers of the parameters that are in object, which is
-// depth steps down their paths. "If the value is null or absent, clients MUST
-// omit the header."
-func mirrorObject(h *fields, object []byte, params []paramHeader, depth int) error {
-	if object[0] != '{' {
-		return nil
-	}
-	var failed error
-	err := jsonrpc.Members(object, func(key, value []byte) {
-		var within []paramHeader
-		for _, p := range params {
-			switch {
-			case p.path[depth] != string(key):
-			case len(p.path) > depth+1:
-				within = append(within, p)
-			default:
-				v, ok, err := headerText(value)
-				switch {
-				case err != nil:
-					failed = errors.Join(failed, fmt.Errorf("argument %q: %w", key, err))
-				case ok:
-					*h = append(*h, field{p.name, []string{headerValue(v)}})
-				}
-			}
-		}
-		if len(within) > 0 {
-			failed = errors.Join(failed, mirrorObject(h, value, within, depth+1))
-		}
+	return paramheader.Mirror(params, arguments, func(header, value string) {
+		r.header = append(r.header, field{header, []string{value}})
 	})
-	return errors.Join(err, failed)
-}
-
-// headerText is the text of an argument; ok is false where it has none.
-func headerText(value []byte) (text string, ok bool, err error) {
-	switch value[0] {
-	case 'n', '{', '[':
-		return "", false, nil
-	case 't', 'f':
-		return string(value), true, nil
-	case '"':
-		if err := json.Unmarshal(value, &text); err != nil {
-			return "", false, err
-		}
-		return text, true, nil
-	}
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil { // 4e1 and 4.0 are integers too
-		f, err := strconv.ParseFloat(string(value), 64)
-		switch {
-		case err != nil || f > maxSafeInteger || f < -maxSafeInteger:
-			return "", false, unsafeInteger(value)
-		case f != float64(int64(f)):
-			return string(value), true, nil // not of the declared type: the server's to refuse
-		}
-		n = int64(f)
-	}
-	if n > maxSafeInteger || n < -maxSafeInteger {
-		return "", false, unsafeInteger(value)
-	}
-	return strconv.FormatInt(n, 10), true, nil
-}
-
-func unsafeInteger(value []byte) error {
-	return fmt.Errorf("%s is repeated in a header, where integers beyond ±(2^53-1) are not allowed", excerpt.Cut(string(value)))
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -20,8 +21,8 @@ const (
 
 // knownTool is what the client remembers of a definition.
 type knownTool struct {
-	headers []paramHeader // that repeat its arguments
-	output  *mcp.Tool     // its name and output schema, nil where its results are not checked
+	headers []paramheader.Param // that repeat its arguments
+	output  *mcp.Tool           // its name and output schema, nil where its results are not checked
 }
 
 // toolRegistry has the tools that the client has seen or was told of, as far as it has
@@ -80,7 +81,7 @@ func (k *toolRegistry) mirrors() bool { return k.peer.mirrors() }
 
 // learnTool remembers what is needed of a tool. The error is about its headers.
 func (k *toolRegistry) learnTool(t *mcp.Tool) error {
-	params, err := paramHeaders(t.InputSchema)
+	params, err := paramheader.Of(t.InputSchema)
 	known := knownTool{headers: params}
 	if k.schemas.CheckOutputs && len(t.OutputSchema) > 0 {
 		known.output = &mcp.Tool{Name: t.Name, OutputSchema: bytes.Clone(t.OutputSchema)}

@@ -1,4 +1,4 @@
-package mcpclient
+package paramheader
 
 import (
 	"bytes"
@@ -11,22 +11,23 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// paramHeader is one parameter of a tool that its calls repeat in a header.
-type paramHeader struct {
-	name string   // of the header, in full
-	path []string // of the parameter, from the arguments down
+// Param is a parameter of a tool that its calls repeat in a header.
+type Param struct {
+	header string   // in full
+	path   []string // of the parameter, from the arguments down
 }
 
 const (
-	maxSchemaDepth  = 64 // schemas within schemas
-	maxParamHeaders = 64 // of one tool
-	maxParamName    = 128
-	annotation      = "x-mcp-header"
+	maxSchemaDepth = 64 // schemas within schemas
+	maxParams      = 64 // of one tool
+	maxName        = 128
+	annotation     = "x-mcp-header"
+	prefix         = "Mcp-Param-"
 )
 
-// paramHeaders finds the annotations x-mcp-header in an input schema, and says
-// what is wrong when the tool must be rejected for one of them.
-func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
+// Of finds the annotations x-mcp-header in an input schema, which is valid JSON. It
+// returns an error if the tool must be rejected for one of them.
+func Of(schema json.RawMessage) ([]Param, error) {
 	if !bytes.Contains(schema, []byte("mcp-header")) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil // as in most schemas
 	}
@@ -39,7 +40,7 @@ func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
 
 // schemaWalk goes through a schema and all that are in it.
 type schemaWalk struct {
-	found []paramHeader
+	found []Param
 	taken map[string]bool // names of headers in lower case
 }
 
@@ -138,14 +139,14 @@ func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
 	switch {
 	case !isToken(name):
 		return fmt.Errorf("%s: %s %q is no name for a header", where, annotation, excerpt.Cut(name))
-	case len(name) > maxParamName:
-		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, excerpt.Cut(name), maxParamName)
+	case len(name) > maxName:
+		return fmt.Errorf("%s: %s %q is longer than %d bytes", where, annotation, excerpt.Cut(name), maxName)
 	case len(path) == 0:
 		return fmt.Errorf("%s: %s %q stands where properties alone do not lead", where, annotation, name)
 	case w.taken[lower]:
 		return fmt.Errorf("%s: %s %q is there twice, upper and lower case being the same", where, annotation, name)
-	case len(w.found) == maxParamHeaders:
-		return fmt.Errorf("%s: more than %d parameters have %s", where, maxParamHeaders, annotation)
+	case len(w.found) == maxParams:
+		return fmt.Errorf("%s: more than %d parameters have %s", where, maxParams, annotation)
 	}
 	switch string(kind) {
 	case `"string"`, `"integer"`, `"boolean"`:
@@ -153,7 +154,7 @@ func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
 		return fmt.Errorf("%s: %s %q needs the type string, integer or boolean, and has %s", where, annotation, name, orNone(kind))
 	}
 	w.taken[lower] = true
-	w.found = append(w.found, paramHeader{name: paramPrefix + name, path: path})
+	w.found = append(w.found, Param{prefix + name, path})
 	return nil
 }
 
