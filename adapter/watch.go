@@ -13,7 +13,7 @@ import (
 )
 
 // watched is what a toolset subscribes to.
-var watched = mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+var watched = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
 const (
 	// agreeWait bounds how long the opening of a server waits until the server
@@ -109,7 +109,7 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 			f.take()
 		case <-f.retry:
 			f.subscribe(ctx)
-			f.note(mcpclient.Stale)
+			f.note(mcp.Stale)
 		case <-f.rest:
 			f.rest = nil
 		}
@@ -146,7 +146,7 @@ func (f *following) attended(ctx context.Context, a attendant) {
 	select {
 	case a.agreed <- struct{}{}:
 	case <-a.ctx.Done():
-		f.note(mcpclient.Stale)
+		f.note(mcp.Stale)
 	}
 }
 
@@ -212,14 +212,14 @@ func (f *following) giveUp(err error) {
 }
 
 // note notes a change. Stale means each list that the server announces changes of.
-func (f *following) note(kind mcpclient.ChangeKind) {
+func (f *following) note(kind mcp.ChangeKind) {
 	if f.sub == nil {
 		return
 	}
-	granted, stale := f.sub.Filter(), kind == mcpclient.Stale
-	f.due.tools = f.due.tools || kind == mcpclient.ToolsChanged || stale && granted.ToolsListChanged
-	f.due.prompts = f.due.prompts || kind == mcpclient.PromptsChanged || stale && granted.PromptsListChanged
-	f.due.resources = f.due.resources || kind == mcpclient.ResourcesChanged || stale && granted.ResourcesListChanged
+	granted, stale := f.sub.Filter(), kind == mcp.Stale
+	f.due.tools = f.due.tools || kind == mcp.ToolsChanged || stale && granted.ToolsListChanged
+	f.due.prompts = f.due.prompts || kind == mcp.PromptsChanged || stale && granted.PromptsListChanged
+	f.due.resources = f.due.resources || kind == mcp.ResourcesChanged || stale && granted.ResourcesListChanged
 }
 
 // work does what is due, and then nothing for an interval.

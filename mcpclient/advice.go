@@ -76,7 +76,7 @@ func (p *peer) advised(r *request, o *callOptions, err error) error {
 		return &advisedError{err, askAdvice}
 	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
 		return &advisedError{err, "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
-	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", tasksExtension) != nil:
+	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", mcp.TasksExtension) != nil:
 		return &advisedError{err, "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
 	}
 	return err

@@ -216,19 +216,19 @@ func (k *cache) dropMethods(methods ...string) {
 
 // invalidate forgets what a change is about. A resource that changed may be
 // part of another one.
-func (k *cache) invalidate(change Change) {
+func (k *cache) invalidate(change mcp.Change) {
 	switch change.Kind {
-	case ToolsChanged:
+	case mcp.ToolsChanged:
 		k.dropMethods("tools/list")
-	case PromptsChanged:
+	case mcp.PromptsChanged:
 		k.dropMethods("prompts/list")
-	case ResourcesChanged:
+	case mcp.ResourcesChanged:
 		k.dropMethods("resources/list", "resources/templates/list", "skills/list", "skills/get")
-	case ResourceUpdated:
+	case mcp.ResourceUpdated:
 		k.drop(func(key cacheKey, e *cached) bool {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
-	case TaskUpdated: // of which nothing is kept
+	case mcp.TaskUpdated: // of which nothing is kept
 	default:
 		k.dropMethods("resources/read")
 	}

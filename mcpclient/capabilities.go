@@ -42,7 +42,7 @@ func (o *Options) offered() (offers, error) {
 	given = bytes.Clone(given)
 	all := given
 	if err == nil && !o.Protocol.ExactCapabilities {
-		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, tasksExtension))
+		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, mcp.TasksExtension))
 		out.base = given
 	} else {
 		out.exact = given
@@ -65,7 +65,7 @@ func (o *Options) offered() (offers, error) {
 		err = errors.Join(err, checkExtension(name))
 	}
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
-	_, out.tasks = d.Extensions[tasksExtension]
+	_, out.tasks = d.Extensions[mcp.TasksExtension]
 	if out.sampling != nil && d.Sampling != nil {
 		out.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
 	}

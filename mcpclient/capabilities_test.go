@@ -17,7 +17,7 @@ func TestUndeclaredCapabilities(t *testing.T) {
 		_, read := c.ReadResource(ctx, "file:///r")
 		_, list := collect(c.Tools(ctx), toolName)
 		_, custom := c.Call(ctx, "resources/subscribe", map[string]string{"uri": "file:///r"})
-		_, subscribe := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
+		_, subscribe := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///r"}})
 		_, skills := collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
 		_, task := c.StartTask(ctx, &mcp.Tool{Name: "t", Execution: json.RawMessage(`{"taskSupport":"optional"}`)}, nil, 0)
 		for want, err := range map[string]error{"tools/call": call, "prompts/get": prompt, "resources/read": read, "tools/list": list,
@@ -103,7 +103,7 @@ func TestAllowUndeclared(t *testing.T) {
 				t.Errorf("got %v, %v", prompts, err)
 			}
 			if suffix == "legacy" {
-				s, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
+				s, err := c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
 				if err != nil {
 					t.Fatal(err)
 				}

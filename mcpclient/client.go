@@ -101,7 +101,7 @@ func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []
 }
 
 // changed forgets what is cached of what has changed.
-func (c *Client) changed(change Change) { c.cache.invalidate(change) }
+func (c *Client) changed(change mcp.Change) { c.cache.invalidate(change) }
 
 // maxNotificationBytes bounds the memory of the notifications that wait for
 // [Options.OnNotification].
@@ -109,16 +109,16 @@ const maxNotificationBytes = transport.DefaultMaxMessage
 
 // noticed passes a notification on to subscriptions of the legacy era and to the
 // observer.
-func (c *Client) noticed(m jsonrpc.Message) {
+func (c *Client) noticed(n *mcp.Notification) {
 	if !c.current().has(listenStreams) {
-		if m.Method == "notifications/elicitation/complete" {
-			c.visits.complete(m.Params)
-		} else if change, ok := changeOf(m); ok && m.Method != modernTaskNotice {
+		if n.Method == "notifications/elicitation/complete" {
+			c.visits.complete(n.Params)
+		} else if change, ok := n.Change(); ok && n.Method != modernTaskNotice {
 			c.subscriptions.spread(change)
 		}
 	}
 	if observe := c.opts.OnNotification; observe != nil {
-		n := &mcp.Notification{Method: m.Method, Params: bytes.Clone(m.Params)} // without the rest of the line or batch
+		n := &mcp.Notification{Method: n.Method, Params: bytes.Clone(n.Params)} // without the rest of the line or batch
 		c.callbacks.Add(func() { observe(n) }, len(n.Method)+len(n.Params))
 	}
 }

@@ -88,7 +88,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.restarts = c.newRestarts()
 	stream := &c.standalone
 	stream.peer, stream.life, stream.log, stream.sessions = &c.peer, c.life, c.log, c.sessions
-	stream.stale = func() { c.subscriptions.spread(Change{Kind: Stale}) }
+	stream.stale = func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) }
 	c.pipelines = c.newPipelines()
 	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
 	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {

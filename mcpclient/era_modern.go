@@ -31,7 +31,7 @@ func newModernEra(revision, introduction string, declared *offers) modernEra {
 	first := len(b)
 	b = append(declared.appendTo(append(b, capabilities...), "{}"), ',')
 	second := len(b)
-	b = append(declared.appendTo(append(b, capabilities...), "{}", tasksExtension), ',')
+	b = append(declared.appendTo(append(b, capabilities...), "{}", mcp.TasksExtension), ',')
 	all := string(b)
 	return modernEra{&modernWords{revision, all[:first], all[first:second], all[second:]}}
 }

@@ -9,16 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Both sides declare tasksExtension. We declare it on requests about tasks, and
-// on requests whose result may be a task.
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
 func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	if !ours.tasks && !undeclared {
-		return errors.New("Options.Protocol.Capabilities does not declare the extension " + tasksExtension)
+		return errors.New("Options.Protocol.Capabilities does not declare the extension " + mcp.TasksExtension)
 	}
-	if _, ok := server.Extensions[tasksExtension]; !ok && !undeclared {
-		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + tasksExtension})
+	if _, ok := server.Extensions[mcp.TasksExtension]; !ok && !undeclared {
+		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + mcp.TasksExtension})
 		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}

@@ -69,7 +69,7 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	_, errs["ResourceTemplatesPage"] = mcpclient.ListPage[mcp.ResourceTemplate](ctx, c, nil)
 	_, errs["ReadResource"] = c.ReadResource(ctx, "file:///r")
 	_, errs["Complete"] = c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"})
-	_, errs["Subscribe"] = c.Subscribe(ctx, mcpclient.SubscriptionFilter{Resources: []string{"file:///r"}})
+	_, errs["Subscribe"] = c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r"}})
 	_, errs["List"] = collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
 	_, errs["Call"] = c.Call(ctx, "prompts/list", nil)
 	return errs

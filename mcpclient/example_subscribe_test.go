@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func ExampleClient_Subscribe() {
@@ -16,7 +17,7 @@ func ExampleClient_Subscribe() {
 	}
 	defer client.Close()
 
-	subscription, err := client.Subscribe(ctx, mcpclient.SubscriptionFilter{
+	subscription, err := client.Subscribe(ctx, mcp.SubscriptionFilter{
 		ToolsListChanged: true,
 		Resources:        []string{"news://today"},
 	})
@@ -32,11 +33,11 @@ func ExampleClient_Subscribe() {
 			return
 		}
 		switch change.Kind {
-		case mcpclient.ResourceUpdated:
+		case mcp.ResourceUpdated:
 			fmt.Println("read again:", change.URI)
-		case mcpclient.ToolsChanged:
+		case mcp.ToolsChanged:
 			fmt.Println("list the tools again")
-		case mcpclient.Stale:
+		case mcp.Stale:
 			fmt.Println("read and list everything again")
 		}
 	}

@@ -93,7 +93,7 @@ type Timeouts struct {
 	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
 	// the modern era: when nothing came for as long, not even a comment that keeps
 	// it alive, it counts as broken and is opened again. Each time readers get
-	// [Stale]. Default 5 min; negative: no bound.
+	// [mcp.Stale]. Default 5 min; negative: no bound.
 	SubscriptionIdle time.Duration
 
 	// ElicitationDone is how long a call that needed a person to visit a URL

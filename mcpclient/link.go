@@ -50,8 +50,8 @@ type linkClient interface {
 
 	// changed forgets what a change makes stale, and noticed passes a notification on to
 	// its observers.
-	changed(change Change)
-	noticed(m jsonrpc.Message)
+	changed(change mcp.Change)
+	noticed(n *mcp.Notification)
 
 	// lost is called once the connection has ended by itself, refused if it did not take a
 	// message. Both return the error of a call; refused returns nil if it has not ended.

@@ -417,7 +417,7 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 		for _, ended := range []bool{false, true} {
 			first := make(chan message, 1)
 			go func() { first <- acknowledge() }()
-			s, err := c.Subscribe(t.Context(), mcpclient.SubscriptionFilter{ToolsListChanged: true})
+			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
 			if err != nil {
 				t.Fatal(err)
 			}

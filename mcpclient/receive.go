@@ -142,13 +142,14 @@ func (l *link) notified(m jsonrpc.Message, from source) {
 	case "notifications/cancelled":
 		l.cancelled(from.session, m.Params)
 	}
-	if change, ok := changeOf(m); ok {
+	n := &mcp.Notification{Method: m.Method, Params: m.Params}
+	if change, ok := n.Change(); ok {
 		l.client.changed(change)
 	}
 	if l.client.current().has(listenStreams) {
-		l.subscribed(m, from.call)
+		l.subscribed(n, from.call)
 	}
-	l.client.noticed(m)
+	l.client.noticed(n)
 }
 
 // rpcError reads the error of a response, without what scrub takes out. The URLs

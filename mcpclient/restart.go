@@ -24,7 +24,7 @@ import (
 // that connection for as long as their contexts allow. It is spoken to as the one
 // before, unless the server refuses that: then it is asked anew what it is. The
 // log level and the resources that are watched are told again, what was cached is
-// forgotten, and subscriptions get [Stale].
+// forgotten, and subscriptions get [mcp.Stale].
 //
 // When all attempts are used up the client has ended: [Client.Err] says why. The
 // first connection is not tried again: Connect fails.

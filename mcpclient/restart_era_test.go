@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A server that fails one attempt of a restart in a way that looks legacy, and then comes
@@ -52,7 +53,7 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 			}
 		}()
 		for change, err := range s.Changes(t.Context()) {
-			if err != nil || change.Kind != mcpclient.Stale {
+			if err != nil || change.Kind != mcp.Stale {
 				t.Errorf("got %v, %v, want stale: the server speaks what it spoke", change, err)
 			}
 			break

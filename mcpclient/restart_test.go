@@ -505,7 +505,7 @@ func TestRestartRestores(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				s := subscribed(t, t.Context(), c, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
+				s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 				read := func(want string) {
 					t.Helper()
 					if got, err := c.ReadResource(t.Context(), "file:///a"); err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want {

@@ -3,14 +3,12 @@ package mcpclient
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -21,106 +19,16 @@ var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscript
 // errNoNotices is the error where a server tells of nothing that it is asked for.
 var errNoNotices error = &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
 
-// SubscriptionFilter says what a [Subscription] is about.
-type SubscriptionFilter struct {
-	ToolsListChanged     bool     `json:"toolsListChanged,omitempty"`
-	PromptsListChanged   bool     `json:"promptsListChanged,omitempty"`
-	ResourcesListChanged bool     `json:"resourcesListChanged,omitempty"` // of resources and templates
-	Resources            []string `json:"resourceSubscriptions,omitempty"`
-	Tasks                []string `json:"taskIds,omitempty"` // of servers with tasks, in either design
-}
-
-func (f *SubscriptionFilter) empty() bool {
-	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.Resources) == 0 && len(f.Tasks) == 0
-}
-
-// takes reports whether a change is one that f asks for.
-func (f *SubscriptionFilter) takes(kind ChangeKind) bool {
-	switch kind {
-	case ToolsChanged:
-		return f.ToolsListChanged
-	case PromptsChanged:
-		return f.PromptsListChanged
-	case ResourcesChanged:
-		return f.ResourcesListChanged
-	case TaskUpdated:
-		return len(f.Tasks) > 0
-	}
-	return len(f.Resources) > 0
-}
-
-// ChangeKind says what a [Change] is about.
-type ChangeKind string
-
-// The kinds of changes.
-const (
-	ToolsChanged     ChangeKind = "tools"     // the list of tools
-	PromptsChanged   ChangeKind = "prompts"   // the list of prompts
-	ResourcesChanged ChangeKind = "resources" // the lists of resources and of templates
-	ResourceUpdated  ChangeKind = "resource"  // the resource at URI
-	TaskUpdated      ChangeKind = "task"      // the task with the id Task: see [Task.Poll]
-
-	// Stale says that anything subscribed to may have changed: the server could
-	// not be heard for a while, or more changed than is kept for a slow reader.
-	Stale ChangeKind = "stale"
-)
-
-// Change says that something is not as it was any more.
-type Change struct {
-	Kind ChangeKind
-	URI  string // of ResourceUpdated: the resource subscribed to, or one that is part of it
-	Task string // of TaskUpdated
-}
-
-// maxChangeURI bounds the URI that a change keeps, and the id of a task; a longer
-// one is Stale.
-const maxChangeURI = 8 << 10
-
 // The notices of tasks; each era has one.
 const (
 	legacyTaskNotice = "notifications/tasks/status"
 	modernTaskNotice = "notifications/tasks"
 )
 
-// changeOf reads a notification that is about a change.
-func changeOf(m jsonrpc.Message) (change Change, ok bool) {
-	switch m.Method {
-	case "notifications/tools/list_changed":
-		return Change{Kind: ToolsChanged}, true
-	case "notifications/prompts/list_changed":
-		return Change{Kind: PromptsChanged}, true
-	case "notifications/resources/list_changed":
-		return Change{Kind: ResourcesChanged}, true
-	case "notifications/resources/updated":
-		var p struct {
-			URI string `json:"uri"`
-		}
-		if json.Unmarshal(m.Params, &p) != nil || p.URI == "" {
-			return Change{}, false
-		}
-		if len(p.URI) > maxChangeURI {
-			return Change{Kind: Stale}, true
-		}
-		return Change{Kind: ResourceUpdated, URI: p.URI}, true
-	case legacyTaskNotice, modernTaskNotice:
-		var p struct {
-			ID string `json:"taskId"`
-		}
-		if json.Unmarshal(m.Params, &p) != nil || p.ID == "" {
-			return Change{}, false
-		}
-		if len(p.ID) > maxChangeURI {
-			return Change{Kind: Stale}, true
-		}
-		return Change{Kind: TaskUpdated, Task: p.ID}, true
-	}
-	return Change{}, false
-}
-
 // Subscription tells of changes on the server until it is closed.
 type Subscription struct {
 	all    *subscriptions // of the client
-	asked  SubscriptionFilter
+	asked  mcp.SubscriptionFilter
 	stream bool   // it has a stream of its own: in the modern era
 	leave  func() // tells the server after Close; nil if it need not be told
 
@@ -130,8 +38,8 @@ type Subscription struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	granted *SubscriptionFilter // nil until the server has answered
-	queue   []Change
+	granted *mcp.SubscriptionFilter // nil until the server has answered
+	queue   []mcp.Change
 	err     error
 
 	wake  chan struct{} // holds one token when there is something to see
@@ -151,12 +59,12 @@ type Subscription struct {
 //
 // In the modern era a subscription is one subscriptions/listen, which is issued
 // again, ever more slowly, when its stream breaks or is silent for too long (see
-// [Timeouts.SubscriptionIdle]); the changes that were missed become one [Stale].
+// [Timeouts.SubscriptionIdle]); the changes that were missed become one [mcp.Stale].
 // In the legacy era it is resources/subscribe for each resource, and the notices
 // of lists and tasks that come unasked; two subscriptions to the same resource
 // share one. Over HTTP those come on the standalone stream: when that was
-// interrupted, and the server has no means to resume it, they become [Stale].
-func (c *Client) Subscribe(ctx context.Context, filter SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
+// interrupted, and the server has no means to resume it, they become [mcp.Stale].
+func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
@@ -164,19 +72,19 @@ func (c *Client) Subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	return s, nil
 }
 
-func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts []CallOption) (*Subscription, error) {
-	if filter.empty() {
+func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
+	if filter.Empty() {
 		return nil, errors.New("the filter asks for nothing")
 	}
 	o, err := c.callOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	asked := notifiedBy(&c.server.Load().Capabilities, filter)
+	asked := c.server.Load().Capabilities.Announced(filter)
 	if c.opts.Protocol.AllowUndeclared {
-		asked = filter.sorted()
+		asked = filter.Distinct()
 	}
-	if asked.empty() {
+	if asked.Empty() {
 		return nil, errNoNotices
 	}
 	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
@@ -195,36 +103,8 @@ func (c *Client) subscribe(ctx context.Context, filter SubscriptionFilter, opts 
 	return s, nil
 }
 
-// sorted is the filter with each resource and each task once.
-func (f SubscriptionFilter) sorted() SubscriptionFilter {
-	f.Resources, f.Tasks = distinct(f.Resources), distinct(f.Tasks)
-	return f
-}
-
-// notifiedBy is the part of a filter that the server declares to notify of.
-func notifiedBy(s *mcp.ServerCapabilities, f SubscriptionFilter) SubscriptionFilter {
-	out := SubscriptionFilter{
-		ToolsListChanged:   f.ToolsListChanged && s.Tools != nil && s.Tools.ListChanged,
-		PromptsListChanged: f.PromptsListChanged && s.Prompts != nil && s.Prompts.ListChanged,
-	}
-	if s.Resources != nil {
-		out.ResourcesListChanged = f.ResourcesListChanged && s.Resources.ListChanged
-		if s.Resources.Subscribe {
-			out.Resources = distinct(f.Resources)
-		}
-	}
-	if _, ok := s.Extensions[tasksExtension]; ok || s.Tasks != nil {
-		out.Tasks = distinct(f.Tasks)
-	}
-	return out
-}
-
-func distinct(all []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(all)))
-}
-
 // Filter is what the server agreed to tell of.
-func (s *Subscription) Filter() SubscriptionFilter {
+func (s *Subscription) Filter() mcp.SubscriptionFilter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := *s.granted
@@ -238,15 +118,15 @@ func (s *Subscription) Filter() SubscriptionFilter {
 // could not be asked again.
 //
 // A change that is waiting already is not kept twice, and of more than
-// [Limits.Notifications] nothing is kept but [Stale]. One goroutine should
+// [Limits.Notifications] nothing is kept but [mcp.Stale]. One goroutine should
 // range at a time; what it did not take waits for the next range.
-func (s *Subscription) Changes(ctx context.Context) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
+func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
+	return func(yield func(mcp.Change, error) bool) {
 		for {
 			change, err, ok := s.next(ctx)
 			switch {
 			case err != nil:
-				yield(Change{}, err)
+				yield(mcp.Change{}, err)
 				return
 			case !ok || !yield(change, nil):
 				return
@@ -262,7 +142,7 @@ func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 // Next takes the oldest change without waiting. If there is none and none can
 // come, the error is the final error of [Subscription.Changes]: nil after
 // Close.
-func (s *Subscription) Next() (change Change, ok bool, err error) {
+func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
 	change, ok, over := s.take()
 	if over {
 		err = s.err
@@ -271,31 +151,31 @@ func (s *Subscription) Next() (change Change, ok bool, err error) {
 }
 
 // next waits for a change; ok is false when the subscription was closed.
-func (s *Subscription) next(ctx context.Context) (change Change, err error, ok bool) {
+func (s *Subscription) next(ctx context.Context) (change mcp.Change, err error, ok bool) {
 	for {
 		change, ok, over := s.take()
 		switch {
 		case ok:
 			return change, nil, true
 		case over:
-			return Change{}, s.err, false
+			return mcp.Change{}, s.err, false
 		}
 		select {
 		case <-s.wake:
 		case <-s.over:
 		case <-ctx.Done():
-			return Change{}, ended(ctx), false
+			return mcp.Change{}, ended(ctx), false
 		}
 	}
 }
 
 // take returns the oldest change. It reports over if there is none and none can
 // come any more.
-func (s *Subscription) take() (change Change, ok, over bool) {
+func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return Change{}, false, s.isOver()
+		return mcp.Change{}, false, s.isOver()
 	}
 	change = s.queue[0]
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
@@ -305,14 +185,14 @@ func (s *Subscription) take() (change Change, ok, over bool) {
 }
 
 // push keeps a change for the reader.
-func (s *Subscription) push(change Change) {
+func (s *Subscription) push(change mcp.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == Stale:
+	case s.isOver(), slices.Contains(s.queue, change), len(s.queue) > 0 && s.queue[0].Kind == mcp.Stale:
 		return
-	case change.Kind == Stale, len(s.queue) >= s.all.maxChanges:
-		s.queue = []Change{{Kind: Stale}}
+	case change.Kind == mcp.Stale, len(s.queue) >= s.all.maxChanges:
+		s.queue = []mcp.Change{{Kind: mcp.Stale}}
 	default:
 		s.queue = append(s.queue, change)
 	}
@@ -330,7 +210,7 @@ func (s *Subscription) isOver() bool {
 
 // agree records what the server agreed to, and reports whether it had done so
 // before.
-func (s *Subscription) agree(f SubscriptionFilter) (again bool) {
+func (s *Subscription) agree(f mcp.SubscriptionFilter) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	again = s.granted != nil

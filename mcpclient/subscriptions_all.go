@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // subscriptions are a client's open subscriptions.
@@ -28,7 +29,7 @@ type subscriptions struct {
 }
 
 // add makes a subscription. It lasts until ctx ends.
-func (l *subscriptions) add(ctx context.Context, asked SubscriptionFilter, stream bool) *Subscription {
+func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {
 	s := &Subscription{
 		all:    l,
 		asked:  asked,
@@ -70,20 +71,12 @@ func (l *subscriptions) endOthers(streams bool, err error) {
 // spread brings a change to its subscriptions. A resource without a
 // subscription of its own is part of a subscribed one: "the URI ... might be a
 // sub-resource of the one that the client subscribed to".
-func (l *subscriptions) spread(change Change) {
+func (l *subscriptions) spread(change mcp.Change) {
 	all := l.list()
-	exact := change.Kind == TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.names(change) })
+	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return s.asked.Names(change) })
 	for _, s := range all {
-		if change.Kind == Stale || s.asked.takes(change.Kind) && (!exact || s.asked.names(change)) {
+		if change.Kind == mcp.Stale || s.asked.Takes(change.Kind) && (!exact || s.asked.Names(change)) {
 			s.push(change)
 		}
 	}
-}
-
-// names reports whether a filter names the resource or task of a change.
-func (f *SubscriptionFilter) names(change Change) bool {
-	if change.Kind == TaskUpdated {
-		return slices.Contains(f.Tasks, change.Task)
-	}
-	return slices.Contains(f.Resources, change.URI)
 }

@@ -51,7 +51,7 @@ func TestRewatch(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		var all []*Subscription
 		for _, uris := range [][]string{{"file:///a"}, {"file:///b", "file:///a"}} {
-			s, err := c.Subscribe(t.Context(), SubscriptionFilter{Resources: uris})
+			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestRewatch(t *testing.T) {
 		}
 		for i, s := range all {
 			for change, err := range s.Changes(t.Context()) {
-				if err != nil || change.Kind != Stale {
+				if err != nil || change.Kind != mcp.Stale {
 					t.Errorf("subscription %d: got %v, %v, want Stale", i, change, err)
 				}
 				break

@@ -42,7 +42,7 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	switch {
 	case s.granted == nil:
 		return s.err
-	case s.granted.empty():
+	case s.granted.Empty():
 		return errNoNotices
 	}
 	return nil // even if it ended right after that
@@ -102,14 +102,14 @@ func broken(err error) bool {
 // the other.
 type listening struct {
 	heard       func() // called for each message; nil if the silence has no bound
-	change      func(Change)
-	acknowledge func(*SubscriptionFilter) // a nil filter means the requested one
+	change      func(mcp.Change)
+	acknowledge func(*mcp.SubscriptionFilter) // a nil filter means the requested one
 	cancel      context.CancelCauseFunc
 }
 
 // listenOnce sends one subscriptions/listen and returns the reason for its end.
 func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
-	params, err := jsonrpc.EncodeParams(map[string]SubscriptionFilter{"notifications": s.asked})
+	params, err := jsonrpc.EncodeParams(map[string]mcp.SubscriptionFilter{"notifications": s.asked})
 	if err != nil {
 		return err
 	}
@@ -118,14 +118,14 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(fmt.Errorf("%w within %v", errNotAcknowledged, o.whole)) })
 	defer unanswered.Stop()
 	options := *o
-	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *SubscriptionFilter) {
+	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *mcp.SubscriptionFilter) {
 		unanswered.Stop()
 		if granted == nil { // the server agrees without a filter
 			granted = &s.asked
 		}
 		if s.agree(*granted) {
 			l.agreed() // earlier changes are not reported again
-			s.push(Change{Kind: Stale})
+			s.push(mcp.Change{Kind: mcp.Stale})
 		}
 	}}
 	if limit := l.silence(); limit > 0 {
@@ -178,28 +178,28 @@ func (w *wire) listen(ctx context.Context, r *request, o *callOptions) (response
 
 // subscribed brings a notification of a modern server to the subscription that it names.
 // On a stream of its own it may do without the name.
-func (l *link) subscribed(m jsonrpc.Message, from *jsonrpc.Call) {
-	if m.Method == "notifications/cancelled" {
-		l.listenCancelled(m.Params)
+func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
+	if n.Method == "notifications/cancelled" {
+		l.listenCancelled(n.Params)
 		return
 	}
-	change, changed := changeOf(m)
-	if m.Method == legacyTaskNotice || !changed && m.Method != "notifications/subscriptions/acknowledged" {
+	change, changed := n.Change()
+	if n.Method == legacyTaskNotice || !changed && n.Method != "notifications/subscriptions/acknowledged" {
 		return
 	}
 	var p struct {
-		Notifications *SubscriptionFilter `json:"notifications"`
+		Notifications *mcp.SubscriptionFilter `json:"notifications"`
 		Meta          struct {
 			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
 		} `json:"_meta"`
 	}
-	if len(m.Params) > 0 && jsonrpc.DecodeResult(m.Params, &p) != nil {
+	if len(n.Params) > 0 && jsonrpc.DecodeResult(n.Params, &p) != nil {
 		return
 	}
 	a := l.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		l.tolerated("ignored a notification that belongs to no subscription", "method", m.Method, "subscription", l.quote(p.Meta.Subscription))
+		l.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:

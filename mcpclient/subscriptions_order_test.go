@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A resource that is watched again while the server is told that it is not is told
@@ -136,7 +137,7 @@ func TestChangesPrecedeTheEnd(t *testing.T) {
 				_ = p.conn.Close()
 				synctest.Wait()
 			})}
-			var got []mcpclient.Change
+			var got []mcp.Change
 			var last error
 			for change, err := range s.Changes(ctx) {
 				if last = err; err == nil {

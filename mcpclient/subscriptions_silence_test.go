@@ -133,13 +133,13 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 // A subscription may be to tasks. Each era reports tasks in its own way.
 func TestSubscribeToTasks(t *testing.T) {
 	play := func(t *testing.T, c *mcpclient.Client) {
-		s := subscribed(t, t.Context(), c, mcpclient.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
-		if diff := cmp.Diff(mcpclient.SubscriptionFilter{Tasks: []string{"t1", "t2"}}, s.Filter()); diff != "" {
+		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
+		if diff := cmp.Diff(mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}}, s.Filter()); diff != "" {
 			t.Errorf("filter: got +, want -:\n%s", diff)
 		}
 		wantChanges(t, s,
-			mcpclient.Change{Kind: mcpclient.TaskUpdated, Task: "t2"},
-			mcpclient.Change{Kind: mcpclient.TaskUpdated, Task: "t1"}, stale)
+			mcp.Change{Kind: mcp.TaskUpdated, Task: "t2"},
+			mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
 		wantNoChange(t, s)
 		_ = s.Close()
 	}

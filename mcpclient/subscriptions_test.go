@@ -19,7 +19,7 @@ import (
 )
 
 // subscribed makes a subscription that must succeed.
-func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcpclient.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
+func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
 	s, err := c.Subscribe(ctx, f, opts...)
 	if err != nil {
@@ -29,9 +29,9 @@ func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcpcli
 }
 
 // wantChanges takes as many changes as it wants.
-func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcpclient.Change) {
+func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	t.Helper()
-	var got []mcpclient.Change
+	var got []mcp.Change
 	for change, err := range s.Changes(t.Context()) {
 		if err != nil {
 			t.Fatalf("after %v: %v", got, err)
@@ -65,18 +65,18 @@ func end(s *mcpclient.Subscription) (last error) {
 	return last
 }
 
-func updated(uri string) mcpclient.Change {
-	return mcpclient.Change{Kind: mcpclient.ResourceUpdated, URI: uri}
+func updated(uri string) mcp.Change {
+	return mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}
 }
 
 var (
-	toolsChanged = mcpclient.Change{Kind: mcpclient.ToolsChanged}
-	stale        = mcpclient.Change{Kind: mcpclient.Stale}
-	onTools      = mcpclient.SubscriptionFilter{ToolsListChanged: true}
+	toolsChanged = mcp.Change{Kind: mcp.ToolsChanged}
+	stale        = mcp.Change{Kind: mcp.Stale}
+	onTools      = mcp.SubscriptionFilter{ToolsListChanged: true}
 )
 
-func onResources(uris ...string) mcpclient.SubscriptionFilter {
-	return mcpclient.SubscriptionFilter{Resources: uris}
+func onResources(uris ...string) mcp.SubscriptionFilter {
+	return mcp.SubscriptionFilter{Resources: uris}
 }
 
 func TestSubscribeModern(t *testing.T) {
@@ -91,10 +91,10 @@ func TestSubscribeModern(t *testing.T) {
 	}
 	playAll(t, []conversation{{name: "subscribe_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		observed = nil
-		s := subscribed(t, ctx, c, mcpclient.SubscriptionFilter{
+		s := subscribed(t, ctx, c, mcp.SubscriptionFilter{
 			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
 		})
-		want := mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
+		want := mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
 		if diff := cmp.Diff(want, s.Filter()); diff != "" {
 			t.Errorf("filter: got +, want -:\n%s", diff)
 		}
@@ -137,9 +137,9 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 
 func TestSubscribeRefused(t *testing.T) {
 	undeclared := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		_, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
+		_, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
 		wantError[*mcpclient.CapabilityError](t, err)
-		if _, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{}); err == nil {
+		if _, err := c.Subscribe(ctx, mcp.SubscriptionFilter{}); err == nil {
 			t.Error("empty filter: got no error")
 		}
 	}
@@ -199,16 +199,16 @@ func TestSubscriptionBounds(t *testing.T) {
 
 func TestSubscribeLegacy(t *testing.T) {
 	playAll(t, []conversation{{name: "subscribe_legacy", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		f := mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///a", "file:///b"}}
+		f := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///a", "file:///b"}}
 		one := subscribed(t, ctx, c, f)
 		f.PromptsListChanged = false
 		if diff := cmp.Diff(f, one.Filter()); diff != "" {
 			t.Errorf("filter: got +, want -:\n%s", diff)
 		}
-		two := subscribed(t, ctx, c, mcpclient.SubscriptionFilter{ResourcesListChanged: true, Resources: []string{"file:///c", "file:///a"}})
+		two := subscribed(t, ctx, c, mcp.SubscriptionFilter{ResourcesListChanged: true, Resources: []string{"file:///c", "file:///a"}})
 		ping(t, ctx, c)
 		wantChanges(t, one, updated("file:///a"), toolsChanged, updated("file:///c/part"))
-		wantChanges(t, two, updated("file:///a"), updated("file:///c"), updated("file:///c/part"), mcpclient.Change{Kind: mcpclient.ResourcesChanged})
+		wantChanges(t, two, updated("file:///a"), updated("file:///c"), updated("file:///c/part"), mcp.Change{Kind: mcp.ResourcesChanged})
 		_ = one.Close()
 		synctest.Wait()
 		ping(t, ctx, c)
@@ -315,7 +315,7 @@ func TestChangesInASelect(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
 		}()
 		s := subscribed(t, t.Context(), c, onResources("a", "b"))
-		var got []mcpclient.Change
+		var got []mcp.Change
 		var last error
 		for last == nil {
 			<-s.Wake()
@@ -327,7 +327,7 @@ func TestChangesInASelect(t *testing.T) {
 				got = append(got, change)
 			}
 		}
-		if diff := cmp.Diff([]mcpclient.Change{updated("a"), updated("b")}, got); diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded) {
+		if diff := cmp.Diff([]mcp.Change{updated("a"), updated("b")}, got); diff != "" || !errors.Is(last, mcpclient.ErrSubscriptionEnded) {
 			t.Errorf("got %v at the end; changes: got +, want -:\n%s", last, diff)
 		}
 	})
@@ -361,7 +361,7 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		if diff := cmp.Diff(mcpclient.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, sub.Filter()); diff != "" {
+		if diff := cmp.Diff(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, sub.Filter()); diff != "" {
 			t.Errorf("filter: got +, want -:\n%s", diff)
 		}
 		cut <- true

@@ -135,7 +135,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	l.told = nil
 	l.mu.Unlock()
 	leave()
-	defer l.spread(Change{Kind: Stale})
+	defer l.spread(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
 		if _, refused := errors.AsType[*mcp.RPCError](err); refused {

@@ -95,7 +95,7 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 func TestStandaloneStreamOnDemand(t *testing.T) {
 	for name, heed := range map[string]func(ctx context.Context, c *mcpclient.Client) error{
 		"subscription": func(ctx context.Context, c *mcpclient.Client) error {
-			_, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true})
+			_, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
 			return err
 		},
 		"progress": func(ctx context.Context, c *mcpclient.Client) error {

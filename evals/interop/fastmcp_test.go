@@ -21,7 +21,7 @@ func npmPeers(t *testing.T) *npmtest.Set {
 func TestFastMCP(t *testing.T) {
 	set := npmPeers(t)
 	program := set.Path("fastmcp.mjs")
-	p := peer{name: "fastmcp", visits: true, silent: []mcpclient.ChangeKind{mcpclient.ToolsChanged}}
+	p := peer{name: "fastmcp", visits: true, silent: []mcp.ChangeKind{mcp.ToolsChanged}}
 	stdio := func() mcpclient.Transport {
 		return &mcpclient.Command{Path: set.Node(), Args: []string{program, "stdio"}}
 	}

@@ -45,8 +45,8 @@ func markSSE(t *testing.T) (url string) {
 func TestMCPGo(t *testing.T) {
 	legacy := peer{name: "mcp-go", looseProgress: true}
 	modern, modernStdio, sse := legacy, legacy, legacy
-	modern.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated}
-	modernStdio.silent = []mcpclient.ChangeKind{mcpclient.ResourceUpdated, mcpclient.ToolsChanged}
+	modern.silent = []mcp_.ChangeKind{mcp_.ResourceUpdated}
+	modernStdio.silent = []mcp_.ChangeKind{mcp_.ResourceUpdated, mcp_.ToolsChanged}
 	sse.oneWay = true
 	handshakes := server.WithStreamableHTTPProtocolVersions(mcp.LegacyProtocolVersions()...)
 	t.Run("probed", func(t *testing.T) {

@@ -143,7 +143,7 @@ type graph struct {
 func TestMemory(t *testing.T) {
 	r := connectReference(t, "server-memory", []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}, nil, nil)
 	const resource = "memory://knowledge-graph"
-	sub, err := r.Subscribe(t.Context(), mcpclient.SubscriptionFilter{Resources: []string{resource}})
+	sub, err := r.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: []string{resource}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestMemory(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for change, err := range sub.Changes(ctx) {
-		if want := (mcpclient.Change{Kind: mcpclient.ResourceUpdated, URI: resource}); err != nil || change != want {
+		if want := (mcp.Change{Kind: mcp.ResourceUpdated, URI: resource}); err != nil || change != want {
 			t.Errorf("got %+v, %v, want %+v", change, err, want)
 		}
 		break

@@ -32,7 +32,7 @@ type peer struct {
 
 	// silent are changes that it does not report by the protocol, though it may
 	// accept the subscription.
-	silent []mcpclient.ChangeKind
+	silent []mcp.ChangeKind
 }
 
 const (
@@ -219,7 +219,7 @@ func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 // notices. For silent changes it only checks that the server accepts the
 // subscription.
 func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
-	sub, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
+	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{notes}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,14 +227,14 @@ func watch(t *testing.T, ctx context.Context, c *mcpclient.Client, p peer) {
 	if _, err := c.CallTool(ctx, "change", nil); err != nil {
 		t.Fatalf("change: %v", err)
 	}
-	want := []mcpclient.Change{{Kind: mcpclient.ToolsChanged}, {Kind: mcpclient.ResourceUpdated, URI: notes}}
-	want = slices.DeleteFunc(want, func(c mcpclient.Change) bool { return slices.Contains(p.silent, c.Kind) })
+	want := []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: notes}}
+	want = slices.DeleteFunc(want, func(c mcp.Change) bool { return slices.Contains(p.silent, c.Kind) })
 	for len(want) > 0 {
 		for change, err := range sub.Changes(ctx) {
 			if err != nil {
 				t.Fatalf("%v, and no change of %v was heard", err, want)
 			}
-			want = slices.DeleteFunc(want, func(c mcpclient.Change) bool { return c == change })
+			want = slices.DeleteFunc(want, func(c mcp.Change) bool { return c == change })
 			break
 		}
 	}

@@ -169,13 +169,13 @@ func exampleTasks(t *testing.T, name string) {
 // exampleChanges's server adds a resource every 5 s.
 func exampleChanges(t *testing.T, name string) {
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{})
-	sub, err := c.Subscribe(ctx, mcpclient.SubscriptionFilter{ResourcesListChanged: true})
+	sub, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ResourcesListChanged: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Close() }()
 	for change, err := range sub.Changes(ctx) {
-		if err != nil || change.Kind != mcpclient.ResourcesChanged {
+		if err != nil || change.Kind != mcp.ResourcesChanged {
 			t.Errorf("got %+v, %v, want a change of the list of resources", change, err)
 		}
 		break

@@ -13,6 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
+// TasksExtension is the extension of tasks since revision 2026-07-28. Both sides declare
+// it: the client on requests about tasks, and on requests whose result may be a task.
+const TasksExtension = "io.modelcontextprotocol/tasks"
+
 // TaskStatus is how far a task is.
 type TaskStatus string
 

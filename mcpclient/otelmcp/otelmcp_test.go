@@ -514,7 +514,7 @@ func TestSubscription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Subscribe(t.Context(), mcpclient.SubscriptionFilter{ToolsListChanged: true})
+	s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
 	if err != nil {
 		t.Fatal(err)
 	}
