@@ -31,11 +31,11 @@ type Ask struct {
 	Tool   string   `json:"tool,omitzero"`  // as the model knows it
 	Path   []string `json:"path,omitempty"` // the sub-agents that ask, outermost first
 
-	Key       string                   `json:"key,omitzero"`       // of the round's request
-	Arguments json.RawMessage          `json:"arguments,omitzero"` // of an approval or a doubt: as they are sent
-	Tooldef   *mcp.Tool                `json:"tool_definition,omitempty"`
-	Elicit    *mcp.ElicitParams        `json:"elicit,omitempty"`
-	Sampling  *mcp.CreateMessageParams `json:"sampling,omitempty"`
+	Key        string                   `json:"key,omitzero"`         // of the round's request
+	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
+	Definition *mcp.Tool                `json:"definition,omitempty"` // of the tool, as its server describes it
+	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`
+	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`
 
 	// Survives says that the question outlives its process. One of a server of the
 	// legacy era ends with the connection.

@@ -39,7 +39,8 @@ type Call struct {
 	Edited bool            `json:"edited,omitzero"` // by whoever approved the call
 
 	At       CallAt    `json:"at"`
-	Tries    int       `json:"tries,omitzero"` // how often it was sent
+	Tries    int       `json:"tries,omitzero"`   // how often it was sent
+	Answer   *Answer   `json:"answer,omitempty"` // of a person, to its approval or doubt
 	Approved *Decision `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcpclient.InputRequired

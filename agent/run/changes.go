@@ -315,11 +315,26 @@ func (c *Answered) apply(s *State, _ time.Time) error {
 	if q == nil {
 		return fmt.Errorf("there is no question %q", c.Answer.Ask)
 	}
-	if q.Key != "" && c.Value != nil {
+	if q.Call != "" {
 		call, err := s.call(q.Call)
 		if err != nil {
 			return err
 		}
+		c.settle(q, call)
+	}
+	s.drop(func(o *Ask) bool { return o.ID == q.ID })
+	return nil
+}
+
+// settle brings the answer to the call that waits for it.
+func (c *Answered) settle(q *Ask, call *Call) {
+	answer := c.Answer
+	switch q.Kind {
+	case AskApproval:
+		call.At, call.Answer = Proposed, &answer
+	case AskDoubt:
+		call.Answer = &answer
+	default:
 		answers := maps.Clone(call.Answers)
 		if answers == nil {
 			answers = map[string]json.RawMessage{}
@@ -327,8 +342,6 @@ func (c *Answered) apply(s *State, _ time.Time) error {
 		answers[q.Key] = c.Value
 		call.Answers = answers
 	}
-	s.drop(func(o *Ask) bool { return o.ID == q.ID })
-	return nil
 }
 
 // Compacted puts messages in the place of the oldest ones.
