@@ -2,10 +2,12 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,15 +71,15 @@ type Called struct {
 func (*Called) kind() string { return "called" }
 
 func (c *Called) apply(s *State, _ time.Time) error {
-	if s.Phase != ModelPhase {
-		return fmt.Errorf("the run is in phase %q", s.Phase)
+	if err := s.in(ModelPhase); err != nil {
+		return err
+	}
+	if c.Tokens < 0 || c.Lost && s.Model == nil {
+		return errors.New("it reserves less than nothing, or has lost the reply to a call that was not made")
 	}
 	attempt := 1
 	if s.Model != nil {
 		attempt = s.Model.Attempt + 1
-	}
-	if c.Lost {
-		s.Spent.Lost++
 	}
 	s.Model, s.Final = &Request{Attempt: attempt, Tokens: c.Tokens}, c.Final
 	return nil
@@ -97,10 +99,15 @@ type Replied struct {
 func (*Replied) kind() string { return "replied" }
 
 func (c *Replied) apply(s *State, _ time.Time) error {
-	if s.Phase != ModelPhase {
-		return fmt.Errorf("the run is in phase %q", s.Phase)
+	if err := s.in(ModelPhase); err != nil {
+		return err
 	}
-	s.Spent.Add(c.Usage)
+	if s.Model == nil {
+		return errors.New("the model was not called")
+	}
+	if err := proposed(c.Calls); err != nil {
+		return err
+	}
 	s.Model, s.Finish = nil, c.Finish
 	s.History = append(s.History, c.Message)
 	s.Answer = c.Message.Text()
@@ -115,14 +122,43 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// call finds the call that a change is about, to write into it.
-func (s *State) call(id string) (*Call, error) {
-	for _, c := range s.Calls {
-		if c.ID == id {
-			return c, nil
+// proposed checks the calls of a reply.
+func proposed(calls []Call) error {
+	known := make(map[string]bool, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case c.ID == "" || !utf8.ValidString(c.ID):
+			return fmt.Errorf("call %d has no id, or one that is no text", i+1)
+		case known[c.ID]:
+			return fmt.Errorf("two calls have the id %q", c.ID)
+		case c.At != Proposed || c.Child != nil || c.Result != nil:
+			return fmt.Errorf("call %q is %q and not proposed", c.ID, c.At)
 		}
+		known[c.ID] = true
 	}
-	return nil, fmt.Errorf("there is no call %q", id)
+	return nil
+}
+
+// in returns an error unless the run is running, in that phase.
+func (s *State) in(p Phase) error {
+	if s.Status != Running || s.Phase != p {
+		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
+	}
+	return nil
+}
+
+// call finds the call that a change is about, to write into it. The change takes it from
+// one of the given places.
+func (s *State) call(id string, from ...CallAt) (*Call, error) {
+	c := s.Call(id)
+	switch {
+	case c == nil:
+		return nil, fmt.Errorf("there is no call %q", id)
+	case len(from) > 0 && !slices.Contains(from, c.At):
+		return nil, fmt.Errorf("call %q is %q", id, c.At)
+	}
+	return c, nil
 }
 
 // Decided is what was decided on a call. A denied call is followed by its outcome.
@@ -137,7 +173,7 @@ type Decided struct {
 func (*Decided) kind() string { return "decided" }
 
 func (c *Decided) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call)
+	call, err := s.call(c.Call, Proposed, Ready)
 	if err != nil {
 		return err
 	}
@@ -160,12 +196,15 @@ type Intent struct {
 func (*Intent) kind() string { return "intent" }
 
 func (c *Intent) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call)
+	call, err := s.call(c.Call, Proposed, Ready, Sent, Round, Doubt)
 	if err != nil {
 		return err
 	}
-	if call.At == Done {
-		return fmt.Errorf("call %q is done", c.Call)
+	if s.Status != Running {
+		return fmt.Errorf("the run is %s", s.Status)
+	}
+	if call.Approved != nil && !call.Approved.Allow || call.At == Doubt && call.Answer == nil {
+		return fmt.Errorf("call %q is denied, or a person is asked about it", c.Call)
 	}
 	call.At, call.Tries = Sent, call.Tries+1
 	if c.Args != nil {
@@ -187,7 +226,7 @@ type Paused struct {
 func (*Paused) kind() string { return "paused" }
 
 func (c *Paused) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call)
+	call, err := s.call(c.Call, Sent, Round, Tasked)
 	if err != nil {
 		return err
 	}
@@ -206,7 +245,7 @@ type Detached struct {
 func (*Detached) kind() string { return "detached" }
 
 func (c *Detached) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call)
+	call, err := s.call(c.Call, Sent, Round, Tasked)
 	if err != nil {
 		return err
 	}
@@ -233,9 +272,12 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	if call.At == Done {
 		return fmt.Errorf("call %q is done already", c.Call)
 	}
+	if c.Result.Type != ResultPart || c.Result.ID != c.Call {
+		return fmt.Errorf("call %q has a part %q of call %q as its result", c.Call, c.Result.Type, c.Result.ID)
+	}
 	result := c.Result
 	call.At, call.Result = Done, &result
-	call.Round, call.Answers, call.Task = nil, nil, nil
+	call.Round, call.Answers, call.Task, call.Child = nil, nil, nil, nil
 	s.drop(func(q *Ask) bool { return q.Call == c.Call })
 	return nil
 }
@@ -262,8 +304,7 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 			s.Failures = 0
 		}
 	}
-	s.Spent.Calls += len(s.Calls)
-	s.Calls, s.Asks, s.Phase, s.Status = nil, nil, ModelPhase, Running
+	s.Calls, s.Asks, s.Phase, s.Status, s.Wake = nil, nil, ModelPhase, Running, time.Time{}
 	s.Turn++
 	return nil
 }
@@ -279,22 +320,41 @@ func (*Opened) kind() string { return "opened" }
 
 func (c *Opened) apply(s *State, _ time.Time) error {
 	q := c.Ask
-	if s.Ask(q.ID) != nil {
-		return fmt.Errorf("the question %q is open already", q.ID)
+	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
+		return errors.New("the question has no id, one that is no text, or no kind")
 	}
-	if q.Call != "" {
-		call, err := s.call(q.Call)
-		if err != nil {
-			return err
-		}
-		switch q.Kind {
-		case AskApproval:
-			call.At = Asked
-		case AskDoubt:
-			call.At = Doubt
-		}
+	if err := s.asks(&q); err != nil {
+		return err
 	}
-	s.Asks = append(slices.Clip(s.Asks), &q)
+	s.Asks = append(s.Asks, &q) // a shorter slice of it may be in other hands
+	return nil
+}
+
+// asks moves the call that a question is about.
+func (s *State) asks(q *Ask) error {
+	var from []CallAt
+	switch {
+	case q.Call == "" && q.Key == "" && q.Kind != AskApproval && q.Kind != AskDoubt:
+		return nil
+	case q.Kind == AskApproval:
+		from = []CallAt{Proposed}
+	case q.Kind == AskDoubt:
+		from = []CallAt{Sent, Round, Tasked, Child}
+	case q.Key != "":
+		from = []CallAt{Round}
+	default:
+		from = []CallAt{Proposed, Ready, Sent, Round, Tasked, Child}
+	}
+	call, err := s.call(q.Call, from...)
+	if err != nil {
+		return err
+	}
+	switch q.Kind {
+	case AskApproval:
+		call.At, call.Answer = Asked, nil
+	case AskDoubt:
+		call.At, call.Answer = Doubt, nil
+	}
 	return nil
 }
 
@@ -335,6 +395,9 @@ func (c *Answered) settle(q *Ask, call *Call) {
 	case AskDoubt:
 		call.Answer = &answer
 	default:
+		if q.Key == "" {
+			return
+		}
 		answers := maps.Clone(call.Answers)
 		if answers == nil {
 			answers = map[string]json.RawMessage{}
@@ -356,10 +419,12 @@ type Compacted struct {
 func (*Compacted) kind() string { return "compacted" }
 
 func (c *Compacted) apply(s *State, _ time.Time) error {
+	if s.Phase == CallsPhase {
+		return errors.New("the calls of the last message have no results yet")
+	}
 	if c.Replaced < 0 || c.Replaced > len(s.History) {
 		return fmt.Errorf("%d messages are replaced, and there are %d", c.Replaced, len(s.History))
 	}
-	s.Spent.Add(c.Usage)
 	s.Archived += c.Replaced
 	s.History = append(slices.Clone(c.Messages), s.History[c.Replaced:]...)
 	return nil
@@ -374,10 +439,7 @@ type Charged struct {
 
 func (*Charged) kind() string { return "charged" }
 
-func (c *Charged) apply(s *State, _ time.Time) error {
-	s.Spent.Add(c.Spent)
-	return nil
-}
+func (c *Charged) apply(*State, time.Time) error { return nil }
 
 // Nested is a record of the run of a sub-agent, which works on a call.
 type Nested struct {
@@ -390,19 +452,14 @@ type Nested struct {
 func (*Nested) kind() string { return "nested" }
 
 func (c *Nested) apply(s *State, _ time.Time) error {
-	call, err := s.call(c.Call)
+	call, err := s.call(c.Call, Proposed, Ready, Sent, Child)
 	if err != nil {
 		return err
 	}
 	if call.Child == nil {
 		call.Child, call.At = new(State), Child
 	}
-	before := call.Child.Spent
-	if err := call.Child.Apply(c.Record); err != nil {
-		return err
-	}
-	s.Spent.Add(call.Child.Spent.Since(before))
-	return nil
+	return call.Child.Apply(c.Record)
 }
 
 // Noted keeps what the host wants kept: variables of its hooks, the context of a trace.
@@ -422,7 +479,7 @@ func (c *Noted) apply(s *State, _ time.Time) error {
 			vars = map[string]json.RawMessage{}
 		}
 		for name, value := range c.Vars {
-			if string(value) == "null" {
+			if len(value) == 0 || string(value) == "null" {
 				delete(vars, name)
 			} else {
 				vars[name] = value
@@ -482,7 +539,7 @@ func (c *Ended) apply(s *State, _ time.Time) error {
 	if !c.Status.Ended() {
 		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
 	}
-	s.Status, s.Stop, s.Answer, s.Output, s.Error = c.Status, c.Stop, c.Answer, c.Output, c.Error
+	s.Phase, s.Status, s.Stop, s.Answer, s.Output, s.Error = "", c.Status, c.Stop, c.Answer, c.Output, c.Error
 	s.Model, s.Calls, s.Asks, s.Wake = nil, nil, nil, time.Time{}
 	return nil
 }

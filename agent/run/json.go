@@ -71,7 +71,7 @@ func (s *State) read(d *jsontext.Decoder) error {
 func (s *State) MarshalJSON() ([]byte, error) { return marshal(s) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It refuses a version later than
-// [Version].
+// [Version], and a state that no records make.
 func (s *State) UnmarshalJSON(data []byte) error {
 	var of struct {
 		V int `json:"v"`
@@ -82,7 +82,15 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if err := readable(of.V); err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	return read("state", data, s)
+	var whole State
+	if err := read("state", data, &whole); err != nil {
+		return err
+	}
+	if err := whole.check(map[string]bool{}); err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	*s = whole
+	return nil
 }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal messages have equal bytes.

@@ -48,31 +48,52 @@ type Sampling struct {
 	Tokens   int64 `json:"tokens,omitzero"`
 }
 
-// Add adds what another run, or another part of the same, has used.
+// Add adds what another run, or another part of the same, has used. A count never
+// overflows.
 func (s *Spent) Add(o Spent) {
-	s.Turns += o.Turns
-	s.Calls += o.Calls
-	s.Input += o.Input
-	s.Output += o.Output
-	s.Total += o.Total
-	s.Cached += o.Cached
-	s.CacheWrite += o.CacheWrite
-	s.Reasoning += o.Reasoning
-	s.Sampling.Requests += o.Sampling.Requests
-	s.Sampling.Tokens += o.Sampling.Tokens
-	s.Active += o.Active
-	s.Lost += o.Lost
+	s.Turns = sum(s.Turns, o.Turns)
+	s.Calls = sum(s.Calls, o.Calls)
+	s.Input = sum(s.Input, o.Input)
+	s.Output = sum(s.Output, o.Output)
+	s.Total = sum(s.Total, o.Total)
+	s.Cached = sum(s.Cached, o.Cached)
+	s.CacheWrite = sum(s.CacheWrite, o.CacheWrite)
+	s.Reasoning = sum(s.Reasoning, o.Reasoning)
+	s.Sampling.Requests = sum(s.Sampling.Requests, o.Sampling.Requests)
+	s.Sampling.Tokens = sum(s.Sampling.Tokens, o.Sampling.Tokens)
+	s.Active = sum(s.Active, o.Active)
+	s.Lost = sum(s.Lost, o.Lost)
 	if len(o.Cost) == 0 {
 		return
 	}
-	sum := maps.Clone(s.Cost) // records share the map
-	if sum == nil {
-		sum = make(map[string]int64, len(o.Cost))
+	costs := maps.Clone(s.Cost) // records and copies of s share the map
+	if costs == nil {
+		costs = make(map[string]int64, len(o.Cost))
 	}
 	for currency, micro := range o.Cost {
-		sum[currency] += micro
+		costs[currency] = sum(costs[currency], micro)
 	}
-	s.Cost = sum
+	s.Cost = costs
+}
+
+// sum is a + b, or the larger one if there is no such number.
+func sum[T int | int64 | time.Duration](a, b T) T {
+	if b > 0 && a+b < a {
+		return max(a, b)
+	}
+	return a + b
+}
+
+// negative reports whether a count is below 0.
+func (s Spent) negative() bool {
+	for _, micro := range s.Cost {
+		if micro < 0 {
+			return true
+		}
+	}
+	least := min(int64(min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost)),
+		s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning, s.Sampling.Tokens, int64(s.Active))
+	return least < 0
 }
 
 // Since returns what was used after earlier, an older value of the same count.

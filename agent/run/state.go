@@ -113,26 +113,6 @@ func (s *State) Ask(id string) *Ask {
 	return nil
 }
 
-// Apply takes the next record into the state. A record that does not follow is an
-// error, which leaves the state unusable.
-func (s *State) Apply(r Record) error {
-	if r.Seq != s.Seq+1 {
-		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
-	}
-	if r.Change == nil {
-		return fmt.Errorf("apply record %d: it has no change", r.Seq)
-	}
-	_, begins := r.Change.(*Begun)
-	if _, unknown := r.Change.(*Unknown); !unknown && begins != (s.Seq == 0) {
-		return fmt.Errorf("apply record %d: %q where the run has %d records", r.Seq, r.Change.kind(), s.Seq)
-	}
-	if err := r.Change.apply(s, r.At); err != nil {
-		return fmt.Errorf("apply record %d (%s): %w", r.Seq, r.Change.kind(), err)
-	}
-	s.Seq, s.Updated = r.Seq, r.At
-	return nil
-}
-
 // Fold makes the state of its records, in order from the first.
 func Fold(records []Record) (*State, error) {
 	s := new(State)
@@ -170,7 +150,9 @@ func (s *State) results(at time.Time) (Message, error) {
 	return m, nil
 }
 
-// drop removes the open questions that match.
+// drop removes the open questions that match. The slice may be in other hands.
 func (s *State) drop(match func(*Ask) bool) {
-	s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), match)
+	if slices.ContainsFunc(s.Asks, match) {
+		s.Asks = slices.DeleteFunc(slices.Clone(s.Asks), match)
+	}
 }

@@ -38,7 +38,7 @@ func laterVersion(t *trial) {
 func oddTexts(t *trial) {
 	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
 	lease := t.create(d, held)
-	t.append(lease, d, &run.Replied{
+	t.append(lease, d, &run.Called{}, &run.Replied{
 		Message: run.Message{Role: run.Assistant, Parts: []run.Part{
 			{Type: run.TextPart, Text: "a\x00b\xffc"},
 			{Type: run.ImagePart, Data: []byte{0, 255, '\n'}},
