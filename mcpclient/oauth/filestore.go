@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/private"
 )
@@ -82,7 +81,7 @@ func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Con
 		if err := private.CheckDir(s.dir); err != nil {
 			return nil, err
 		}
-		unlock, err := lockFile(ctx, s.path(key)+".lock")
+		unlock, err := private.Lock(ctx, s.path(key)+".lock")
 		if err != nil {
 			return nil, err
 		}
@@ -117,31 +116,4 @@ func (s *fileStore) write(key Key, value []byte) error {
 	}
 	private.Sweep(s.dir)
 	return private.WriteFile(path, data)
-}
-
-// lockFile waits for the lock on a file. The lock ends with the process at the
-// latest. The file stays, as deleting it would allow two holders.
-func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		locked, err := tryLock(f)
-		if locked {
-			return func() error { return errors.Join(unlockFile(f), f.Close()) }, nil
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, ctx.Err())
-		}
-	}
 }

@@ -1,13 +1,13 @@
 //go:build !windows && (!unix || aix || solaris)
 
-package oauth
+package private
 
 import (
 	"errors"
 	"os"
 )
 
-// tryLock refuses: without a lock two processes could spoil each other's tokens.
+// tryLock refuses: without a lock two processes could spoil the files of each other.
 func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 
 func unlockFile(*os.File) error { return nil }

@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package oauth
+package private
 
 import (
 	"errors"
