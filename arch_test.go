@@ -66,6 +66,7 @@ var layers = []struct {
 
 	{"examples", []string{"", "github.com", "golang.org"}},
 	{"evals", []string{"", "github.com", "golang.org"}},
+	{"evals/loop", []string{"", "github.com", "google.golang.org"}},
 	{".", nil},
 }
 

@@ -1,0 +1,89 @@
+// Loop compares the agent loops of frameworks in Go, in one run:
+//
+//	cd evals/loop
+//	go run .                  # everything, about three minutes
+//	go run . -quick           # a first look, in seconds
+//	go run . -check           # fails if a target is missed
+//	go run . -run 'native/' -frameworks 'ours,eino' -cpuprofile cpu.out
+//
+// It is a module of its own: programs with our agent do not need the other
+// frameworks.
+//
+// # Who is compared
+//
+// This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), the LLM
+// agent of Google's ADK (adk-go), and langchaingo's executor with its agent for
+// functions (langchaingo). go.mod has the versions. Each has an instant model of
+// its own type, which builds the same replies: in each of ten turns one call of
+// echo {"x":1}, or eight, and then the answer. The tool returns "ok". Each run
+// is a new session, in memory, without tracing. After each sample a check counts
+// the calls of the tool, so that failures are not measured.
+//
+// "ours, fresh" is our agent without the history of the cell.
+//
+// # Cells
+//
+// The name of a cell is tool/calls: where the tool is, and the calls of a turn.
+//
+//   - native: a Go function, in the form of each framework's own helper that
+//     takes the schema from a type. langchaingo has none: its tool gets text.
+//   - static: an MCP server at a pipe that answers with prepared bytes. It speaks
+//     2025-11-25. eino has the MCP component of eino-ext, a client of mcp-go;
+//     adk-go has its mcptoolset, a client of go-sdk; ours is mcpclient.
+//   - go-sdk: a server of the official SDK at a pipe. All clients agree on
+//     2026-07-28 with it. "server alone" sends the same requests as prepared
+//     lines: its figure is the server's own work, a lower bound, as the calls of
+//     a turn arrive together.
+//   - history: a run of ten turns, one call in each, behind so many messages:
+//     text, calls and results in turn. The tool is the static one.
+//   - answer: a run that is one model call behind so many messages.
+//
+// # What is counted
+//
+// The figure is CPU time for a turn, user and system time of this process by
+// getrusage, so tools and servers are part of it. A turn is a tenth of a run,
+// with a tenth of its last model call, and of its beginning and end. With answer
+// it is the whole run.
+//
+// Samples are interleaved: each round measures every framework once, in rotated
+// order, each sample after a garbage collection. Figures are medians, and ± is
+// half the distance between the quartiles as a share of the median. A ratio is
+// the median of the ratios by round. If a figure is closer to its target than
+// three standard errors of that median, the cell takes more rounds, up to four
+// times as many: else the verdict would be chance. A live heap of 64 MiB
+// (-ballast) stands for a real program: with a small heap the collector runs so
+// often that frameworks with many allocations look even worse.
+//
+// # What is not the same
+//
+// The frameworks do different things in a turn, and each has its own defaults:
+//
+//   - ours reads the arguments of each call once, repairs and validates them by
+//     the tool's schema, asks whether the call is allowed, bounds its time, its
+//     silence and its result, and takes a panic for an error. It emits an event
+//     for each step. Results are in the order of the calls.
+//   - eino decodes the arguments into the Go type, or passes them on to the MCP
+//     server as they are, and validates neither. It makes the JSON of a whole MCP
+//     result the tool message. It has no bound on a call. An error of a tool ends
+//     the run. Calls run side by side without a bound, the first on the loop's
+//     goroutine. It emits an event for each message, and runs a graph with
+//     callbacks, which are unused.
+//   - adk-go validates the arguments of a native tool by its schema, both ways
+//     through JSON, and leaves an MCP tool's to the server. It keeps a session: each event is appended to it under a lock, and the model's
+//     contents are built anew from all events in each turn. It starts spans with
+//     a tracer that does nothing. It asks the MCP server for its list of tools in
+//     each run. Calls run side by side. The session is deleted after the run, as
+//     else the memory of this program would grow.
+//   - langchaingo validates nothing, and passes the arguments as text to the
+//     tool. It renders its prompt from templates and builds the history anew in
+//     each turn. Calls run one after the other. It has no events, no MCP client
+//     and no sessions.
+//
+// # Targets
+//
+// After the tables stand the targets of our agent. CPU time is at most half of
+// the best peer's with a native tool, and at most 0.7 of it with an MCP tool, in
+// go-sdk cells without the server's own work. The share of a model call, which
+// is how much it costs more because of a history, is at most 30 µs with 1,000
+// messages and 200 µs with 10,000.
+package main

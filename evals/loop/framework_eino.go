@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	einomcp "github.com/cloudwego/eino-ext/components/tool/mcp"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/components/tool/utils"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+	mcpgo "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// eino is a ChatModelAgent of Eino's ADK.
+type eino struct {
+	runner *adk.Runner
+	client *mcpgo.Client // nil if the tool is native
+	says   []*schema.Message
+}
+
+func openEino(ctx context.Context, p *place) (_ loop, err error) {
+	e := new(eino)
+	defer func() {
+		if err != nil {
+			_ = e.close()
+		}
+	}()
+	var tools []tool.BaseTool
+	if p.kind == native {
+		echo, err := utils.InferTool(toolName, toolPurpose, func(context.Context, input) (string, error) { return p.tool(), nil })
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, echo)
+	} else if tools, err = e.connect(ctx, p); err != nil {
+		return nil, err
+	}
+	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		Name:        "agent",
+		Description: "An agent.",
+		Model:       einoModel{newScript(p.turns, p.calls)},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.runner = adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
+	e.says = append(einoHistory(p.history), schema.UserMessage(question))
+	return e, nil
+}
+
+// connect makes tools of the MCP server.
+func (e *eino) connect(ctx context.Context, p *place) ([]tool.BaseTool, error) {
+	e.client = mcpgo.NewClient(transport.NewIO(p.reader, p.writer, io.NopCloser(strings.NewReader(""))))
+	if err := e.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
+	}
+	var request mcp.InitializeRequest
+	request.Params.ProtocolVersion = mcp.LATEST_PROTOCOL_VERSION
+	request.Params.ClientInfo = mcp.Implementation{Name: "eino", Version: "1.0.0"}
+	if _, err := e.client.Initialize(ctx, request); err != nil {
+		return nil, err
+	}
+	return einomcp.GetTools(ctx, &einomcp.Config{Cli: e.client})
+}
+
+func (e *eino) run(ctx context.Context) (text string, err error) {
+	for events := e.runner.Run(ctx, e.says); ; {
+		event, ok := events.Next()
+		if !ok {
+			return text, err
+		}
+		if event.Err != nil {
+			err = errors.Join(err, event.Err)
+			continue
+		}
+		message, failed := event.Output.MessageOutput.GetMessage()
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		text = message.Content
+	}
+}
+
+func (e *eino) close() error {
+	if e.client == nil {
+		return nil
+	}
+	return e.client.Close()
+}
+
+// einoHistory is the history in Eino's type.
+func einoHistory(n int) (messages []*schema.Message) {
+	for i := range n {
+		id := historyID(i)
+		switch i % 4 {
+		case 0:
+			messages = append(messages, schema.UserMessage(historyText))
+		case 1:
+			messages = append(messages, schema.AssistantMessage("", []schema.ToolCall{einoCall(id)}))
+		case 2:
+			messages = append(messages, schema.ToolMessage(toolResult, id, schema.WithToolName(toolName)))
+		case 3:
+			messages = append(messages, schema.AssistantMessage(historyText, nil))
+		}
+	}
+	return messages
+}
+
+// einoModel is the model in Eino's type.
+type einoModel struct{ *script }
+
+func (m einoModel) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
+	ids := m.next()
+	if ids == nil {
+		return schema.AssistantMessage(answer, nil), nil
+	}
+	calls := make([]schema.ToolCall, len(ids))
+	for i, id := range ids {
+		calls[i] = einoCall(id)
+	}
+	return schema.AssistantMessage("", calls), nil
+}
+
+func einoCall(id string) schema.ToolCall {
+	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: toolName, Arguments: arguments}}
+}
+
+func (m einoModel) Stream(ctx context.Context, messages []*schema.Message, options ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	message, err := m.Generate(ctx, messages, options...)
+	if err != nil {
+		return nil, err
+	}
+	return schema.StreamReaderFromArray([]*schema.Message{message}), nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
+	os.Exit(m.Run())
+}
+
+// TestEveryCell makes two runs of every framework in every cell: each run calls
+// the tool ten times the calls of a turn, asks the model once more, and ends with
+// the same answer.
+func TestEveryCell(t *testing.T) {
+	ran, seen := map[string]bool{}, map[string]bool{}
+	for _, at := range cells() {
+		if seen[at.String()] {
+			t.Errorf("two cells have the name %s", at)
+		}
+		seen[at.String()] = true
+		for _, f := range frameworks {
+			if !f.can(at) {
+				continue
+			}
+			ran[f.name] = true
+			t.Run(at.String()+"/"+f.name, func(t *testing.T) { runTwice(t, f, at) })
+		}
+	}
+	for _, f := range frameworks {
+		if !ran[f.name] {
+			t.Errorf("%s runs in no cell", f.name)
+		}
+	}
+}
+
+func runTwice(t *testing.T, f framework, at cell) {
+	s, err := newSubject(t.Context(), f, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := range 2 {
+		text, err := s.loop.run(t.Context())
+		if err != nil || text != answer {
+			t.Fatalf("got the answer %q, %v, want %q", text, err, answer)
+		}
+		if got, want := s.ran.Load(), int64((i+1)*at.turns*at.calls); got != want {
+			t.Fatalf("got %d calls of the tool, want %d", got, want)
+		}
+	}
+}
+
+// TestScript: the model asks for the calls of each turn, then answers, and then
+// begins again.
+func TestScript(t *testing.T) {
+	s := newScript(2, 2)
+	var got []string
+	for range 4 {
+		got = append(got, strings.Join(s.next(), " "))
+	}
+	if want := []string{"call_a_a call_a_b", "call_b_a call_b_b", "", "call_a_a call_a_b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRunsAreChecked: what ends with another answer, or without the calls of the
+// tool, is not measured.
+func TestRunsAreChecked(t *testing.T) {
+	at := cell{kind: native, calls: 1, turns: turns}
+	for says, want := range map[string]string{
+		"odd":  `native/1: fake: got the answer "odd", want "done"`,
+		answer: "native/1: fake: the tool ran 0 times in 3 runs, want 30",
+	} {
+		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
+		s, err := newSubject(t.Context(), f, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.sample(t.Context(), 3); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// fake answers at once.
+type fake string
+
+func (f fake) run(context.Context) (string, error) { return string(f), nil }
+func (fake) close() error                          { return nil }
+
+func TestComparePrints(t *testing.T) {
+	var out strings.Builder
+	args := []string{"-run", "^static/1$", "-frameworks", "ours,eino", "-samples", "1", "-time", "1ns", "-ballast", "0"}
+	if err := compare(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| ours | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got no %q in\n%s", want, &out)
+		}
+	}
+	if err := compare(t.Context(), append(args, "-frameworks", "eino", "-check"), &out); err == nil || !strings.Contains(err.Error(), "no target applies") {
+		t.Errorf("got %v for -check without a target", err)
+	}
+}

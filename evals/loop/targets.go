@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+)
+
+// target bounds a figure in the cells with matching names.
+type target struct {
+	cells *regexp.Regexp
+	what  string
+	of    func(*measured) []float64 // round by round; nil if it is not measured
+	limit float64
+	show  func(float64) string
+}
+
+var targets = []target{
+	{regexp.MustCompile(`^native/`), "CPU ÷ the best peer's", beside, 0.5, ratio},
+	{regexp.MustCompile(`^(static|go-sdk)/`), "CPU ÷ the best peer's", beside, 0.7, ratio},
+	{regexp.MustCompile(`^history/1000$`), "share of a model call", share, 30e3, duration},
+	{regexp.MustCompile(`^history/10000$`), "share of a model call", share, 200e3, duration},
+}
+
+// bestPeer is the peer with the least CPU time, "" if there is none.
+func bestPeer(m *measured) (best string) {
+	for _, name := range m.names {
+		if slices.Contains(peers, name) && (best == "" || median(m.cpu(name)) < median(m.cpu(best))) {
+			best = name
+		}
+	}
+	return best
+}
+
+// beside is our CPU time as a share of the best peer's, both without the
+// server's own.
+func beside(m *measured) []float64 {
+	mine, theirs := m.cpu(oursName), m.cpu(bestPeer(m))
+	if server := m.cpu(serverName); len(server) > 0 {
+		mine, theirs = byRound(mine, server, less), byRound(theirs, server, less)
+	}
+	return byRound(mine, theirs, over)
+}
+
+// share is how much a model call costs more because of the history.
+func share(m *measured) []float64 {
+	more := byRound(m.cpu(oursName), m.cpu(freshName), less)
+	for i := range more {
+		more[i] *= float64(m.cell.per()) / float64(m.cell.turns+1)
+	}
+	return more
+}
+
+// apart is how many standard errors a figure stands off its limit if the
+// verdict is no chance.
+const apart = 3
+
+// decided reports whether the samples show on which side of their limits the
+// figures of a cell are.
+func decided(m *measured) bool {
+	for _, t := range targets {
+		if !t.cells.MatchString(m.cell.String()) {
+			continue
+		}
+		if v := t.of(m); len(v) > 0 && math.Abs(median(v)-t.limit) < apart*math.Abs(median(v))*uncertainty(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// verdicts prints targets with their results.
+type verdicts struct {
+	out             io.Writer
+	checked, missed int
+}
+
+func (v *verdicts) say(cell, what, got, want string, ok bool) {
+	v.checked++
+	verdict := "ok"
+	if !ok {
+		verdict = "MISSED"
+		v.missed++
+	}
+	fmt.Fprintf(v.out, "  %-16s %-28s %14s ≤ %-10s %s\n", cell, what, got, want, verdict)
+}
+
+// cell prints the targets of one cell.
+func (v *verdicts) cell(m *measured) {
+	for _, t := range targets {
+		if values := t.of(m); t.cells.MatchString(m.cell.String()) && len(values) > 0 {
+			got := t.show(median(values)) + " ±" + percent(spread(values))
+			v.say(m.cell.String(), t.what, got, t.show(t.limit), median(values) <= t.limit)
+		}
+	}
+}
