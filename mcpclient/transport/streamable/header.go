@@ -5,28 +5,30 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/version"
 )
 
-// fixedHeader is what the header of every request has. Names that differ in case only
-// are one field.
-func fixedHeader(h http.Header) http.Header {
-	fixed := http.Header{"User-Agent": {userAgent()}}
+// canonical returns a copy of h in which names that differ in case only are one field;
+// nil if h is empty.
+func canonical(h http.Header) http.Header {
+	if len(h) == 0 {
+		return nil
+	}
 	own := make(http.Header, len(h))
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		key := http.CanonicalHeaderKey(name)
 		own[key] = append(own[key], h[name]...)
 	}
-	maps.Copy(fixed, own)
-	return fixed
+	return own
 }
 
 // header makes the header of a request. What is for this
 // request wins over what is for all, and what the transport demands over that.
 func (c *conn) header(method string, m *message, accept []string) http.Header {
 	s := m.session
-	size := len(c.fixed) + len(m.header) + 2 // Content-Type and Accept
+	size := len(c.own) + len(m.header) + 3 // User-Agent, Content-Type and Accept
 	if m.token.Value != "" {
 		size++
 	}
@@ -34,7 +36,8 @@ func (c *conn) header(method string, m *message, accept []string) http.Header {
 		size++
 	}
 	h := make(http.Header, size) // a map of more than 8 costs twice as much
-	maps.Copy(h, c.fixed)
+	h["User-Agent"] = userAgent()
+	maps.Copy(h, c.own)
 	maps.Copy(h, m.header)
 	switch method {
 	case http.MethodPost:
@@ -55,12 +58,12 @@ func (c *conn) header(method string, m *message, accept []string) http.Header {
 var (
 	contentJSON  = []string{mediaJSON}
 	acceptStream = []string{mediaStream}
-)
 
-// userAgent is what the transport calls itself where its Header does not say.
-func userAgent() string {
-	if v := version.Module(); !strings.ContainsAny(v, " ()") {
-		return "mcpchain/" + v
-	}
-	return "mcpchain"
-}
+	// userAgent is what the transport calls itself if its Header does not say.
+	userAgent = sync.OnceValue(func() []string {
+		if v := version.Module(); !strings.ContainsAny(v, " ()") {
+			return []string{"mcpchain/" + v}
+		}
+		return []string{"mcpchain"}
+	})
+)

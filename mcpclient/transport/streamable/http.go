@@ -73,9 +73,9 @@ func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redact.RawURL(t.URL))
 	}
 	c := &conn{
-		url:     u,
+		url:     u.String(),
 		secrets: redact.Of(u, t.Header),
-		fixed:   fixedHeader(t.Header),
+		own:     canonical(t.Header),
 		max:     t.MaxMessage,
 		source:  t.Token,
 
@@ -84,7 +84,7 @@ func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 	if c.max <= 0 {
 		c.max = transport.DefaultMaxMessage
 	}
-	c.accept.own = c.fixed["Accept"]
+	c.accept.own = c.own["Accept"]
 	if t.Client != nil {
 		c.client = *t.Client
 	} else if base, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -113,7 +113,7 @@ func (c *conn) Explain(err error) error {
 
 // shown is the URL without secrets.
 func (c *conn) shown() string {
-	return redact.URL(c.url)
+	return redact.RawURL(c.url)
 }
 
 // maxIdle is how many connections of the default client may wait for calls.
@@ -139,9 +139,9 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 // conn is a [transport.Exchanger].
 type conn struct {
-	url     *url.URL
+	url     string
 	secrets *redact.Secrets
-	fixed   http.Header // of every request
+	own     http.Header // of the host, for every request; nil for none
 	max     int
 
 	client http.Client

@@ -143,7 +143,7 @@ func broke(err error) bool {
 // request makes a request without its header.
 func (c *conn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
 	if len(body) == 0 {
-		return http.NewRequestWithContext(ctx, method, c.url.String(), nil)
+		return http.NewRequestWithContext(ctx, method, c.url, nil)
 	}
-	return http.NewRequestWithContext(ctx, method, c.url.String(), bytes.NewReader(body))
+	return http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
 }
