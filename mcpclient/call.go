@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -22,7 +23,7 @@ type request struct {
 	resent  bool         // it was sent again in a new session or on a new connection
 
 	session *sessionRef // of its cursor; nil without a cursor, and for that of a page from the cache
-	header  fields      // that repeat arguments of a tool call
+	header  http.Header // that repeat arguments of a tool call
 	words   [2]string   // method and target, as the values of headers; "" before they are
 }
 

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -24,18 +25,8 @@ func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:],
 // [Protocol.Revision] may be.
 func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
-// versionFields say the revision in the header of a request.
-var versionFields = func() (all fields) {
-	for _, r := range Revisions() {
-		all = append(all, field{"Mcp-Protocol-Version", []string{r}})
-	}
-	return all
-}()
-
-func versionField(revision string) field {
-	i := slices.IndexFunc(versionFields, func(f field) bool { return f.values[0] == revision })
-	return versionFields[i]
-}
+// versionHeader says the revision in the header of a request.
+const versionHeader = "Mcp-Protocol-Version"
 
 // era is all that differs between the legacy era (a handshake, then requests in
 // both directions) and the modern one (every request stands alone, and what the
@@ -48,9 +39,9 @@ type era interface {
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	room(r *request) int
 
-	// header appends to h what stands in the HTTP header of a request or of a
-	// notification, or of what is neither when r is nil.
-	header(h fields, r *request) fields
+	// header is what stands in the HTTP header of a request or of a notification, or of
+	// what is neither when r is nil. It is shared: not to be changed.
+	header(r *request) http.Header
 
 	// inputRequired reads what the server wants before it gives a result; nil if this
 	// is the result. quote shows what the server wrote, in errors.
@@ -146,7 +137,7 @@ func (w *wire) tellCancelled(l *link, flight *inFlight, reason string) {
 	if err != nil {
 		return
 	}
-	header := w.peer.current().header(nil, &request{method: method})
+	header := w.peer.current().header(&request{method: method})
 	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -10,16 +11,19 @@ import (
 // legacyEra is 2024-11-05 to 2025-11-25: initialize, then requests in both
 // directions for as long as the session lasts.
 type legacyEra struct {
-	revision string // the requested revision, then the negotiated one
-	settled  bool   // the handshake is done
-	version  field  // the revision, in headers after the handshake
+	revision string      // the requested revision, then the negotiated one
+	version  http.Header // of requests after the handshake; nil for none
 }
 
 // settledLegacy has the era for each result of a handshake.
 var settledLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {
-		all[r] = &eraBox{&legacyEra{revision: r, settled: true, version: versionField(r)}}
+		e := &legacyEra{revision: r}
+		if r >= mcp.Revision20250618 {
+			e.version = http.Header{versionHeader: {r}}
+		}
+		all[r] = &eraBox{e}
 	}
 	return all
 }()
@@ -48,12 +52,11 @@ func (e *legacyEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.answers)
 }
 
-func (e *legacyEra) header(h fields, r *request) fields {
-	first := r != nil && r.method == "initialize"
-	if !e.settled || first || e.revision < mcp.Revision20250618 {
-		return h
+func (e *legacyEra) header(r *request) http.Header {
+	if r != nil && r.method == "initialize" {
+		return nil
 	}
-	return append(h, e.version)
+	return e.version
 }
 
 func (e *legacyEra) inputRequired(*request, json.RawMessage, func([]byte) string) (*inputRound, error) {

@@ -3,6 +3,8 @@ package mcpclient
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/paramheader"
@@ -17,9 +19,10 @@ type modernEra struct{ *modernWords }
 // modernWords are the common parts of a client's requests.
 type modernWords struct {
 	revision     string
-	meta         string // the constant entries of _meta without the capabilities, each with a comma after it
-	capabilities string // that entry
-	forTasks     string // the same for requests whose result may be a task
+	version      []string // the revision, in headers
+	meta         string   // the constant entries of _meta without the capabilities, each with a comma after it
+	capabilities string   // that entry
+	forTasks     string   // the same for requests whose result may be a task
 }
 
 func newModernEra(revision, introduction string, declared *offers) modernEra {
@@ -33,7 +36,7 @@ func newModernEra(revision, introduction string, declared *offers) modernEra {
 	second := len(b)
 	b = append(declared.appendTo(append(b, capabilities...), "{}", mcp.TasksExtension), ',')
 	all := string(b)
-	return modernEra{&modernWords{revision, all[:first], all[first:second], all[second:]}}
+	return modernEra{&modernWords{revision, []string{revision}, all[:first], all[first:second], all[second:]}}
 }
 
 func (e modernEra) name() string { return e.revision }
@@ -61,19 +64,20 @@ func (e modernEra) room(r *request) int {
 	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(words.meta) + len(words.forTasks)
 }
 
-func (e modernEra) header(h fields, r *request) fields {
-	h = append(h, versionField(e.revision))
+func (e modernEra) header(r *request) http.Header {
+	h := http.Header{versionHeader: e.version}
 	if r == nil {
 		return h
 	}
 	if r.words[0] == "" { // headers that have them may still be read
 		r.words = [...]string{r.method, paramheader.Value(r.target)}
 	}
-	h = append(h, field{"Mcp-Method", r.words[:1:1]})
+	h["Mcp-Method"] = r.words[:1:1]
 	if targetMember(r.method) != "" {
-		h = append(h, field{"Mcp-Name", r.words[1:]})
+		h["Mcp-Name"] = r.words[1:]
 	}
-	return append(h, r.header...)
+	maps.Copy(h, r.header)
+	return h
 }
 
 // inputRequired reads resultType, which decides on the meaning of a result.

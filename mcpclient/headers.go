@@ -1,9 +1,6 @@
 package mcpclient
 
-import (
-	"net/http"
-	"slices"
-)
+import "net/http"
 
 // targetMember is the member of params with the name of a request's target. The
 // Mcp-Name header repeats it; "" if there is none.
@@ -19,29 +16,10 @@ func targetMember(method string) string {
 	return ""
 }
 
-// fields are the few header fields of one message. Their values are shared: do
-// not change them in place.
-type fields []field
-
-type field struct {
-	key    string
-	values []string
-}
-
-// own returns a header that shares nothing.
-func (f fields) own() http.Header {
-	h := f.shared()
-	for key, values := range h {
-		h[key] = slices.Clone(values)
+// ownHeader is a header for a connection that may change it.
+func ownHeader(shared http.Header) http.Header {
+	if shared == nil {
+		return http.Header{}
 	}
-	return h
-}
-
-// shared returns a header with shared values: do not change them.
-func (f fields) shared() http.Header {
-	h := make(http.Header, len(f))
-	for _, field := range f {
-		h[field.key] = field.values
-	}
-	return h
+	return shared.Clone()
 }

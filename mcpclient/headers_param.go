@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/paramheader"
@@ -84,7 +85,8 @@ func (r *request) mirror(params []paramheader.Param) error {
 	if err != nil || arguments == nil {
 		return err
 	}
+	r.header = make(http.Header, len(params))
 	return paramheader.Mirror(params, arguments, func(header, value string) {
-		r.header = append(r.header, field{header, []string{value}})
+		r.header[header] = []string{value}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/lifecycle"
@@ -12,22 +13,22 @@ import (
 
 // postNotification sends a notification.
 func (l *link) postNotification(ctx context.Context, method string, params []byte) error {
-	header := l.client.current().header(nil, &request{method: method})
+	header := l.client.current().header(&request{method: method})
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
 // hand gives a message to a connection that is no [transport.Exchanger].
-func (l *link) hand(ctx context.Context, body []byte, header fields) error {
+func (l *link) hand(ctx context.Context, body []byte, header http.Header) error {
 	if l.headed == nil {
 		return l.conn.Send(ctx, body)
 	}
-	return l.headed.SendWithHeader(ctx, body, header.own())
+	return l.headed.SendWithHeader(ctx, body, ownHeader(header))
 }
 
 // post sends a message without a response, in its session, or in the current
 // one if that is nil. The error is [transport.ErrSessionOver] if the session
 // has ended.
-func (l *link) post(ctx context.Context, body []byte, header fields, s transport.Session) error {
+func (l *link) post(ctx context.Context, body []byte, header http.Header, s transport.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)
 		if err != nil {
@@ -35,7 +36,7 @@ func (l *link) post(ctx context.Context, body []byte, header fields, s transport
 		}
 		return nil
 	}
-	err := l.exchange.Post(ctx, &transport.Message{Body: body, Header: header.shared(), In: s})
+	err := l.exchange.Post(ctx, &transport.Message{Body: body, Header: header, In: s})
 	if err != nil && ctx.Err() != nil {
 		return ended(ctx)
 	}
@@ -47,7 +48,7 @@ type asyncPost struct {
 	session transport.Session // that the message belongs to; nil for none
 	what    string            // for the log
 	body    []byte
-	header  fields          // over HTTP; nil for that of an answer
+	header  http.Header     // over HTTP; nil for that of an answer
 	values  context.Context // whose values the sending has; nil for Connect's
 }
 
@@ -58,7 +59,7 @@ func (l *link) postAsync(p asyncPost) {
 		Send: func(ctx context.Context) error {
 			header := p.header
 			if header == nil {
-				header = l.client.current().header(nil, nil)
+				header = l.client.current().header(nil)
 			}
 			return l.post(ctx, p.body, header, p.session)
 		},

@@ -60,7 +60,7 @@ func encodeArguments(name string, args any) ([]byte, error) {
 	start := len(b)
 	var err error
 	if isRaw {
-		raw, err = jsonrpc.EncodeParams(raw)
+		raw, err = jsonrpc.EncodeParams(args)
 		b = append(b, raw...)
 	} else {
 		b, err = jsonrpc.AppendValue(b, args)

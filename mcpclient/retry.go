@@ -145,7 +145,7 @@ func busy(err error) bool {
 // for it.
 func (l *link) reply(ctx context.Context, body []byte, s transport.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
-		return l.post(ctx, body, l.client.current().header(nil, nil), s)
+		return l.post(ctx, body, l.client.current().header(nil), s)
 	}, func(f *backoff.Failure) error {
 		wait, ok := passing(ctx, f.Err, f.Count)
 		if f.Count >= l.retries || !ok {

@@ -56,6 +56,7 @@ type questioner interface {
 // withRounds repeats a request until the server has all its input, in at most
 // limit rounds.
 func withRounds(next sender, limit int, c questioner) sender {
+	quote := c.quote
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		rounds := inputRounds{questioner: c, limit: limit, asked: o.rounds, manual: o.manual}
 		for {
@@ -66,7 +67,7 @@ func withRounds(next sender, limit int, c questioner) sender {
 				}
 				return response{}, err
 			}
-			round, err := c.current().inputRequired(r, got.result, c.quote)
+			round, err := c.current().inputRequired(r, got.result, quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.delays
 				return got, err

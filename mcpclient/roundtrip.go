@@ -109,7 +109,7 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 		if l.headed == nil {
 			err = l.conn.Send(ctx, *body)
 		} else {
-			err = l.headed.SendWithHeader(ctx, *body, e.header(nil, flight.request).own())
+			err = l.headed.SendWithHeader(ctx, *body, ownHeader(e.header(flight.request)))
 		}
 		if cap(*body) <= keptBody {
 			bodies.Put(body)
@@ -123,19 +123,16 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 		if o.heed || o.progress != nil {
 			w.standalone.open(ctx)
 		}
-		post := func() {
-			err := l.exchange.Exchange(ctx, m, func(data []byte) bool {
-				flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
-				return flight.answered
-			})
-			w.posted(l, flight, err)
+		deliver := func(data []byte) bool {
+			flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
+			return flight.answered
 		}
 		if o.progress == nil {
-			post()
+			w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver))
 			answer, err, _ := flight.Response()
 			return true, answer, err
 		}
-		if !w.life.Start(post) {
+		if !w.life.Start(func() { w.posted(l, flight, l.exchange.Exchange(ctx, m, deliver)) }) {
 			return false, jsonrpc.Response{}, ErrClosed
 		}
 	}
@@ -147,7 +144,7 @@ func (w *wire) exchange(ctx context.Context, l *link, e era, flight *inFlight, o
 func (l *link) message(e era, flight *inFlight, o *callOptions) *transport.Message {
 	m, r := flight.sent, flight.request
 	m.Body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
-	m.Header = e.header(nil, r).shared()
+	m.Header = e.header(r)
 	m.Opens, m.Repeatable = r.method == "initialize", repeatable(r.method)
 	if o.listening != nil {
 		m.Heard = o.listening.heard

@@ -82,7 +82,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 			}
 			wasOpen = true
 		}
-		m := &transport.Message{Header: s.peer.current().header(nil, nil).shared()}
+		m := &transport.Message{Header: s.peer.current().header(nil)}
 		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {

@@ -130,5 +130,5 @@ func (w *wire) sendUnawaited(ctx context.Context, r *request) {
 		return // there is no server to tell
 	}
 	l.calls.Forget(&flight.Call)
-	l.postAsync(asyncPost{what: r.method, body: e.encode(nil, flight.ID, r, o), header: e.header(nil, r), values: ctx})
+	l.postAsync(asyncPost{what: r.method, body: e.encode(nil, flight.ID, r, o), header: e.header(r), values: ctx})
 }
