@@ -34,7 +34,7 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
-	return args, nil
+	return t.withoutKey(args), nil
 }
 
 // check is arguments for what a host has written or edited: it is sent unchanged if
@@ -47,7 +47,7 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, t.argumentError(err)
 	}
-	return args, nil
+	return t.withoutKey(args), nil
 }
 
 func (t *Tool) argumentError(err error) error {

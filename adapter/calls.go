@@ -93,7 +93,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	}
 	opts = append(CallLimits(t.policy.idleTimeout, t.policy.callTimeout), opts...)
 	req := &Request{Tool: t, Call: s.call, Arguments: slices.Clone(s.checked), Options: opts}
-	res, err := s.through(withCall(ctx, t, &s.call), req)
+	res, err := s.through(withCall(s.keyed(ctx), t, &s.call), req)
 	r.sent, r.doubt = s.sent, s.doubt
 	var edited json.RawMessage
 	if s.edited {

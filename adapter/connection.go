@@ -172,7 +172,12 @@ func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 	}
 	tool.calls = s.calls
 	if rename := s.recipe.Rename; rename != nil {
-		err = guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil })
+		if err := guarded(s.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
+			return nil, err
+		}
+	}
+	if repeat := s.recipe.Repeat; repeat != nil {
+		err = guarded(s.opts.Logger, "Server.Repeat", func() error { tool.repeat = repeat(def); return nil })
 	}
 	return tool, err
 }

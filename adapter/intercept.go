@@ -52,6 +52,7 @@ type sending struct {
 	checked  []byte // the arguments that were last found to fit
 	approved []byte // the arguments that were last allowed, nil for none
 	edited   bool   // approval has put others in their place
+	key      string // of idempotency, "" for none
 	err      error  // the last error from beyond the interceptors
 	sent     bool   // a server may have got the call
 	doubt    bool   // and it is not known what came of that
@@ -117,12 +118,13 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 // ask has the server run the tool, or go on with it.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	if s.round == nil {
-		return t.ask(ctx, s.approved, opts)
+		args, opts := s.withKey(t, opts)
+		return t.ask(ctx, args, opts)
 	}
 	if err := s.belongs(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err
 	}
-	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(opts)...)
+	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continued(t, opts))...)
 }
 
 // roundError says that a round is not of the call that it should continue.
@@ -142,7 +144,7 @@ func (s *sending) belongs(round *mcpclient.InputRequired) error {
 	switch err := json.Unmarshal(round.Params, &params); {
 	case err != nil || round.Method != "tools/call" || params.Name != s.tool.def.Name:
 		return &roundError{"the round is not of this tool"}
-	case !bytes.Equal(canonical(params.Arguments), canonical(s.approved)):
+	case !bytes.Equal(canonical(s.tool.withoutKey(params.Arguments)), canonical(s.approved)):
 		return &roundError{"the round has other arguments"}
 	}
 	return nil

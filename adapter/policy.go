@@ -18,6 +18,8 @@ type policy struct {
 	trust   Trust
 	approve ApproveFunc // nil: every call is allowed
 
+	idempotency Idempotency
+
 	idleTimeout, callTimeout time.Duration
 	maxResult, maxMedia      int
 	errors                   ErrorMode
@@ -29,7 +31,7 @@ type policy struct {
 
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
-		label: s.Name, origin: originOf(s), trust: s.Trust, approve: o.Approve,
+		label: s.Name, origin: originOf(s), trust: s.Trust, approve: o.Approve, idempotency: s.Idempotency,
 		idleTimeout: cmp.Or(s.IdleTimeout, o.IdleTimeout), callTimeout: cmp.Or(s.CallTimeout, o.CallTimeout),
 		maxResult: max(cmp.Or(max(s.MaxResult, 0), o.MaxResult), minResult), maxMedia: cmp.Or(max(s.MaxMedia, 0), o.MaxMedia),
 		errors: cmp.Or(s.Errors, o.Errors), checkOutputs: o.CheckOutputs, log: o.Logger,

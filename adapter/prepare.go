@@ -17,8 +17,9 @@ type Prepared struct {
 	call      llms.ToolCall
 	tool      *Tool
 	arguments json.RawMessage
-	approved  bool // the arguments are allowed
-	edited    bool // whoever approved the call has changed them
+	approved  bool   // the arguments are allowed
+	edited    bool   // whoever approved the call has changed them
+	key       string // of idempotency, "" for none
 }
 
 // Prepare finds the tool that a call means and makes of what the model wrote the
@@ -95,7 +96,17 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: checked}, nil
+	return &Prepared{call: p.call, tool: p.tool, arguments: checked, key: p.key}, nil
+}
+
+// WithKey is the same call with a key that is the same each time the call is made, and
+// that no other call has. It goes to the server, see [Server.Idempotency]; models and
+// whoever approves the call do not see it. What continues a round has a key of its own
+// that is made of it.
+func (p *Prepared) WithKey(key string) *Prepared {
+	keyed := *p
+	keyed.key = key
+	return &keyed
 }
 
 // Approve has the call approved, if that is needed, and returns it as it was approved,
@@ -112,7 +123,7 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
+	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}, nil
 }
 
 // Decide is Approve with a decision that was made elsewhere: a person may have answered
@@ -123,7 +134,7 @@ func (p *Prepared) Decide(ctx context.Context, d Decision) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited}, nil
+	return &Prepared{call: p.call, tool: p.tool, arguments: arguments, approved: true, edited: edited, key: p.key}, nil
 }
 
 // question is what a decision on the call is remembered for.
@@ -165,7 +176,7 @@ func (p *Prepared) Continue(ctx context.Context, round *mcpclient.InputRequired,
 }
 
 func (p *Prepared) sending() *sending {
-	s := &sending{tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited}
+	s := &sending{tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited, key: p.key}
 	if p.approved {
 		s.approved = p.arguments
 	}

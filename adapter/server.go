@@ -61,6 +61,17 @@ type Server struct {
 	// Approve decides on calls instead of [Options.Approve].
 	Approve ApproveFunc
 
+	// Idempotency says that the server recognizes a call that it gets again, by the key
+	// of the call ([Prepared.WithKey]), and where it looks for it: [KeyInMeta] or
+	// [KeyInArgument]. Such a server gets a key with each call. Default: it does not, and
+	// a key that a call has goes along in [KeyMeta].
+	Idempotency Idempotency
+
+	// Repeat says which tools may be called again if it is not known whether they ran,
+	// whatever the tools say themselves; see [Tool.Repeatable]. A tool at which it
+	// panics is left out. Default: none.
+	Repeat func(*mcp.Tool) bool
+
 	// Errors, MaxResult and MaxMedia replace the fields of [Options].
 	Errors    ErrorMode
 	MaxResult int

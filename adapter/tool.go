@@ -26,6 +26,9 @@ type Tool struct {
 	task    bool                // it may be called as a task
 	outputs mcpclient.Validator // that holds its results against its output schema; nil: they are not checked
 
+	keyArgument string // the argument for the key of a call, "" for none
+	repeat      bool   // the host says that it may be repeated
+
 	held func(json.RawMessage) error // the host's validator of arguments, nil without one
 
 	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
@@ -42,24 +45,31 @@ var _ tools.Tool = (*Tool)(nil)
 
 // newTool makes a tool of a definition. client is nil for the toolset's own.
 func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
-	input, err := toolschema.New(def.InputSchema, schemas)
+	shown, keyArgument := def.InputSchema, ""
+	if name := p.idempotency.argument; name != "" {
+		if without, ok := withoutProperty(shown, name); ok {
+			shown, keyArgument = without, name
+		}
+	}
+	input, err := toolschema.New(shown, schemas)
 	if err != nil {
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
 		p.log.Debug("patterns that are left to the server", "server", p.label, "tool", cut(def.Name, 200), "at", ignored)
 	}
-	tool := &Tool{policy: p, client: client, def: def, input: input, task: mayBeTask(client, def), fingerprint: Fingerprint(def)}
-	return tool, tool.hold()
+	tool := &Tool{policy: p, client: client, def: def, input: input, keyArgument: keyArgument, task: mayBeTask(client, def), fingerprint: Fingerprint(def)}
+	return tool, tool.hold(shown)
 }
 
-// hold prepares what the client's options and the toolset's have checked.
-func (t *Tool) hold() error {
+// hold prepares what the client's options and the toolset's have checked. shown is the
+// input schema as models see it.
+func (t *Tool) hold(shown json.RawMessage) error {
 	if t.client == nil {
 		return nil
 	}
 	if v := t.client.Validator(); v != nil {
-		check, err := v.Compile(t.def.InputSchema)
+		check, err := v.Compile(shown)
 		if err != nil {
 			return fmt.Errorf("input schema: %w", err)
 		}

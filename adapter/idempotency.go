@@ -1,0 +1,151 @@
+package adapter
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// KeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithKey],
+// unless [Server.Idempotency] names another place.
+const KeyMeta = "io.mcpchain/idempotencyKey"
+
+// Idempotency says that a server recognizes a call that it gets a second time by its key,
+// and where it looks for the key. The zero value says that it does not.
+type Idempotency struct {
+	meta, argument string
+}
+
+// KeyInMeta is the [Idempotency] of a server that takes keys from an entry of _meta.
+func KeyInMeta(name string) Idempotency { return Idempotency{meta: name} }
+
+// KeyInArgument is the [Idempotency] of a server whose tools take keys as an argument,
+// which models are not told about. A tool without that argument takes no keys.
+func KeyInArgument(name string) Idempotency { return Idempotency{argument: name} }
+
+// HonoursKeys reports whether the tool recognizes a call that it gets again with the same
+// key, as the host says in [Server.Idempotency].
+func (t *Tool) HonoursKeys() bool {
+	return t.keyArgument != "" || t.policy.idempotency.meta != ""
+}
+
+// Repeatable reports whether a call of the tool may be made again although it may have
+// had its effect: [Server.Repeat] says so, or the tool says that it changes nothing
+// (readOnlyHint) or nothing more the second time (idempotentHint), and [Server.Trust]
+// believes hints.
+func (t *Tool) Repeatable() bool {
+	return t.repeat || t.policy.trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
+}
+
+func idempotent(tool *mcp.Tool) bool {
+	a := tool.Annotations
+	return a != nil && a.IdempotentHint != nil && *a.IdempotentHint
+}
+
+type keyKey struct{} // of a context: string, in a call
+
+// KeyFrom returns the key of the call that is made with a context, "" if it has none:
+// for interceptors, and for functions of [Func].
+func KeyFrom(ctx context.Context) string {
+	key, _ := ctx.Value(keyKey{}).(string)
+	return key
+}
+
+// keyed returns the context of a call with its key. A server that honours keys gets one
+// with each call.
+func (s *sending) keyed(ctx context.Context) context.Context {
+	if s.key == "" && s.tool.HonoursKeys() {
+		s.key = rand.Text()
+	}
+	if s.key == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, keyKey{}, s.key)
+}
+
+// withKey puts the key of the call where the tool's server takes it.
+func (s *sending) withKey(t *Tool, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
+	if s.key == "" {
+		return s.approved, opts
+	}
+	if t.keyArgument != "" {
+		args := jsonrpc.AppendMembers([]byte{'{'}, s.approved)
+		return jsonrpc.CloseObject(jsonrpc.AppendMember(args, t.keyArgument, jsonrpc.AppendString(nil, s.key))), opts
+	}
+	return s.approved, append(slices.Clip(opts), t.keyOption(s.key))
+}
+
+// keyOption is the option of a call for its key.
+func (t *Tool) keyOption(key string) mcpclient.CallOption {
+	name := t.policy.idempotency.meta
+	if name == "" {
+		name = KeyMeta
+	}
+	return mcpclient.WithMeta(name, jsonrpc.AppendString(nil, key))
+}
+
+// continued returns the options of a call that continues a round. It has a key of its
+// own, since a server that knew it by the first would answer with the round again. A key
+// in the arguments stays, as the round is bound to these.
+func (s *sending) continued(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
+	if s.key == "" || t.keyArgument != "" {
+		return opts
+	}
+	asked, err := jsonrpc.Marshal(s.round)
+	if err != nil {
+		return opts
+	}
+	sum := sha256.Sum256(asked)
+	return append(slices.Clip(opts), t.keyOption(s.key+"-"+hex.EncodeToString(sum[:8])))
+}
+
+// withoutKey removes the argument for the key: neither a model nor a person sets it.
+func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
+	if t.keyArgument == "" {
+		return args
+	}
+	kept, there := []byte{'{'}, false
+	err := jsonrpc.Members(args, func(name, value []byte) {
+		if string(name) == t.keyArgument {
+			there = true
+			return
+		}
+		kept = jsonrpc.AppendMember(kept, string(name), value)
+	})
+	if err != nil || !there {
+		return args
+	}
+	return jsonrpc.CloseObject(kept)
+}
+
+// withoutProperty removes a property from an input schema. It returns false if the
+// schema has no such property.
+func withoutProperty(raw json.RawMessage, name string) (json.RawMessage, bool) {
+	var root, properties map[string]json.RawMessage
+	if json.Unmarshal(raw, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil {
+		return raw, false
+	}
+	if _, ok := properties[name]; !ok {
+		return raw, false
+	}
+	delete(properties, name)
+	set := func(keyword string, value any) {
+		if written, err := jsonrpc.Marshal(value); err == nil { // it came from JSON
+			root[keyword] = written
+		}
+	}
+	set("properties", properties)
+	var required []string
+	if json.Unmarshal(root["required"], &required) == nil {
+		set("required", slices.DeleteFunc(required, func(r string) bool { return r == name }))
+	}
+	written, err := jsonrpc.Marshal(root)
+	return written, err == nil
+}

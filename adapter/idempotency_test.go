@@ -1,0 +1,179 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+const keyedSchema = `{"type":"object","properties":{"city":{"type":"string"},"key":{"type":"string"}},"required":["city","key"],"additionalProperties":false}`
+
+// keyed is a server that answers with the arguments and the keys that it got.
+func keyed(t *testing.T, opts *Options, s Server) *Toolset {
+	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[KeyMeta], " ", req.Params.Meta["k"])), nil
+	})
+	s.Name, s.Transport = "p", p.transport(t)
+	return open(t, opts, s)
+}
+
+// The key of a call goes where the server takes it. Neither the model nor the person who
+// approves the call sees it.
+func TestKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		server  Server
+		input   string
+		want    string
+		asked   string // of the model
+		honours bool
+	}{
+		"by default":    {Server{}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
+		"in _meta":      {Server{Idempotency: KeyInMeta("k")}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} <nil> K`, keyedSchema, true},
+		"in another":    {Server{Idempotency: KeyInArgument("token")}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
+		"in the tool's": {Server{Idempotency: KeyInArgument("key")}, `{"city":"Rome"}`, `{"city":"Rome","key":"K"} <nil> <nil>`, `{"additionalProperties":false,"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := ""
+			opts := &Options{
+				Approve: func(_ context.Context, a *Approval) (Decision, error) {
+					seen = string(a.Arguments)
+					return Allow(), nil
+				},
+				Intercept: []Interceptor{func(next Handler) Handler {
+					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
+						if KeyFrom(ctx) != "K" {
+							t.Errorf("got key %q in an interceptor", KeyFrom(ctx))
+						}
+						return next(ctx, r)
+					}
+				}},
+			}
+			catalog := keyed(t, opts, tt.server).Catalog(Plain)
+			p, err := catalog.Prepare(call("1", "pay", tt.input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := p.WithKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
+				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
+			}
+			if p.Tool().HonoursKeys() != tt.honours {
+				t.Errorf("honours keys: got %v", !tt.honours)
+			}
+			if diff := cmp.Diff(string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked); diff != "" {
+				t.Errorf("got (-) want (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A server that honours keys gets one with each call, and never one of the model.
+func TestKeyIsNeverTheModels(t *testing.T) {
+	open := strings.Replace(keyedSchema, `,"additionalProperties":false`, "", 1)
+	var got []string
+	p := newPeer().tool("pay", open, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in struct{ Key string }
+		err := json.Unmarshal(req.Params.Arguments, &in)
+		got = append(got, in.Key)
+		return say("paid"), err
+	})
+	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(Plain)
+	for range 2 {
+		if r := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)); r.Text != "paid" {
+			t.Error(r.Text)
+		}
+	}
+	if len(got) != 2 || got[0] == got[1] || len(got[0]) < 20 || len(got[1]) < 20 {
+		t.Errorf("got the keys %q, want two of ours", got)
+	}
+	prepared, err := catalog.Prepare(call("1", "pay", `{"city":"Rome","key":"mine"}`))
+	if err != nil || string(prepared.Arguments()) != `{"city":"Rome"}` {
+		t.Errorf("got %s, %v, want no key of the model", prepared.Arguments(), err)
+	}
+}
+
+func openOne(t *testing.T, s Server, p *peer) *Toolset {
+	s.Name, s.Transport = "p", p.transport(t)
+	return open(t, nil, s)
+}
+
+// What continues a call has another key than the call, and the same each time.
+func TestKeyOfARound(t *testing.T) {
+	for name, place := range map[string]Idempotency{"in _meta": {}, "in an argument": KeyInArgument("key")} {
+		t.Run(name, func(t *testing.T) {
+			var keys []string
+			p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				var in struct{ Key string }
+				_ = json.Unmarshal(req.Params.Arguments, &in)
+				keys = append(keys, fmt.Sprint(req.Params.Meta[KeyMeta], in.Key))
+				if len(req.Params.InputResponses) == 0 {
+					return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Mode: "form", Message: "?",
+						RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}}}}}, nil
+				}
+				return say("paid"), nil
+			})
+			ts := openOne(t, Server{Idempotency: place, Options: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
+			input := `{"city":"Rome","key":"K"}`
+			if place.argument != "" {
+				input = `{"city":"Rome"}`
+			}
+			prepared, err := ts.Catalog(Plain).Prepare(call("1", "pay", input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			prepared = prepared.WithKey("K")
+			r := prepared.Run(t.Context(), mcpclient.WithManualInput())
+			if r.InputRequired == nil {
+				t.Fatalf("got %+v, want a round", r)
+			}
+			for range 2 {
+				if r := prepared.Continue(t.Context(), r.InputRequired, map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitDecline}}); r.Text != "paid" {
+					t.Error(r.Text)
+				}
+			}
+			if keys[1] != keys[2] || (keys[0] == keys[1]) != (place.argument != "") || !strings.HasPrefix(keys[1], "K") && place.argument == "" {
+				t.Errorf("got the keys %q", keys)
+			}
+		})
+	}
+}
+
+func TestRepeatable(t *testing.T) {
+	yes := true
+	hinted := func(a *sdk.ToolAnnotations) *peer {
+		p := newPeer()
+		p.AddTool(&sdk.Tool{Name: "x", InputSchema: json.RawMessage(object), Annotations: a}, answer("done"))
+		return p
+	}
+	reads, again := &sdk.ToolAnnotations{ReadOnlyHint: yes}, &sdk.ToolAnnotations{IdempotentHint: yes}
+	always := func(tool *mcp.Tool) bool { return tool.Name == "x" }
+	for name, tt := range map[string]struct {
+		hints  *sdk.ToolAnnotations
+		server Server
+		want   bool
+	}{
+		"without hints":     {nil, Server{Trust: Trusted}, false},
+		"hints untrusted":   {again, Server{}, false},
+		"read-only":         {reads, Server{Trust: TrustHints}, true},
+		"idempotent":        {again, Server{Trust: TrustHints}, true},
+		"trusted":           {again, Server{Trust: Trusted}, true},
+		"the host says so":  {nil, Server{Repeat: always}, true},
+		"the host does not": {nil, Server{Repeat: func(*mcp.Tool) bool { return false }}, false},
+	} {
+		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(Plain).Lookup("x")
+		if !ok || tool.Repeatable() != tt.want {
+			t.Errorf("%s: got %v", name, !tt.want)
+		}
+	}
+	ts := openOne(t, Server{Repeat: func(*mcp.Tool) bool { panic("no") }}, hinted(nil))
+	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 {
+		t.Errorf("got %v, want the tool left out", skipped)
+	}
+}
