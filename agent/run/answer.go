@@ -1,0 +1,177 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// The errors of [Check], beside [ErrNotAsked].
+var (
+	ErrExpired = errors.New("run: the question has expired")
+	ErrUnfit   = errors.New("run: the answer does not fit the question")
+)
+
+// maxAnswer bounds what a person writes in an answer, in bytes.
+const maxAnswer = 1 << 20
+
+// actions are the answers that a question takes, by its kind.
+var actions = map[AskKind][]Action{
+	AskApproval: {Allow, Deny},
+	AskForm:     {Accept, Decline, Cancel},
+	AskURL:      {Accept, Decline, Cancel},
+	AskSampling: {Allow, Deny},
+	AskDoubt:    {Ran, NotRun, Known},
+	AskSignIn:   {Accept, Decline, Cancel},
+}
+
+// scopes are the values of [Decision.Scope].
+var scopes = []string{"", "arguments", "tool", "server"}
+
+// Open returns the open questions of a run and its sub-agents.
+func Open(s *State) []*Ask {
+	asks := slices.Clone(s.Asks)
+	for _, c := range s.Calls {
+		if c.Child != nil {
+			asks = append(asks, Open(c.Child)...)
+		}
+	}
+	return asks
+}
+
+// CheckAnswer checks an answer to a question of a run or its sub-agents, before
+// [Store.Answer] keeps it. The error matches [ErrNotAsked] if the question is not open;
+// see [Check] for others.
+func CheckAnswer(s *State, a Answer, now time.Time) error {
+	q, _ := s.find(a.Ask)
+	if q == nil {
+		return fmt.Errorf("answer question %.100q of run %q: %w", a.Ask, s.ID, ErrNotAsked)
+	}
+	return Check(q, a, now)
+}
+
+// Check checks an answer to a question. The error matches [ErrNotAsked] if it is to
+// another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the answer
+// does not fit: another action than the question takes, arguments that are no object,
+// a form that is not filled in as asked, more than 1 MiB of text.
+func Check(q *Ask, a Answer, now time.Time) error {
+	switch {
+	case a.Ask != q.ID:
+		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, a.Ask, ErrNotAsked)
+	case !q.Expires.IsZero() && !now.Before(q.Expires):
+		return fmt.Errorf("answer question %q, which was open until %v: %w", q.ID, q.Expires.Format(time.RFC3339), ErrExpired)
+	}
+	if err := q.fits(a); err != nil {
+		return fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+	}
+	return nil
+}
+
+func (q *Ask) fits(a Answer) error {
+	takes := actions[q.Kind]
+	switch {
+	case !slices.Contains(takes, a.Action):
+		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, takes, a.Action)
+	case len(a.Reason)+len(a.Arguments)+len(a.Content)+len(a.Scope)+len(a.By) > maxAnswer:
+		return fmt.Errorf("it has more than %d bytes", maxAnswer)
+	case a.Scope != "" && q.Kind != AskApproval || !slices.Contains(scopes, a.Scope):
+		return fmt.Errorf("the scope %.100q is not one of an approval", a.Scope)
+	case len(a.Arguments) > 0 && (q.Kind != AskApproval || a.Action != Allow):
+		return errors.New("arguments are for a call that is allowed")
+	case len(a.Arguments) > 0 && !isObject(a.Arguments):
+		return errors.New("the arguments are not a JSON object")
+	case len(a.Content) > 0 && (q.Kind != AskForm || a.Action != Accept):
+		return errors.New("content is for a form that is accepted")
+	}
+	if q.Kind == AskForm || q.Kind == AskURL {
+		_, err := q.Elicited(a)
+		return err
+	}
+	return nil
+}
+
+// isObject reports whether raw is a JSON object.
+func isObject(raw json.RawMessage) bool {
+	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
+}
+
+// Elicited returns the answer to a question of a server (AskForm, AskURL) as the server
+// gets it: completed with defaults, and checked. An integer keeps all its digits.
+func (q *Ask) Elicited(a Answer) (*mcp.ElicitResult, error) {
+	if q.Elicit == nil {
+		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
+	}
+	r := &mcp.ElicitResult{Action: string(a.Action)}
+	if len(a.Content) > 0 {
+		if !isObject(a.Content) {
+			return nil, errors.New("the content is not a JSON object")
+		}
+		d := json.NewDecoder(bytes.NewReader(a.Content))
+		d.UseNumber()
+		if err := d.Decode(&r.Content); err != nil {
+			return nil, err
+		}
+	}
+	return q.Elicit.Complete(r)
+}
+
+// Allow lets a call run (AskApproval), or a server have a completion (AskSampling). Set
+// Scope for later calls.
+func (q *Ask) Allow() Answer { return q.with(Allow, "") }
+
+// AllowWith lets a call run with other arguments, a JSON object.
+func (q *Ask) AllowWith(arguments json.RawMessage) Answer {
+	return Answer{Ask: q.ID, Action: Allow, Arguments: arguments}
+}
+
+// Deny refuses a call or a completion. The model is told the reason.
+func (q *Ask) Deny(reason string) Answer { return q.with(Deny, reason) }
+
+// Accept answers a form with its fields, or consents to visit a URL or to sign in, with
+// nil. Fields that are left out have their defaults. The error matches [ErrUnfit] if the
+// fields are not as the form asks for; its text is for the person.
+func (q *Ask) Accept(fields map[string]any) (Answer, error) {
+	a := q.with(Accept, "")
+	if q.Kind == AskForm && q.Elicit != nil {
+		r, err := q.Elicit.Complete(&mcp.ElicitResult{Action: string(Accept), Content: fields})
+		if err != nil {
+			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+		}
+		fields = r.Content
+	}
+	if fields != nil {
+		content, err := json.Marshal(fields)
+		if err != nil {
+			return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+		}
+		a.Content = content
+	}
+	if err := q.fits(a); err != nil {
+		return Answer{}, fmt.Errorf("answer question %q: %w: %w", q.ID, ErrUnfit, err)
+	}
+	return a, nil
+}
+
+// Decline says no to a form, a URL or a sign-in.
+func (q *Ask) Decline() Answer { return q.with(Decline, "") }
+
+// Cancel leaves a form, a URL or a sign-in without a choice.
+func (q *Ask) Cancel() Answer { return q.with(Cancel, "") }
+
+// Ran says that a call in doubt ran. Its result is lost.
+func (q *Ask) Ran() Answer { return q.with(Ran, "") }
+
+// RanWith says that a call in doubt ran with a result that the person knows.
+func (q *Ask) RanWith(result string) Answer { return q.with(Known, result) }
+
+// NotRun says that a call in doubt did not run. It is sent again.
+func (q *Ask) NotRun() Answer { return q.with(NotRun, "") }
+
+func (q *Ask) with(action Action, reason string) Answer {
+	return Answer{Ask: q.ID, Action: action, Reason: reason}
+}
