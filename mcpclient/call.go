@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -160,6 +159,5 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 
 // retries is the policy of Options.Limits.Retries for safe requests.
 func (c *Client) retries(safe func(method string, err error) bool) retries {
-	pause := func(ctx context.Context, d time.Duration) error { return sleep(ctx, c.life, d) }
-	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: pause, log: c.log}
+	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.Sleep, log: c.log}
 }

@@ -26,10 +26,6 @@ func TestClockJumps(t *testing.T) {
 	}
 	wantSteady(t, "the first time that a call was put off", rounds.since)
 
-	sessions := renewals{dead: func() bool { return false }}
-	sessions.finished(new(renewal))
-	wantSteady(t, "the beginning of a session", sessions.begun)
-
 	v := new(EraCache)
 	v.keep(&HTTP{URL: "https://example.com"}, mcp.Revision20251125)
 	for _, found := range v.known {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -71,7 +72,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 // assemble makes the parts of a client. Its goroutines get the values of ctx.
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
-	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Middleware: c.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
+	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Ended: ended, Middleware: c.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
 	a := &c.answerer
 	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
@@ -235,7 +236,8 @@ func (c *Client) observes() bool {
 
 func (c *Client) newSessions() *sessions {
 	return &sessions{
-		renewals: renewals{life: c.life, dead: func() bool { return c.link.Load().dead() != nil }},
+		renewals: renewal.New(c.life, func() bool { return c.link.Load().dead() != nil }),
+		life:     c.life,
 		log:      c.log,
 		held:     func() sessionHolder { return c.link.Load() },
 		begin:    c.beginSession,
@@ -274,7 +276,7 @@ func (c *Client) newRestarts() *restarts {
 	}
 	return &restarts{
 		Restart:  *c.opts.Restart,
-		renewals: &c.sessions.renewals,
+		renewals: c.sessions.renewals,
 		log:      c.log,
 		held:     func() restartable { return c.link.Load() },
 		reopen:   c.reopen,

@@ -15,6 +15,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// newLife returns a lifecycle whose goroutines have a second to return.
+func newLife(t *testing.T) *lifecycle.Lifecycle {
+	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: ended, Timeout: time.Second, Log: silent})
+}
+
+// inLife runs f with a lifecycle in a bubble.
+func inLife(t *testing.T, f func(t *testing.T, l *lifecycle.Lifecycle)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife(t)
+		f(t, l)
+		endLife(l)
+	})
+}
+
+// endLife closes a lifecycle and waits for its goroutines.
+func endLife(l *lifecycle.Lifecycle) {
+	l.Close(func() {}, func() error { return nil })
+	<-l.Done()
+}
+
 // Questions are answered at the same time, in as many slots as there are. The first
 // failure ends all, and so does the client.
 func TestGatherer(t *testing.T) {

@@ -56,7 +56,7 @@ type pingedLink struct {
 // idle counts calls, which have limits of their own and may be all that the server looks
 // at, and requests of the server, which waits for an answer.
 func (p pingedLink) idle() bool {
-	return !p.client.sessions.underWay() && p.link.dead() == nil && !p.link.busy()
+	return !p.client.sessions.renewals.UnderWay() && p.link.dead() == nil && !p.link.busy()
 }
 
 // ping sends by no middleware, which could hold it up.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
-	"github.com/mcpchain/mcpchain/internal/lifecycle"
 )
 
 const (
@@ -184,25 +183,6 @@ func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle
 	}
 	bounds = idle.Within(ctx, l)
 	return bounds, bounds
-}
-
-// sleep waits for d, and fails if ctx ends or the client closes before that. The silence
-// of a call does not count meanwhile.
-func sleep(ctx context.Context, life *lifecycle.Lifecycle, d time.Duration) error {
-	if ctx.Err() != nil {
-		return ended(ctx)
-	}
-	defer idle.From(ctx).Hold()()
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-life.Closing():
-		return life.Cause()
-	case <-ctx.Done():
-		return ended(ctx)
-	}
 }
 
 // TimeoutError says which limit ended a call. It satisfies

@@ -77,6 +77,24 @@ func TestCallLimits(t *testing.T) {
 	}
 }
 
+// A limit that ends a call between two requests says so, too.
+func TestLimitInAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := mcpclient.Connect(t.Context(), library(map[string]string{
+			"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+			"tools/call":      `{"resultType":"input_required","requestState":"busy"}`,
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		err = limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
+		if limit, ok := errors.AsType[*mcpclient.TimeoutError](err); !ok || limit.Limit != time.Second {
+			t.Errorf("got %v, want a TimeoutError of 1 s", err)
+		}
+	})
+}
+
 // limited calls a tool that does not answer, and checks when that ends.
 func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpclient.CallOption) error {
 	t.Helper()

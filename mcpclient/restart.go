@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -94,7 +95,7 @@ func (e *unsentError) Unwrap() error { return e.error }
 // then by the renewal that is under way.
 type restarts struct {
 	Restart  // with defaults
-	renewals *renewals
+	renewals *renewal.Group
 	log      *slog.Logger
 	held     func() restartable              // the connection in use
 	reopen   func(ctx context.Context) error // makes another
@@ -121,7 +122,7 @@ func (s *restarts) begin(l restartable, err error) (lost error) {
 		return nil
 	}
 	lost = fmt.Errorf("%w: %w", ErrConnectionLost, err)
-	if !s.renewals.start(func(ctx context.Context) error {
+	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
 		case <-l.over(): // before that it may bring answers
 		case <-ctx.Done():

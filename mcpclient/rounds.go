@@ -158,7 +158,7 @@ func (s *inputRounds) delay(ctx context.Context) error {
 	return s.sleep(ctx, wait)
 }
 
-func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, g.life, d) }
+func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.Sleep(ctx, d) }
 
 // questions reads inputRequests, nil for none. It checks their number first.
 func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -28,10 +30,11 @@ const (
 // containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25
 // transports), and any other one with its connection.
 type sessions struct {
-	renewals
-	log   *slog.Logger
-	held  func() sessionHolder            // the connection in use
-	begin func(ctx context.Context) error // a session on it, with what belonged to the one before
+	renewals *renewal.Group
+	life     *lifecycle.Lifecycle
+	log      *slog.Logger
+	held     func() sessionHolder            // the connection in use
+	begin    func(ctx context.Context) error // a session on it, with what belonged to the one before
 }
 
 // sessionHolder is a connection that may have a session.
@@ -51,6 +54,9 @@ func lostSession(err error) (id string, ok bool) {
 	}
 	return lost.LostSession(), true
 }
+
+// settle waits while a session or a connection begins, whatever comes of it.
+func (s *sessions) settle(ctx context.Context) error { return s.renewals.Settle(ctx) }
 
 // resend is called for a request that failed with err. If the server had forgotten the
 // session it begins a new one, if the connection was lost it waits for the next. It
@@ -80,10 +86,10 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 // and reports whether to send it again. What a renewal sends has none to wait for.
 func (s *sessions) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
-	if s.within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
+	if s.renewals.Within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
 		return false, err
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := s.renewals.Settle(ctx); err != nil {
 		return false, err
 	}
 	if !s.life.IsOpen() {
@@ -114,25 +120,11 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 	if !ok || renewed >= maxOwners {
 		return false, err
 	}
-	begin := func(renewal context.Context) error { return s.beginForOwner(askersContext{renewal, ctx}) }
+	begin := func(own context.Context) error { return s.beginForOwner(renewal.WithValuesOf(ctx, own)) }
 	if err := s.replace(ctx, other.Session, begin); err != nil {
 		return false, fmt.Errorf("%w: a new session could not be begun: %w", other, err)
 	}
 	return true, nil
-}
-
-// askersContext is the context of a renewal with the values of the request that asked for
-// it: a source of tokens may know the user by them.
-type askersContext struct {
-	context.Context
-	asker context.Context
-}
-
-func (c askersContext) Value(key any) any {
-	if _, ok := key.(renewing); ok {
-		return c.Context.Value(key)
-	}
-	return c.asker.Value(key)
 }
 
 // beginForOwner begins a session for the user whose token there is, also where that
@@ -150,10 +142,10 @@ func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 // replace has begin make a session in the place of the one with this id, once for all
 // who ask.
 func (s *sessions) replace(ctx context.Context, id string, begin func(context.Context) error) error {
-	if s.within(ctx) {
+	if s.renewals.Within(ctx) {
 		return errors.New("the new session was lost too")
 	}
-	return s.renew(ctx, func() bool { return s.held().sessionID() == id }, begin)
+	return s.renewals.Renew(ctx, func() bool { return s.held().sessionID() == id }, begin)
 }
 
 // loseSession implements [sessionHolder].

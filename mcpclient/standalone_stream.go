@@ -104,7 +104,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 // have forgotten the session while nothing was called.
 func (s *standaloneStream) ended(err error) {
 	id, lost := lostSession(err)
-	if !lost || s.sessions.recent(renewPause) {
+	if !lost || s.sessions.renewals.Recent(renewPause) {
 		s.log.Warn("the server's standalone stream ended", "error", err)
 		return
 	}

@@ -82,7 +82,7 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	if wait == 0 {
 		wait = defaultPoll
 	}
-	return sleep(ctx, w.life, min(max(wait, shortestPoll), longestPoll))
+	return w.life.Sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
 // follow waits elsewhere, and tells of progress on the goroutine of the call.

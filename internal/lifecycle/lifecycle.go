@@ -37,9 +37,10 @@ type Lifecycle struct {
 
 // Options belong to a lifecycle.
 type Options struct {
-	Closed     error         // why the state is closed after Close
-	Middleware bool          // code of the host goes around what our goroutines send
-	Timeout    time.Duration // for our goroutines to return after the context has ended
+	Closed     error                       // why the state is closed after Close
+	Ended      func(context.Context) error // the error of a wait whose context has ended; nil for its cause
+	Middleware bool                        // code of the host goes around what our goroutines send
+	Timeout    time.Duration               // for our goroutines to return after the context has ended
 	Log        *slog.Logger
 }
 
@@ -74,6 +75,14 @@ func (l *Lifecycle) Stopped() <-chan struct{} { return l.stopped }
 
 // Done is closed last: no goroutine runs any more.
 func (l *Lifecycle) Done() <-chan struct{} { return l.done }
+
+// Ended is the error of a wait whose context has ended.
+func (l *Lifecycle) Ended(ctx context.Context) error {
+	if l.opts.Ended != nil {
+		return l.opts.Ended(ctx)
+	}
+	return context.Cause(ctx)
+}
 
 // Start runs fn on a goroutine that [Lifecycle.Wait] waits for, unless the state is closed.
 func (l *Lifecycle) Start(fn func()) bool { return l.startIn(&l.ours, fn) }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -117,6 +118,27 @@ func TestLifecycleWaitIsBounded(t *testing.T) {
 		}
 		if <-l.Done(); time.Since(start) != time.Minute {
 			t.Errorf("done after %v, want 1 m", time.Since(start))
+		}
+	})
+}
+
+func TestSleep(t *testing.T) {
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		start := time.Now()
+		if err := l.Sleep(t.Context(), time.Second); err != nil || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v, want 1 s", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := l.Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		time.AfterFunc(time.Second, func() {
+			l.Close(func() { time.Sleep(time.Minute) }, func() error { return nil })
+		})
+		start = time.Now()
+		if err := l.Sleep(t.Context(), time.Minute); err != errClosed || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v, want errClosed after 1 s", err, time.Since(start))
 		}
 	})
 }

@@ -1,0 +1,27 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
+)
+
+// Sleep waits for d, and fails if ctx ends or the state changes before that. The silence
+// of a call does not count meanwhile.
+func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return l.Ended(ctx)
+	}
+	defer idle.From(ctx).Hold()()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-l.closing:
+		return l.Cause()
+	case <-ctx.Done():
+		return l.Ended(ctx)
+	}
+}

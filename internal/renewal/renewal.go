@@ -1,0 +1,150 @@
+// Package renewal begins anew what was lost, once for all who wait for it.
+package renewal
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/lifecycle"
+)
+
+// Group begins a session or a connection in the place of one that was lost: one at a
+// time, for all who wait for it.
+type Group struct {
+	life *lifecycle.Lifecycle
+	dead func() bool
+
+	current atomic.Pointer[renewal] // under way, or nil; changed with mu held
+
+	mu    sync.Mutex
+	begun time.Time // when the last one ended
+}
+
+// New returns a group. It runs on goroutines of the lifecycle. dead reports whether the
+// connection in use has ended.
+func New(life *lifecycle.Lifecycle, dead func() bool) *Group { return &Group{life: life, dead: dead} }
+
+// renewal is the beginning of one session or connection.
+type renewal struct {
+	done chan struct{}
+	err  error // once done is closed
+}
+
+// renewing marks the context of what a renewal does. Code of the host that runs in it,
+// such as a middleware, may call the client: that call cannot wait for the renewal.
+type renewing struct{ g *Group }
+
+// Within reports whether ctx is that of a renewal.
+func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g}) != nil }
+
+// UnderWay reports whether there is a renewal.
+func (g *Group) UnderWay() bool { return g.current.Load() != nil }
+
+// Settle waits while there is a renewal, whatever comes of it.
+func (g *Group) Settle(ctx context.Context) error {
+	now := g.current.Load()
+	if now == nil || g.Within(ctx) {
+		return nil
+	}
+	select {
+	case <-now.done:
+	case <-g.life.Closing():
+	case <-ctx.Done():
+		return g.life.Ended(ctx)
+	}
+	return nil
+}
+
+// Renew runs begin if that is needed, or waits for the renewal that is under way, and
+// returns what came of it.
+func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
+	g.mu.Lock()
+	now := g.current.Load()
+	if now == nil {
+		if !needed() { // done by another call
+			g.mu.Unlock()
+			return nil
+		}
+		now = g.startLocked(begin)
+	}
+	g.mu.Unlock()
+	if now == nil {
+		return g.life.Cause()
+	}
+	select {
+	case <-now.done:
+		return now.err
+	case <-g.life.Closing():
+		return g.life.Cause()
+	case <-ctx.Done():
+		return g.life.Ended(ctx)
+	}
+}
+
+// Start runs begin unless a renewal is under way. It reports whether there is one.
+func (g *Group) Start(begin func(context.Context) error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.UnderWay() || g.startLocked(begin) != nil
+}
+
+// startLocked runs begin until it made what lasts as long as that takes. It returns nil
+// if the lifecycle is closed.
+func (g *Group) startLocked(begin func(context.Context) error) *renewal {
+	now := &renewal{done: make(chan struct{})}
+	g.current.Store(now)
+	started := g.life.StartSending(func() {
+		defer close(now.done)
+		ctx := context.WithValue(g.life.Context(), renewing{g}, now)
+		for {
+			now.err = begin(ctx)
+			if g.finished(now) {
+				return
+			}
+		}
+	})
+	if !started {
+		g.current.Store(nil)
+		return nil
+	}
+	return now
+}
+
+// finished ends a renewal, unless its connection has ended already.
+func (g *Group) finished(now *renewal) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.err == nil && g.dead() {
+		return false
+	}
+	g.current.Store(nil)
+	g.begun = time.Now()
+	return true
+}
+
+// Recent reports whether the last renewal ended less than d ago.
+func (g *Group) Recent(d time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.begun) < d
+}
+
+// askersContext is the context of a renewal with the values of a request.
+type askersContext struct {
+	context.Context
+	asker context.Context
+}
+
+// WithValuesOf returns the context ctx of a renewal with the values of asker, which asked
+// for it: a source of tokens may know the user by them.
+func WithValuesOf(asker, ctx context.Context) context.Context { return askersContext{ctx, asker} }
+
+// Value implements [context.Context].
+func (c askersContext) Value(key any) any {
+	if _, ok := key.(renewing); ok {
+		return c.Context.Value(key)
+	}
+	return c.asker.Value(key)
+}
