@@ -30,7 +30,8 @@ type reply struct {
 }
 
 // gather answers several questions at once and returns the answers by key. The
-// first failure ends it. Handlers that go on then run on goroutines of the lifecycle.
+// first failure ends it. With [mcp.ErrAnswerLater] there are the answers of the other
+// handlers. Handlers that go on then run on goroutines of the lifecycle.
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -43,12 +44,15 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 		}
 	}
 	answers := make(map[string]json.RawMessage, len(questions))
+	var later error
 	for range questions {
 		select {
 		case r := <-replies:
 			switch {
 			case r.err == nil:
 				answers[r.key] = r.answer
+			case errors.Is(r.err, mcp.ErrAnswerLater):
+				later = mcp.ErrAnswerLater
 			case ctx.Err() != nil:
 				return nil, gathering(ctx)
 			default:
@@ -60,7 +64,7 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 			return nil, gathering(ctx)
 		}
 	}
-	return answers, nil
+	return answers, later
 }
 
 // servingKey marks the context of a handler that has one of these slots. The context

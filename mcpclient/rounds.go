@@ -38,6 +38,10 @@ type InputRequired struct {
 	// that it only asks to be called again later.
 	Requests map[string]mcp.InputRequest `json:"inputRequests,omitzero"`
 
+	// Answers are those that handlers have given, by the keys of Requests, if others put
+	// theirs off by [mcp.ErrAnswerLater]. [Continue] sends them, too.
+	Answers map[string]json.RawMessage `json:"answers,omitempty"`
+
 	// State belongs to the server and is given back unchanged. It may be a secret.
 	State json.RawMessage `json:"requestState,omitempty"`
 
@@ -111,7 +115,7 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 		return nil, err
 	}
 	if s.manual {
-		return nil, &InputRequired{Method: r.method, Params: r.params, Requests: asked, State: bytes.Clone(round.state), Rounds: s.asked}
+		return nil, s.required(r, round, asked, nil)
 	}
 	if len(asked) == 0 {
 		if err := s.delay(ctx); err != nil {
@@ -122,6 +126,9 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 	next.answers = nil
 	if asked != nil {
 		answers, err := s.gather(ctx, asked, r.info())
+		if errors.Is(err, mcp.ErrAnswerLater) {
+			return nil, s.required(r, round, asked, answers)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -135,6 +142,11 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 		next.answers = jsonrpc.AppendMember(next.answers, "requestState", round.state)
 	}
 	return &next, nil
+}
+
+// required is the round for the caller to answer.
+func (s *inputRounds) required(r *request, round *inputRound, asked map[string]mcp.InputRequest, answers map[string]json.RawMessage) *InputRequired {
+	return &InputRequired{Method: r.method, Params: r.params, Requests: asked, Answers: answers, State: bytes.Clone(round.state), Rounds: s.asked}
 }
 
 // If a server asks nothing, for example because it is busy, the request is
@@ -191,7 +203,7 @@ func (r *InputRequired) Error() string {
 }
 
 // Continue continues a call that needed input; T is the result of the call.
-// answers has one answer for each key of round.Requests: an
+// answers has one answer for each key of round.Requests that is not in round.Answers: an
 // [*mcp.ElicitResult], a [*mcp.CreateMessageResult], or any value that marshals
 // to the result. The answer to a form is completed and checked like the answer
 // of an [mcp.ElicitationHandler].
@@ -244,7 +256,11 @@ func (r *InputRequired) next(method string, answers map[string]any, opts []CallO
 	if r.Requests != nil {
 		wire := make(map[string]json.RawMessage, len(r.Requests))
 		for key, q := range r.Requests {
-			if wire[key], err = q.Answer(answers[key]); err != nil {
+			answer, given := answers[key]
+			if earlier, ok := r.Answers[key]; ok && !given {
+				answer = earlier
+			}
+			if wire[key], err = q.Answer(answer); err != nil {
 				return nil, nil, fmt.Errorf("answer %q: %w", key, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,34 @@ func TestManualInput(t *testing.T) {
 			t.Errorf("got %+v, %v", res, err)
 		}
 	})
+}
+
+// A handler that puts its answer off ends the call with a round, which has what the other
+// handlers said.
+func TestAnswerLater(t *testing.T) {
+	opts := asks(modern())
+	opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return nil, fmt.Errorf("at lunch: %w", mcp.ErrAnswerLater)
+	})
+	opts.Client = mcp.Implementation{Name: "test", Version: "1"}
+	playAll(t, []conversation{{name: "later_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
+		_, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
+		stored, err := json.Marshal(round(t, err))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := new(mcpclient.InputRequired)
+		if err := json.Unmarshal(stored, r); err != nil || len(r.Answers) != 2 {
+			t.Fatalf("got %s, %v, want two answers", stored, err)
+		}
+		if _, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), `answer "who"`) {
+			t.Errorf("without the answer: got %v", err)
+		}
+		res, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})
+		if err != nil || res.Text() != "done" {
+			t.Errorf("got %+v, %v", res, err)
+		}
+	}}})
 }
 
 func TestManualInputOfOthers(t *testing.T) {

@@ -14,6 +14,13 @@ import (
 // modern one is not told, and the call that asked fails with this error.
 var ErrRejected = errors.New("mcpclient: rejected by the user")
 
+// ErrAnswerLater is what a handler returns, possibly wrapped, to leave the answer to
+// the caller of the call in which a modern server asks: the call ends with an
+// [mcpclient.InputRequired], which has the answers of the other handlers and can be
+// continued later, also in another process. A legacy server waits for its answer, and so
+// it gets an error; in a task of a modern server the call fails.
+var ErrAnswerLater = errors.New("mcpclient: the question is answered later")
+
 // ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
 // of the shape its method demands, or of a result type that is not allowed
 // there.
