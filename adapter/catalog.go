@@ -82,7 +82,7 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 }
 
 // Find finds a tool by what was kept of it: its server's label, the server's own name
-// of it, and its fingerprint. So a call that a model has made in another process comes to
+// of it, and its fingerprint ("" for any). So a call that a model has made in another process comes to
 // the tool that was meant: see [Tool.Prepare] and [Tool.Restore]. The error is a
 // [*StaleToolError].
 func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
@@ -92,7 +92,7 @@ func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 		if tool.def.Name != name || tool.policy.label != server {
 			continue
 		}
-		if known++; tool.fingerprint == fingerprint {
+		if known++; fingerprint == "" || tool.fingerprint == fingerprint {
 			found = tool
 			equal++
 		}

@@ -59,6 +59,7 @@ type sending struct {
 
 	round   *mcpclient.InputRequired // that the call continues, nil for a new call
 	answers map[string]any           // to the round
+	task    string                   // that the call has become before, "" if it has not
 }
 
 // through sends a request through the interceptors.
@@ -92,24 +93,30 @@ func (e *interceptedError) Unwrap() error { return e.err }
 
 // send is what comes after the interceptors: approval and the call itself.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
-	defer func() { s.err = err }()
+	defer func() {
+		s.err = err
+		s.doubt = s.doubt || s.task != "" && err != nil && !answered(err)
+	}()
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
 	}
 	if _, err := s.tool.calls.reachable(s.tool); err != nil { // before anyone is asked
 		return nil, err
 	}
-	if err := s.settle(ctx, r); err != nil {
-		return nil, err
+	if s.task == "" {
+		if err := s.settle(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	t, err := s.tool.calls.reachable(s.tool) // it may have changed while somebody was asked
 	if err != nil {
 		return nil, err
 	}
 	res, err := s.ask(ctx, t, r.Options)
-	s.sent = s.sent || err == nil || !unsent(err)
+	taken := err == nil || !unsent(err)
+	s.sent = s.sent || taken
 	if err != nil {
-		s.doubt = s.doubt || !unsent(err) && !answered(err)
+		s.doubt = s.doubt || taken && !answered(err)
 		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 	}
 	return res, nil
@@ -117,6 +124,9 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 
 // ask has the server run the tool, or go on with it.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	if s.task != "" {
+		return t.client.Task(s.task, t.def.Name).Wait(ctx, t.options(append(slices.Clip(opts), mcpclient.WithTask(t.def)))...)
+	}
 	if s.round == nil {
 		args, opts := s.withKey(t, opts)
 		return t.ask(ctx, args, opts)

@@ -124,6 +124,9 @@ func TestFind(t *testing.T) {
 	}
 	_, err = process(object).Find("p", "asks", tool.Fingerprint())
 	staleFor(t, err, &StaleToolError{Tool: "asks", Server: "p", Reason: ToolChanged})
+	if same, err := now.Find("p", "asks", ""); err != nil || same != tool {
+		t.Errorf("got %v, %v, want the tool by its name", same, err)
+	}
 	_, err = now.Find("q", "asks", tool.Fingerprint())
 	staleFor(t, err, &StaleToolError{Tool: "asks", Server: "q", Reason: ToolGone})
 }

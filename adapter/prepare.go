@@ -175,6 +175,20 @@ func (p *Prepared) Continue(ctx context.Context, round *mcpclient.InputRequired,
 	return p.tool.calls.run(ctx, s, opts)
 }
 
+// Resume goes on with a call that has become a task, here or in another process: id is
+// that of the state that [mcpclient.WithTaskStarted] told. Nothing is sent again and
+// approval is not asked for; the result is that of the task. A Run whose context ended
+// with [mcpclient.ErrDetach] as its cause leaves its task to a later Resume, and so does
+// a Resume. If the context ends otherwise, the task is cancelled.
+func (p *Prepared) Resume(ctx context.Context, id string, opts ...mcpclient.CallOption) *Result {
+	s := p.sending()
+	s.approved, s.task, s.sent = p.arguments, id, true
+	if id == "" || p.tool.client == nil {
+		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, &roundError{"there is no task"})
+	}
+	return p.tool.calls.run(ctx, s, opts)
+}
+
 func (p *Prepared) sending() *sending {
 	s := &sending{tool: p.tool, call: p.call, checked: p.arguments, edited: p.edited, key: p.key}
 	if p.approved {

@@ -239,9 +239,11 @@ type callOptions struct {
 	lasts    bool // as long as a task: no default bounds it
 	quiet    bool // the server gets no notice of cancellation
 
-	described *mcp.Tool   // tool whose output schema is checked
-	validator Validator   // checks it; nil for the validator of Options
-	task      *mcp.Tool   // tool that may become a task
+	described   *mcp.Tool                 // tool whose output schema is checked
+	validator   Validator                 // checks it; nil for the validator of Options
+	task        *mcp.Tool                 // tool that may become a task
+	taskStarted func(mcp.TaskState) error // hears which task that is; nil for none
+
 	follower  *follower   // follows the task that the call becomes; nil for none
 	listening *listening  // only for subscriptions/listen
 	sentAs    *int64      // gets the id of the message; nil without Options.Middleware

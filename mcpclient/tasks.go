@@ -214,8 +214,8 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 // second, always between 100 ms and 1 h. The handlers of [Options] answer the server's questions. The error of a failed
 // task without a result is an [*mcp.RPCError], of a cancelled task [ErrTaskCancelled].
 //
-// If ctx ends, only the waiting ends: the task continues, and Wait may be called again. An answered question is not
-// asked again.
+// If ctx ends, only the waiting ends: the task continues, and Wait may be called again, unless it is called [WithTask].
+// An answered question is not asked again.
 //
 // [WithTimeout] and [WithIdleTimeout] bound the wait. Without them the limits of [Options] bound each request; default
 // limits do not bound the request for the result. [WithOutputCheck] or [Schemas.CheckOutputs] checks the result. Wait
@@ -234,6 +234,9 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 		err = check(result)
 	}
 	if err != nil {
+		if o.task != nil && !detached(ctx) {
+			t.giveUp(ctx)
+		}
 		return nil, t.failure(err)
 	}
 	return result, nil

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/idle"
@@ -24,11 +25,27 @@ import (
 // the task asks is answered by the handlers of [Options], also [WithManualInput].
 //
 // A call that ends before its task has the server told to cancel the task. One that
-// [Client.Close] ends does not, and neither does one to a server of revision
-// 2025-11-25 that has not yet said which task it is.
+// [Client.Close] ends does not, nor one whose context ended with [ErrDetach] as its
+// cause, and neither does one to a server of revision 2025-11-25 that has not yet said
+// which task it is. With this option [Task.Wait] cancels the task in the same way.
 func WithTask(tool *mcp.Tool) CallOption {
 	return func(o *callOptions) { o.task = tool }
 }
+
+// WithTaskStarted has a call [WithTask] tell fn which task it has become, before it first
+// asks how far the task is. Who keeps the id can wait for the task in another process,
+// see [Client.Task]. fn runs on the goroutine of the call. Its error ends the call, and
+// the task with it.
+func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
+	return func(o *callOptions) { o.taskStarted = fn }
+}
+
+// ErrDetach is a cause of the end of a context ([context.WithCancelCause]). It ends the
+// wait for a task, and the task goes on.
+var ErrDetach = errors.New("mcpclient: detached from the task")
+
+// detached reports whether a context ended with ErrDetach.
+func detached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
 
 // callTask makes a tool call that may become a task, and waits for its end.
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
@@ -45,15 +62,25 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	}
 	w.progress = nil // the token of the call holds until the task has ended
 	var result *mcp.CallToolResult
-	if progress == nil {
+	switch err = w.tell(o.taskStarted); {
+	case err != nil:
+	case progress == nil:
 		result, err = w.result(ctx)
-	} else {
+	default:
 		result, err = w.follow(ctx, follower, progress)
 	}
-	if err != nil {
+	if err != nil && !detached(ctx) {
 		w.giveUp(ctx)
 	}
 	return result, begun(err)
+}
+
+// tell tells of a task that has started, unless the server has answered without one.
+func (t *Task) tell(started func(mcp.TaskState) error) error {
+	if started == nil || t.id == "" {
+		return nil
+	}
+	return started(t.State())
 }
 
 // waiting is one wait for the end of a task.

@@ -1,0 +1,91 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// A call that has become a task goes on in another process: interceptors go around it,
+// and approval is not asked for again.
+func TestResume(t *testing.T) {
+	for revision, p := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			var ran, asked int
+			opts := &Options{
+				Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil },
+				Intercept: []Interceptor{func(next Handler) Handler {
+					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { ran++; return next(ctx, r) }
+				}},
+			}
+			p.status, p.polls = "completed", 5
+			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
+				prepared, err := ts.Catalog(Plain).Prepare(call("1", "slow", `{"a":1}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := ""
+				r := prepared.Run(ctx, mcpclient.WithTaskStarted(func(s mcp.TaskState) error { id = s.ID; return nil }))
+				if !r.Interrupted() || r.Unsent() || id != "k" {
+					t.Errorf("got %q of task %q, want that it is interrupted", r.Text, id)
+				}
+				transport, conn := mcpclient.Pipe()
+				go p.serve(t, conn)
+				defer conn.Close()
+				again := open(t, opts, Server{Name: "p", Transport: transport})
+				tool, err := again.Catalog(Plain).Find("p", "slow", prepared.Tool().Fingerprint())
+				if err != nil {
+					t.Fatal(err)
+				}
+				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r := restored.Resume(t.Context(), id); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
+					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
+				}
+				if n := strings.Count(strings.Join(p.methods, " "), "tools/call"); n != 1 || p.asked("tasks/cancel") {
+					t.Errorf("got the requests %q, want one call and nothing cancelled", p.methods)
+				}
+			})
+		})
+	}
+}
+
+// A call that cannot be resumed says so; one whose waiting ends may be resumed again, and
+// is not told as unsent.
+func TestResumeThatEnds(t *testing.T) {
+	for _, cause := range []error{mcpclient.ErrDetach, context.Canceled} {
+		p := eras()["2026-07-28"]
+		p.status = "working"
+		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
+			prepared, err := ts.Catalog(Plain).Prepare(call("1", "slow", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := prepared.Resume(t.Context(), ""); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
+				t.Errorf("got %q", r.Text)
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
+			r := prepared.Resume(ctx, "k")
+			synctest.Wait()
+			if !r.Interrupted() || !errors.Is(r.Err, context.Canceled) || slices.Contains(p.methods, "tasks/cancel") != (cause == context.Canceled) {
+				t.Errorf("%v: got %v and the requests %q", cause, r.Err, p.methods)
+			}
+			_ = ts.Servers()[0].Client.Close()
+			if r := prepared.Resume(t.Context(), "k"); !r.Interrupted() || r.Unsent() {
+				t.Errorf("got %q, want that it is not known what the task comes to", r.Text)
+			}
+		})
+	}
+}
