@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -209,14 +210,25 @@ var _ = func() error {
 	return nil
 }
 
+// docs/sampling.md, budgets
+var _ = func(ctx context.Context, sampler *sampling.Sampler, account sampling.Account, params *mcp.CreateMessageParams) error {
+	result, err := sampler.CreateMessage(sampling.WithAccount(ctx, account), params)
+	_ = result
+	return err
+}
+
 // docs/sampling.md, choosing a model
 var _ = sampling.Options{
 	Models: []sampling.Model{
 		{ID: "gpt-5-mini", StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true, Context: 400_000,
-			Price: &sampling.Price{Input: 0.25, Output: 2}, Speed: 120, Intelligence: 5},
+			Speed: 120, Intelligence: 5},
 		{ID: "gpt-5", StandsFor: []string{"sonnet"}, Tools: true, Images: true, Context: 400_000,
-			Price: &sampling.Price{Input: 1.25, Output: 10}, Speed: 60, Intelligence: 9},
+			Speed: 60, Intelligence: 9},
 	},
+	Prices: &sampling.Prices{Date: "2026-11-22", Models: []sampling.Price{
+		{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000},
+		{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Cached: 125_000, Output: 10_000_000},
+	}},
 }
 
 // docs/authorization.md

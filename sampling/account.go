@@ -65,9 +65,10 @@ func (c *charge) within(now time.Time, window time.Duration) bool {
 // takes reports whether one more request, or a larger charge, is within the
 // budget. The charge itself need not be in the account yet.
 func (a *account) takes(now time.Time, next *charge, requests int) error {
-	minute, cost, tokens := requests, 0.0, int64(0)
+	currency := next.reserved.Cost.Currency
+	minute, cost, tokens := requests, int64(0), int64(0)
 	if requests > 0 {
-		cost, tokens = next.reserved.Cost, next.reserved.tokens()
+		cost, tokens = next.reserved.Cost.Micro, next.reserved.tokens()
 	}
 	need, kept := tokens, a.charges[:0]
 	for _, c := range a.charges {
@@ -77,7 +78,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 		kept = append(kept, c)
 		requests++
 		tokens += c.reserved.tokens() + c.spent.tokens()
-		cost += c.reserved.Cost + c.spent.Cost
+		cost += in(currency, c.reserved.Cost) + in(currency, c.spent.Cost)
 		if now.Sub(c.at) < time.Minute {
 			minute++
 		}
@@ -85,6 +86,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	clear(a.charges[len(kept):])
 	a.charges = kept
 	b := &a.budget
+	limit, limited := b.Cost[currency]
 	switch {
 	case b.Requests > 0 && requests > b.Requests:
 		return a.over(KindBudget, fmt.Sprintf("%d requests", b.Requests))
@@ -94,10 +96,20 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 		return refused(KindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens:
 		return a.over(KindBudget, fmt.Sprintf("%d tokens", b.Tokens))
-	case b.Cost > 0 && cost > b.Cost:
+	case len(b.Cost) > 0 && !limited:
+		return refused(KindCost, "the cost is limited, and the model has no price in a currency of the limits")
+	case limited && cost > limit:
 		return a.over(KindCost, "cost")
 	}
 	return nil
+}
+
+// in is the amount if it is in that currency, else 0.
+func in(currency string, m Money) int64 {
+	if m.Currency != currency {
+		return 0
+	}
+	return m.Micro
 }
 
 func (a *account) over(kind Kind, of string) error {

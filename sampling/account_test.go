@@ -23,7 +23,7 @@ func usageAnswer(prompt, completion int) string {
 // and how many more after an hour. A request has at most 2+16+16 tokens of
 // text, and 100 of its reply.
 func TestBudgets(t *testing.T) {
-	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
+	prices := &Prices{Date: "2026-11-22", Models: []Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {
 		name        string
 		limits      Limits
@@ -34,12 +34,12 @@ func TestBudgets(t *testing.T) {
 		{"per minute", Limits{PerMinute: 4, Requests: 6}, KindRate, 4, 4},
 		{"tokens", Limits{Tokens: 134 * 5}, KindBudget, 5, 5},
 		{"tokens but for one", Limits{Tokens: 134*5 - 1}, KindBudget, 4, 4},
-		{"cost", Limits{Cost: 134 * 2}, KindCost, 2, 2},
+		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 2}}, KindCost, 2, 2},
 		{"requests of a server", Limits{Server: Budget{Requests: 3}}, KindBudget, 3, 3},
 		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, KindBudget, 5, 5},
 		{"requests of a call", Limits{Call: Budget{Requests: 3}}, KindBudget, 3, 3},
 		{"rate of a call", Limits{Call: Budget{PerMinute: 2}}, KindRate, 2, 2},
-		{"cost of a call", Limits{Call: Budget{Cost: 134 * 2}}, KindCost, 2, 2},
+		{"cost of a call", Limits{Call: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, KindCost, 2, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestBudgets(t *testing.T) {
 				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
 				defer h.Close()
-				s := h.sampler(t, &Options{Models: models, Limits: tt.limits, Source: duringCall})
+				s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits, Source: duringCall})
 				round := func(want int) {
 					t.Helper()
 					var passed atomic.Int64
@@ -199,8 +199,11 @@ func TestSecondChanceIsCharged(t *testing.T) {
 func TestCheaperModel(t *testing.T) {
 	h := newHost(t, answering(usageAnswer(34, 100)))
 	s := h.sampler(t, &Options{
-		Models: []Model{{ID: "gpt-4.1", Price: &Price{1e6, 1e6}}, {ID: "gpt-4.1-nano", Price: &Price{1e4, 1e4}}},
-		Limits: Limits{Cost: 136, Share: 1},
+		Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}},
+		Prices: &Prices{Date: "2026-11-22", Models: []Price{
+			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
+		}},
+		Limits: Limits{Cost: map[string]int64{"USD": 136}, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
@@ -317,5 +320,24 @@ func TestWhatIsLeft(t *testing.T) {
 	_, err := g.admit(&who{}, Usage{Input: 200, Output: 100})
 	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// Each currency has its own limit.
+func TestCurrencies(t *testing.T) {
+	g := newGovernor(Limits{Cost: map[string]int64{"USD": 10, "EUR": 10}, Share: 1}.withDefaults())
+	for i, step := range []struct {
+		cost Money
+		ok   bool
+	}{
+		{Money{Currency: "USD", Micro: 10}, true},
+		{Money{Currency: "EUR", Micro: 10}, true},
+		{Money{Currency: "USD", Micro: 1}, false},
+		{Money{Currency: "CHF"}, false},
+		{Money{}, false},
+	} {
+		if _, err := g.admit(&who{}, Usage{Cost: step.cost}); (err == nil) != step.ok {
+			t.Errorf("step %d, %v: got %v, want admitted: %t", i, step.cost, err, step.ok)
+		}
 	}
 }

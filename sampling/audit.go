@@ -66,10 +66,10 @@ type Record struct {
 	StopReason     string `json:"stopReason,omitempty"`
 	Completions    int    `json:"completions,omitempty"`
 
-	InputTokens  int64   `json:"inputTokens"`
-	OutputTokens int64   `json:"outputTokens"`
-	Cost         float64 `json:"cost,omitempty"`
-	Estimated    bool    `json:"estimated,omitempty"` // the host did not count all of it
+	InputTokens  int64 `json:"inputTokens"`
+	OutputTokens int64 `json:"outputTokens"`
+	Cost         Money `json:"cost,omitzero"`       // by Options.Prices
+	Estimated    bool  `json:"estimated,omitempty"` // the host did not count all of it
 
 	Waiting   time.Duration `json:"waiting"`   // time in the queue
 	Reviewing time.Duration `json:"reviewing"` // time of the reviewer

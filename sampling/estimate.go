@@ -1,7 +1,10 @@
 package sampling
 
 import (
+	"cmp"
+
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -9,8 +12,11 @@ import (
 type Usage struct {
 	Input, Output int64 // tokens
 
-	// Cost is by the prices of the catalogue, zero without prices.
-	Cost float64
+	Cached    int64 // of Input: read from a cache of the host
+	Reasoning int64 // of Output
+
+	// Cost is by [Options.Prices], the zero Money without a price.
+	Cost Money
 
 	// Estimated is set if the host did not count all of it, or its count cannot be
 	// true.
@@ -20,7 +26,20 @@ type Usage struct {
 func (u Usage) tokens() int64 { return u.Input + u.Output }
 
 func (u Usage) plus(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cost + v.Cost, u.Estimated || v.Estimated}
+	v.Input, v.Output = u.Input+v.Input, u.Output+v.Output
+	v.Cached, v.Reasoning = u.Cached+v.Cached, u.Reasoning+v.Reasoning
+	v.Cost = Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
+	v.Estimated = u.Estimated || v.Estimated
+	return v
+}
+
+// charge is the usage of a model, for an [Account].
+func (u Usage) charge(model string) Charge {
+	return Charge{
+		Model:  model,
+		Tokens: price.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
+		Cost:   u.Cost, Estimated: u.Estimated,
+	}
 }
 
 // needs lists the parts of a request that a model must be able to take.
@@ -86,8 +105,8 @@ func reservation(m *Model, req *Request, added int) Usage {
 }
 
 func (m *Model) priced(u Usage) Usage {
-	if m.Price != nil {
-		u.Cost = (float64(u.Input)*m.Price.Input + float64(u.Output)*m.Price.Output) / 1e6
+	if m.price != nil {
+		u.Cost = m.price.Cost(u.charge(m.ID).Tokens)
 	}
 	return u
 }
@@ -115,9 +134,11 @@ func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage 
 		u.Estimated = !input || !output
 		if input {
 			u.Input = int64(told.Prompt)
+			u.Cached = int64(min(max(told.Cached, 0), told.Prompt))
 		}
 		if output {
 			u.Output = int64(told.Completion)
+			u.Reasoning = int64(min(max(told.Reasoning, 0), told.Completion))
 		}
 	case believed(told.Total, text+size):
 		u.Output = min(u.Output, int64(told.Total))
@@ -131,7 +152,7 @@ func spent(m *Model, req *Request, added int, told *chat.Usage, size int) Usage 
 func lost(m *Model, req *Request, added int, told *chat.Usage) Usage {
 	u := spent(m, req, added, told, 0)
 	if told == nil || told.Completion == 0 {
-		u.Output, u.Estimated = req.Params.MaxTokens, true
+		u.Output, u.Reasoning, u.Estimated = req.Params.MaxTokens, 0, true
 	}
 	return m.priced(u)
 }

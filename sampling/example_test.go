@@ -64,10 +64,14 @@ func ExampleSampler_For() {
 	cfg.HTTPClient = host.Client()
 	sampler, err := sampling.New(cfg, "gpt-5", &sampling.Options{
 		Models: []sampling.Model{
-			{ID: "gpt-5", Tools: true, Price: &sampling.Price{Input: 1.25, Output: 10}},
-			{ID: "gpt-5-mini", StandsFor: []string{"haiku"}, Tools: true, Price: &sampling.Price{Input: 0.25, Output: 2}},
+			{ID: "gpt-5", Tools: true},
+			{ID: "gpt-5-mini", StandsFor: []string{"haiku"}, Tools: true},
 		},
-		Limits:  sampling.Limits{Cost: 1, Server: sampling.Budget{Requests: 10}},
+		Prices: &sampling.Prices{Date: "2026-11-22", Models: []sampling.Price{
+			{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Output: 10_000_000}, // 1.25 and 10 dollars for a million tokens
+			{Model: "gpt-5-mini", Currency: "USD", Input: 250_000, Output: 2_000_000},
+		}},
+		Limits:  sampling.Limits{Cost: map[string]int64{"USD": 1_000_000}, Server: sampling.Budget{Requests: 10}},
 		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.Deny}},
 		Audit: func(_ context.Context, r *sampling.Record) {
 			fmt.Printf("%s: %s by %q because of %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.Reason, r.InputTokens+r.OutputTokens)

@@ -40,9 +40,10 @@ type Limits struct {
 	// 1,000,000.
 	Tokens int64
 
-	// Cost bounds the cost within any Window, in the currency of the catalogue.
-	// The catalogue must have a price for every model. Default 0: no limit.
-	Cost float64
+	// Cost bounds the cost within any Window, in millionths of each currency's unit:
+	// {"USD": 500_000} is half a dollar. [Options.Prices] must have a price for every
+	// model, in one of these currencies. Default: no limit.
+	Cost map[string]int64
 
 	// Window is the period of the limits. Default 1 h.
 	Window time.Duration
@@ -76,7 +77,7 @@ type Budget struct {
 	Requests   int
 	PerMinute  int
 	Tokens     int64
-	Cost       float64
+	Cost       map[string]int64
 	Concurrent int
 }
 
@@ -90,7 +91,7 @@ func (l Limits) check() error {
 		negative bool
 	}{
 		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0}, {"Depth", l.Depth < 0},
-		{"Requests", l.Requests < 0}, {"PerMinute", l.PerMinute < 0}, {"Tokens", l.Tokens < 0}, {"Cost", !(l.Cost >= 0)},
+		{"Requests", l.Requests < 0}, {"PerMinute", l.PerMinute < 0}, {"Tokens", l.Tokens < 0}, {"Cost", negativeCost(l.Cost)},
 		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
 		if one.negative {
@@ -101,7 +102,16 @@ func (l Limits) check() error {
 }
 
 func (b Budget) negative() bool {
-	return b.Requests < 0 || b.PerMinute < 0 || b.Tokens < 0 || !(b.Cost >= 0) || b.Concurrent < 0
+	return b.Requests < 0 || b.PerMinute < 0 || b.Tokens < 0 || negativeCost(b.Cost) || b.Concurrent < 0
+}
+
+func negativeCost(limits map[string]int64) bool {
+	for _, micro := range limits {
+		if micro < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (l Limits) withDefaults() Limits {
@@ -119,7 +129,12 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.PerMinute, l.Requests)
 	setDefault(&l.Server.Concurrent, l.part(l.Concurrent))
 	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.Tokens))))
-	setDefault(&l.Server.Cost, l.Share*l.Cost)
+	if l.Server.Cost == nil && l.Cost != nil {
+		l.Server.Cost = make(map[string]int64, len(l.Cost))
+		for currency, micro := range l.Cost {
+			l.Server.Cost[currency] = int64(math.Ceil(l.Share * float64(micro)))
+		}
+	}
 	return l
 }
 
@@ -160,6 +175,7 @@ type ticket struct {
 	accounts []*account // narrowest first
 	nested   bool
 	held     []*account // accounts with a slot taken by this request
+	bill     bill
 }
 
 // admit reserves a place and an upper bound of the cost for a request. The
@@ -212,7 +228,11 @@ func (t *ticket) wait(ctx context.Context) error {
 }
 
 // reserve changes the reservation for the next completion.
-func (t *ticket) reserve(u Usage) error {
+func (t *ticket) reserve(model string, u Usage) error {
+	t.bill.settle(model, Usage{})
+	if err := t.bill.reserve(model, u); err != nil {
+		return err
+	}
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	before := t.charge.reserved
@@ -227,7 +247,8 @@ func (t *ticket) reserve(u Usage) error {
 }
 
 // spend replaces the reservation by the cost of a completion.
-func (t *ticket) spend(u Usage) {
+func (t *ticket) spend(model string, u Usage) {
+	t.bill.settle(model, u)
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	t.charge.spent = t.charge.spent.plus(u)
@@ -247,6 +268,7 @@ func (t *ticket) close() {
 	for _, a := range t.held {
 		<-a.slots
 	}
+	t.bill.settle("", Usage{})
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	t.charge.open, t.charge.reserved = false, Usage{}

@@ -140,7 +140,7 @@ func TestInputBytes(t *testing.T) {
 // One server cannot use up the limits for all servers, unless the host allows
 // it.
 func TestShareOfAServer(t *testing.T) {
-	models := []Model{{ID: "gpt-4.1", Price: &Price{Input: 1e6, Output: 1e6}}}
+	prices := &Prices{Date: "2026-11-22", Models: []Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {
 		name        string
 		limits      Limits
@@ -151,7 +151,7 @@ func TestShareOfAServer(t *testing.T) {
 		{"the only one", Limits{Requests: 1}, 1, 0},
 		{"tokens", Limits{Tokens: 134 * 6}, 3, 3},
 		{"per minute", Limits{PerMinute: 6}, 3, 3},
-		{"cost", Limits{Cost: 134 * 6}, 3, 3},
+		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 6}}, 3, 3},
 		{"two thirds", Limits{Requests: 6, Share: 2. / 3}, 4, 2},
 		{"everything", Limits{Requests: 6, Share: 1}, 6, 0},
 		{"its own limit", Limits{Requests: 6, Server: Budget{Requests: 5}}, 5, 1},
@@ -159,7 +159,7 @@ func TestShareOfAServer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		h := newHost(t, answering(usageAnswer(34, 100)))
-		s := h.sampler(t, &Options{Models: models, Limits: tt.limits})
+		s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits})
 		answered := map[string]int{}
 		for _, server := range []string{"first", "next"} {
 			for range 10 {

@@ -24,20 +24,14 @@ type Model struct {
 	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
 	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
 
-	Price        *Price  `json:"price,omitempty"`        // nil for unknown
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
 	Intelligence float64 `json:"intelligence,omitempty"` // on a scale of the user's own, more is better; 0 counts as the least
-}
 
-// Price is the price of a million tokens, in one currency for the whole
-// catalogue.
-type Price struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
+	price *Price // from Options.Prices, nil for unknown
 }
 
 // checkModels returns an error for an invalid catalogue.
-func checkModels(models []Model, initial string, needPrices bool) error {
+func checkModels(models []Model, initial string) error {
 	seen := map[string]bool{}
 	for _, m := range models {
 		switch {
@@ -45,18 +39,11 @@ func checkModels(models []Model, initial string, needPrices bool) error {
 			return errors.New("a model of the catalogue has no id")
 		case seen[m.ID]:
 			return fmt.Errorf("the catalogue has two models %q", m.ID)
-		case needPrices && m.Price == nil:
-			return fmt.Errorf("the cost is limited, but the model %q of the catalogue has no price", m.ID)
-		case m.Price != nil && !(m.Price.Input >= 0 && m.Price.Output >= 0):
-			return fmt.Errorf("the model %q of the catalogue has a negative price", m.ID)
 		}
 		seen[m.ID] = true
 	}
-	switch {
-	case len(models) > 0 && !seen[initial]:
+	if len(models) > 0 && !seen[initial] {
 		return fmt.Errorf("the model %q is not in the catalogue", initial)
-	case len(models) == 0 && needPrices:
-		return errors.New("the cost is limited, but there is no catalogue with the price of the model")
 	}
 	return nil
 }
@@ -174,10 +161,10 @@ func byPriorities(models []Model, p *mcp.ModelPreferences) (Model, string) {
 		return Model{}, ""
 	}
 	cheap := scale(models, func(m *Model) float64 {
-		if m.Price == nil {
+		if m.price == nil {
 			return math.NaN()
 		}
-		return -math.Log(3*m.Price.Input + m.Price.Output + 1e-6)
+		return -math.Log(3*float64(m.price.Input) + float64(m.price.Output) + 1)
 	})
 	fast := scale(models, func(m *Model) float64 { return math.Log(m.Speed) })
 	wise := scale(models, func(m *Model) float64 { return m.Intelligence })

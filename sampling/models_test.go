@@ -14,10 +14,10 @@ import (
 func catalogue() []Model {
 	return []Model{
 		{ID: "gpt-5-mini", Aliases: []string{"small"}, StandsFor: []string{"haiku", "flash"}, Tools: true, Images: true,
-			Context: 400_000, Price: &Price{0.25, 2}, Speed: 120, Intelligence: 5},
+			Context: 400_000, price: &Price{Input: 250_000, Output: 2_000_000}, Speed: 120, Intelligence: 5},
 		{ID: "gpt-5", Aliases: []string{"large"}, StandsFor: []string{"sonnet"}, Tools: true, Images: true,
-			Context: 400_000, Price: &Price{1.25, 10}, Speed: 60, Intelligence: 9},
-		{ID: "gpt-audio", Audio: true, Context: 1000, Price: &Price{2.5, 10}, Speed: 80, Intelligence: 4},
+			Context: 400_000, price: &Price{Input: 1_250_000, Output: 10_000_000}, Speed: 60, Intelligence: 9},
+		{ID: "gpt-audio", Audio: true, Context: 1000, price: &Price{Input: 2_500_000, Output: 10_000_000}, Speed: 80, Intelligence: 4},
 	}
 }
 
@@ -73,7 +73,7 @@ func TestModelChoice(t *testing.T) {
 
 // An unknown value of a model never counts in its favour.
 func TestModelChoiceWithoutMeasures(t *testing.T) {
-	models := []Model{{ID: "unknown"}, {ID: "known", Price: &Price{1, 1}, Speed: 1, Intelligence: 1}}
+	models := []Model{{ID: "unknown"}, {ID: "known", price: &Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
 		got, err := choose(models, "unknown", question(t,
 			`{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
@@ -190,6 +190,10 @@ func TestReviewersModel(t *testing.T) {
 }
 
 func TestCatalogueErrors(t *testing.T) {
+	dollar := map[string]int64{"USD": 1_000_000}
+	onlyM := func(currency string, input int64) *Prices {
+		return &Prices{Date: "2026-11-22", Models: []Price{{Model: "m", Currency: currency, Input: input}}}
+	}
 	tests := []struct {
 		name string
 		opts Options
@@ -198,10 +202,12 @@ func TestCatalogueErrors(t *testing.T) {
 		{"default", Options{Models: []Model{{ID: "a"}}}, `"m" is not in the catalogue`},
 		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, "two models"},
 		{"no id", Options{Models: []Model{{}}}, "no id"},
-		{"no price", Options{Models: []Model{{ID: "m"}}, Limits: Limits{Cost: 1}}, "no price"},
-		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: 1}}}}, "no price"},
-		{"no catalogue", Options{Limits: Limits{Call: Budget{Cost: 1}}}, "no catalogue"},
-		{"negative price", Options{Models: []Model{{ID: "m", Price: &Price{Input: -1}}}}, "negative"},
+		{"no price", Options{Models: []Model{{ID: "m"}, {ID: "n"}}, Prices: onlyM("USD", 1), Limits: Limits{Cost: dollar}}, `"n" has no price`},
+		{"no price for a server's budget", Options{Models: []Model{{ID: "m"}}, Servers: map[string]Policy{"a": {Budget: &Budget{Cost: dollar}}}}, `"m" has no price`},
+		{"no price for any server's budget", Options{Policy: Policy{Budget: &Budget{Cost: dollar}}}, `"m" has no price`},
+		{"no catalogue", Options{Limits: Limits{Call: Budget{Cost: dollar}}}, `"m" has no price`},
+		{"another currency", Options{Prices: onlyM("EUR", 1), Limits: Limits{Server: Budget{Cost: dollar}}}, "not in EUR"},
+		{"negative price", Options{Prices: onlyM("USD", -1)}, "negative"},
 		{"policy", Options{Models: []Model{{ID: "m"}}, Policy: Policy{Models: []string{"x"}}}, `"x"`},
 		{"mode", Options{Policy: Policy{During: 7}}, "mode 7"},
 	}

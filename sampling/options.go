@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -20,6 +22,11 @@ type Options struct {
 
 	// System stands before the server's system prompt in every request.
 	System string
+
+	// Prices are what the models cost, by their ids, for the limits of cost, the audit
+	// and servers that want a cheap model. Share the table with package agent. Default:
+	// unknown.
+	Prices *Prices
 
 	// Models is the catalogue. The contents of a request and the server's
 	// preferences choose from it. Default: the model of New, for everything.
@@ -102,14 +109,38 @@ func (o *Options) check(model string) error {
 	if err := o.Limits.check(); err != nil {
 		return err
 	}
-	priced := o.Limits.Cost > 0 || o.Limits.Server.Cost > 0 || o.Limits.Call.Cost > 0 || budgetsCost(o.Policy)
-	for _, p := range o.Servers {
-		priced = priced || budgetsCost(p)
+	if err := checkModels(o.Models, model); err != nil {
+		return err
 	}
-	if err := checkModels(o.Models, model, priced); err != nil {
+	if err := o.checkPrices(model); err != nil {
 		return err
 	}
 	return checkPolicies(o)
 }
 
-func budgetsCost(p Policy) bool { return p.Budget != nil && p.Budget.Cost > 0 }
+// checkPrices returns an error if a limit of cost would not hold for a model.
+func (o *Options) checkPrices(model string) error {
+	if o.Prices != nil {
+		if err := o.Prices.Check(); err != nil {
+			return err
+		}
+	}
+	limits := []map[string]int64{o.Limits.Cost, o.Limits.Server.Cost, o.Limits.Call.Cost}
+	for _, p := range append(slices.Collect(maps.Values(o.Servers)), o.Policy) {
+		if p.Budget != nil {
+			limits = append(limits, p.Budget.Cost)
+		}
+	}
+	ids := []string{model}
+	for _, m := range o.Models {
+		ids = append(ids, m.ID)
+	}
+	for _, limit := range limits {
+		for _, id := range ids {
+			if err := o.Prices.Limited(id, limit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

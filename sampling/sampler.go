@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/price"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -65,6 +66,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	for i := range s.models {
 		m := &s.models[i]
 		m.Images, m.Audio = m.Images && client.TakesImages(), m.Audio && client.TakesAudio()
+		m.price = o.priceOf(m.ID)
 	}
 	return s, nil
 }
@@ -97,7 +99,7 @@ func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, s
 	}
 	r.request = &Request{Server: w.label, Origin: w.origin, Params: copyParams(params), who: w}
 	s.clamp(r)
-	if err := s.admit(r); err != nil {
+	if err := s.admit(ctx, r); err != nil {
 		return nil, err
 	}
 	defer r.ticket.close()
@@ -139,9 +141,10 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// admit chooses a model and asks the governor to admit the request. If the
-// model costs more than the rest of the budget, admit tries other models.
-func (s *Sampler) admit(r *run) error {
+// admit chooses a model and asks the governor, and the account of the context, to admit
+// the request. If the model costs more than the rest of the budget, admit tries other
+// models.
+func (s *Sampler) admit(ctx context.Context, r *run) error {
 	if err := s.denied(r.who); err != nil {
 		return err
 	}
@@ -159,7 +162,7 @@ func (s *Sampler) admit(r *run) error {
 		}
 		r.model, r.request.Model, r.request.Reason = c.model, c.model.ID, c.reason
 		s.clamp(r)
-		r.ticket, err = s.governor.admit(r.who, s.reservation(r))
+		r.ticket, err = s.ticket(ctx, r)
 		refusal, ok := errors.AsType[*RefusedError](err)
 		if !ok || refusal.Kind != KindCost {
 			return err
@@ -167,6 +170,23 @@ func (s *Sampler) admit(r *run) error {
 		tooDear = err
 		models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == c.model.ID })
 	}
+}
+
+// ticket reserves an upper bound of the cost, first in the account of the context: what
+// the account refuses takes no place in the limits.
+func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
+	most := s.reservation(r)
+	bill := bill{account: price.AccountFrom(ctx)}
+	if err := bill.reserve(r.model.ID, most); err != nil {
+		return nil, err
+	}
+	t, err := s.governor.admit(r.who, most)
+	if err != nil {
+		bill.settle(r.model.ID, Usage{})
+		return nil, err
+	}
+	t.bill = bill
+	return t, nil
 }
 
 // reservation is an upper bound for the next completion.
@@ -198,12 +218,12 @@ func (s *Sampler) settle(r *run) error {
 		case len(s.options.Models) > 0:
 			return s.noModel(fmt.Errorf("the reviewer chose %q, which is not in the catalogue", id))
 		default:
-			r.model = Model{ID: id}
+			r.model = Model{ID: id, price: s.options.priceOf(id)}
 		}
 		r.request.Reason = "the reviewer"
 	}
 	s.clamp(r)
-	return r.ticket.reserve(s.reservation(r))
+	return r.ticket.reserve(r.model.ID, s.reservation(r))
 }
 
 // complete asks the model. If a required call is missing, or the protocol
@@ -230,7 +250,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		} else if !badCall(err) {
 			return nil, s.modelFailed(ctx, r, err)
 		}
-		if !again || r.ticket.reserve(s.reservation(r)) != nil {
+		if !again || r.ticket.reserve(r.model.ID, s.reservation(r)) != nil {
 			return nil, s.modelFailed(ctx, r, err)
 		}
 	}
@@ -245,16 +265,18 @@ func badCall(err error) bool {
 // charge puts the cost of a completion into the accounts.
 func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
+	var used Usage
 	switch {
 	case err == nil:
-		r.ticket.spend(spent(&r.model, r.request, s.added(r), reply.Usage, reply.Size))
+		used = spent(&r.model, r.request, s.added(r), reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
-		r.ticket.spend(lost(&r.model, r.request, s.added(r), failure.Usage))
+		used = lost(&r.model, r.request, s.added(r), failure.Usage)
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
-		r.ticket.spend(Usage{}) // the host did not accept it
+		// The host did not accept it.
 	default:
-		r.ticket.spend(lost(&r.model, r.request, s.added(r), nil))
+		used = lost(&r.model, r.request, s.added(r), nil)
 	}
+	r.ticket.spend(r.model.ID, used)
 }
 
 func (s *Sampler) ask(ctx context.Context, req *Request, question *chat.Request) (*chat.Reply, error) {

@@ -221,7 +221,7 @@ func TestNewErrors(t *testing.T) {
 		"Share":    {Share: 2},
 		"Requests": {Requests: -1},
 		"Tokens":   {Tokens: -1},
-		"Cost":     {Cost: math.NaN()},
+		"Cost":     {Cost: map[string]int64{"USD": -1}},
 		"Window":   {Window: -time.Hour},
 		"Server":   {Server: Budget{PerMinute: -1}},
 		"Call":     {Call: Budget{Concurrent: -1}},

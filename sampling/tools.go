@@ -48,7 +48,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	if r.grown == 0 {
 		return out, nil
 	}
-	return out, r.ticket.reserve(s.reservation(r))
+	return out, r.ticket.reserve(r.model.ID, s.reservation(r))
 }
 
 // tools lists the tools for the host.

@@ -1,0 +1,34 @@
+package sampling
+
+import "github.com/mcpchain/mcpchain/internal/price"
+
+// bill is what a request owes the account of its context. It is for one goroutine.
+type bill struct {
+	account Account            // nil: there is none
+	open    func(price.Charge) // settles the reservation; nil: nothing is reserved
+}
+
+// reserve takes an upper bound for a completion.
+func (b *bill) reserve(model string, most Usage) error {
+	if b.account == nil {
+		return nil
+	}
+	settle, err := b.account.Reserve(most.charge(model))
+	if err != nil {
+		kind := KindBudget
+		if most.Cost.Micro > 0 {
+			kind = KindCost // a cheaper model may do
+		}
+		return &RefusedError{Kind: kind, Reason: "the limit of the host's run is used up", cause: err}
+	}
+	b.open = settle
+	return nil
+}
+
+// settle replaces the reservation, if there is one, by what a completion took.
+func (b *bill) settle(model string, used Usage) {
+	if b.open != nil {
+		b.open(used.charge(model))
+		b.open = nil
+	}
+}

@@ -1,0 +1,143 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/price"
+)
+
+// purse is an account with so many tokens and millionths of a dollar.
+type purse struct {
+	mu            sync.Mutex
+	tokens, micro int64
+	reserved      []Charge
+	settled       []Charge
+	twice         bool // a reservation was settled again
+}
+
+var errEmpty = errors.New("the purse is empty")
+
+func (p *purse) Reserve(most Charge) (func(Charge), error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tokens, micro := most.Tokens.Input+most.Tokens.Output, most.Cost.Micro
+	if tokens > p.tokens || micro > p.micro {
+		return nil, errEmpty
+	}
+	p.tokens, p.micro, p.reserved = p.tokens-tokens, p.micro-micro, append(p.reserved, most)
+	done := false
+	return func(c Charge) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.twice, done = p.twice || done, true
+		p.tokens += tokens - c.Tokens.Input - c.Tokens.Output
+		p.micro += micro - c.Cost.Micro
+		p.settled = append(p.settled, c)
+	}, nil
+}
+
+var cents = &Prices{Date: "2026-11-22", Models: []Price{
+	{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Cached: 1e5, Output: 2e6},
+	{Model: "gpt-4.1-nano", Currency: "USD", Input: 1e5, Output: 1e5},
+}}
+
+func dollars(micro int64) Money { return Money{Currency: "USD", Micro: micro} }
+
+// TestAccount holds what an account is charged, by each end of a request. The question
+// has at most 34 tokens of text and 100 of a reply.
+func TestAccount(t *testing.T) {
+	most := Charge{Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
+	nothing := func(model string) Charge { return Charge{Model: model} }
+	deny := ReviewFuncs{Request: func(context.Context, *Request) error { return errors.New("no") }}
+	longer := ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
+	const counted = `{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],
+		"usage":{"prompt_tokens":20,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":10},"completion_tokens_details":{"reasoning_tokens":4}}}`
+	for name, test := range map[string]struct {
+		host     http.HandlerFunc
+		review   Reviewer
+		reserved []Charge
+		settled  []Charge
+	}{
+		"answered": {answering(counted), nil, []Charge{most}, []Charge{
+			{Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(10 + 1 + 20)}}},
+		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil,
+			[]Charge{most}, []Charge{nothing("gpt-4.1")}},
+		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, plainAnswer)
+		}, nil, []Charge{most}, []Charge{{Model: "gpt-4.1", Tokens: price.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
+		"denied": {answering(counted), deny, []Charge{most}, []Charge{nothing("")}},
+		"edited": {answering(counted), longer,
+			[]Charge{most, {Model: "gpt-4.1", Tokens: price.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
+			[]Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: price.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
+	} {
+		h := newHost(t, test.host)
+		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
+		p := &purse{tokens: 1000, micro: 1000}
+		_, _ = s.CreateMessage(WithAccount(t.Context(), p), question(t, hi)) // some fail
+		if diff := cmp.Diff(test.reserved, p.reserved); diff != "" {
+			t.Errorf("%s: reserved (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(test.settled, p.settled); diff != "" || p.twice {
+			t.Errorf("%s: settled twice: %t (-want +got):\n%s", name, p.twice, diff)
+		}
+	}
+}
+
+// TestAccountRefuses holds that nothing is asked, and no place in the limits taken, for
+// what the account has not.
+func TestAccountRefuses(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{Requests: 2, Share: 1}})
+	ask := func(p *purse) error {
+		_, err := s.CreateMessage(WithAccount(t.Context(), p), question(t, hi))
+		return err
+	}
+	for range 3 {
+		err := ask(&purse{tokens: 1000, micro: 13})
+		wantRefusal(t, err, KindCost)
+		if !errors.Is(err, errEmpty) {
+			t.Errorf("got %v, want the error of the account", err)
+		}
+	}
+	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), KindCost)
+	if h.asked() != 0 {
+		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+	cheap := &purse{tokens: 1000, micro: 14} // enough for the cheaper model
+	if err := ask(cheap); err != nil || cheap.reserved[0].Model != "gpt-4.1-nano" {
+		t.Errorf("got %v after %+v, want an answer of gpt-4.1-nano", err, cheap.reserved)
+	}
+	if err := ask(&purse{tokens: 1000, micro: 1000}); err != nil {
+		t.Errorf("got %v, want an answer: the refused ones take no place", err)
+	}
+	full := &purse{tokens: 1000, micro: 1000}
+	wantRefusal(t, ask(full), KindBudget)
+	if full.tokens != 1000 || len(full.settled) != 1 {
+		t.Errorf("got %d tokens left after %d settlements, want all 1000 after one", full.tokens, len(full.settled))
+	}
+	unpriced := h.sampler(t, nil)
+	_, err := unpriced.CreateMessage(WithAccount(t.Context(), &purse{tokens: 133}), question(t, hi))
+	wantRefusal(t, err, KindBudget)
+}
+
+// TestReviewerChoosesAnUnpricedModel holds that a limit of cost has no hole.
+func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{
+		Prices: cents, Limits: Limits{Cost: map[string]int64{"USD": 1_000_000}},
+		Review: ReviewFuncs{Request: func(_ context.Context, r *Request) error { r.Model = "gpt-9"; return nil }},
+	})
+	_, err := s.CreateMessage(t.Context(), question(t, hi))
+	wantRefusal(t, err, KindCost)
+	if h.asked() != 0 {
+		t.Errorf("asked the model %d times, want 0", h.asked())
+	}
+}
