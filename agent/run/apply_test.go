@@ -238,3 +238,23 @@ func TestAnswerToADoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
+func TestListsInOtherHands(t *testing.T) {
+	ask := func(id string) run.Change {
+		return &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Call: "1", Key: id}}
+	}
+	answer := func(id string) run.Change {
+		return &run.Answered{Answer: run.Answer{Ask: id, Action: run.Decline}, Value: json.RawMessage(`{}`)}
+	}
+	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
+	asks, answers, history := s.Asks, s.Call("1").Answers, s.History
+	for _, c := range []run.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
+		if err := s.Apply(run.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asks) != 2 || asks[0].ID != "b" || asks[1].ID != "c" || len(answers) != 1 || len(history) != 2 {
+		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(asks), len(answers), len(history))
+	}
+}

@@ -1,0 +1,137 @@
+package run_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestFold makes random runs. After each record the state is the same if the records
+// come from JSON, and if the state itself does. No record is changed by a fold.
+func TestFold(t *testing.T) {
+	seeds := uint64(10_000)
+	if testing.Short() {
+		seeds = 500
+	}
+	kinds := map[string]int{}
+	for seed := range seeds {
+		if err := foldBothWays(seed, kinds); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	if len(kinds) != 19 {
+		t.Errorf("got records of %d kinds, want all 19: %v", len(kinds), kinds)
+	}
+}
+
+func foldBothWays(seed uint64, kinds map[string]int) error {
+	g := newGenerator(seed)
+	n := 5 + g.IntN(15)
+	if seed%20 == 0 {
+		n = 60
+	}
+	records, written := make([]run.Record, 0, n), make([][]byte, 0, n)
+	read := new(run.State)
+	err := g.run(n, func(live *run.State, r run.Record) error {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		records, written = append(records, r), append(written, data)
+		kinds[fmt.Sprintf("%T", r.Change)]++
+		if err := live.Apply(r); err != nil {
+			return err
+		}
+		r = run.Record{}
+		if err := r.UnmarshalJSON(data); err != nil {
+			return err
+		}
+		if err := read.Apply(r); err != nil {
+			return fmt.Errorf("as read from JSON: %w", err)
+		}
+		if err := same(live, read); err != nil {
+			return fmt.Errorf("after %s: %w", data, err)
+		}
+		if g.IntN(4) == 0 {
+			read, err = reread(live)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	folded, err := run.Fold(records)
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		if data, err := r.MarshalJSON(); err != nil || !bytes.Equal(data, written[i]) {
+			return fmt.Errorf("record %d was changed: got %s, %v, want %s", i+1, data, err, written[i])
+		}
+	}
+	return same(folded, read)
+}
+
+func same(a, b *run.State) error {
+	one, err := a.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	two, err := b.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(one, two) {
+		return fmt.Errorf("got\n%s, want\n%s", two, one)
+	}
+	return nil
+}
+
+// reread returns a state as it is after JSON.
+func reread(s *run.State) (*run.State, error) {
+	data, err := s.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	read := new(run.State)
+	if err := json.Unmarshal(data, read); err != nil {
+		return nil, err
+	}
+	return read, same(s, read)
+}
+
+// TestFoldsShareRecords folds and writes the same records at once; the race detector
+// finds writes.
+func TestFoldsShareRecords(t *testing.T) {
+	for seed := range uint64(50) {
+		var records []run.Record
+		g := newGenerator(seed)
+		if err := g.run(40, func(s *run.State, r run.Record) error {
+			records = append(records, r)
+			return s.Apply(r)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want, err := run.Fold(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				got, err := run.Fold(records)
+				if err == nil {
+					err = same(want, got)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

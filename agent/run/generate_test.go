@@ -1,0 +1,229 @@
+package run_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// generator makes valid runs.
+type generator struct {
+	*rand.Rand
+	ids int
+}
+
+func newGenerator(seed uint64) *generator { return &generator{Rand: rand.New(rand.NewPCG(seed, 1))} }
+
+// run makes up to n records, and calls each with the state before it.
+func (g *generator) run(n int, each func(*run.State, run.Record) error) error {
+	s := new(run.State)
+	for range n {
+		r := g.record(s, 0)
+		if r.Change == nil {
+			return nil
+		}
+		if err := each(s, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record makes the next record of a run that stands so deep.
+func (g *generator) record(s *run.State, depth int) run.Record {
+	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
+	return run.Record{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
+}
+
+func (g *generator) change(s *run.State, depth int) run.Change {
+	switch {
+	case s.Seq == 0:
+		return &run.Begun{
+			V: run.Version, ID: g.id("run"), Tenant: g.text(), Agent: run.AgentName{Name: g.text()}, Messages: g.messages(),
+			Limits: run.Limits{Turns: g.IntN(3), Cost: g.cost()}, Vars: g.raws(), Unknown: g.unknown(),
+		}
+	case s.Status.Ended():
+		if depth > 0 || g.IntN(3) == 0 {
+			return g.aside()
+		}
+		return &run.Said{Messages: g.messages(), Limits: run.Limits{Active: time.Duration(g.IntN(5))}}
+	}
+	switch n := g.IntN(20); {
+	case n < 2:
+		return g.aside()
+	case n == 2:
+		return &run.Suspended{Wake: g.time()}
+	case s.Status == run.Waiting && n < 10:
+		return &run.Woken{}
+	case n == 19 && g.IntN(3) == 0:
+		return &run.Ended{Status: pick(g, run.Finished, run.Failed, run.Cancelled), Answer: g.text(), Output: g.raw(), Error: g.text()}
+	case len(s.Asks) > 0 && n < 8:
+		return &run.Answered{Answer: g.answer(pick(g, s.Asks...).ID), Value: g.raw()}
+	case s.Phase == run.ModelPhase:
+		return g.ofModel(s)
+	}
+	return g.ofCalls(s, depth)
+}
+
+// aside is a change that fits at any time.
+func (g *generator) aside() run.Change {
+	if g.IntN(2) == 0 {
+		return &run.Charged{Spent: g.spent()}
+	}
+	return &run.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}}
+}
+
+func (g *generator) ofModel(s *run.State) run.Change {
+	switch {
+	case s.Status == run.Waiting:
+		return &run.Woken{}
+	case g.IntN(8) == 0:
+		return &run.Compacted{Replaced: g.IntN(len(s.History) + 1), Messages: g.messages(), Usage: g.spent()}
+	case s.Model == nil || g.IntN(5) == 0:
+		return &run.Called{Tokens: int64(g.IntN(5)), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
+	}
+	c := &run.Replied{Message: g.message(), Finish: g.text(), Usage: g.spent(), Unknown: g.unknown()}
+	for range g.IntN(4) {
+		c.Calls = append(c.Calls, run.Call{
+			ID: g.id("call"), Key: g.text(), Name: g.text(), At: run.Proposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
+		})
+	}
+	return c
+}
+
+func (g *generator) ofCalls(s *run.State, depth int) run.Change {
+	c := pick(g, s.Calls...)
+	if c.At == run.Done {
+		for _, o := range s.Calls {
+			if o.At != run.Done {
+				c = o
+			}
+		}
+	}
+	id := c.ID
+	outcome := &run.Outcome{Call: id, Result: run.Part{
+		Type: run.ResultPart, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
+	}}
+	var to []run.Change
+	switch c.At {
+	case run.Proposed:
+		to = append(to, &run.Decided{Call: id, Decision: run.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
+			&run.Opened{Ask: g.ask(run.AskApproval, id, "")})
+	case run.Ready, run.Child:
+		if depth < 3 {
+			child := c.Child
+			if child == nil {
+				child = new(run.State)
+			}
+			nested := &run.Nested{Call: id, Record: g.record(child, depth+1), Unknown: g.unknown()}
+			to = append(to, nested, nested, nested)
+		}
+	case run.Sent:
+		to = append(to, &run.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Answers: g.raws()},
+			&run.Detached{Call: id, Task: run.Task{ID: g.text(), Expires: g.time()}}, &run.Opened{Ask: g.ask(run.AskDoubt, id, "")},
+			&run.Opened{Ask: g.ask(run.AskForm, id, "")})
+	case run.Round:
+		to = append(to, &run.Opened{Ask: g.ask(pick(g, run.AskForm, run.AskURL, run.AskSampling), id, g.id("key"))},
+			&run.Detached{Call: id, Task: run.Task{ID: g.text()}})
+	case run.Tasked:
+		to = append(to, &run.Paused{Call: id, Round: json.RawMessage(`[]`)}, &run.Opened{Ask: g.ask(run.AskSignIn, id, "")})
+	case run.Done:
+		return &run.TurnEnded{Unknown: g.unknown()}
+	}
+	sends := c.At == run.Ready || c.At == run.Sent || c.At == run.Round || c.At == run.Doubt && c.Answer != nil
+	if sends && s.Status == run.Running && (c.Approved == nil || c.Approved.Allow) {
+		to = append(to, &run.Intent{Call: id, Args: g.raw()}, &run.Intent{Call: id})
+	}
+	if len(to) == 0 || g.IntN(6) == 0 {
+		return outcome
+	}
+	return pick(g, to...)
+}
+
+func (g *generator) ask(kind run.AskKind, call, key string) run.Ask {
+	q := run.Ask{
+		ID: g.id("ask"), Kind: kind, Call: call, Key: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
+		Created: g.time(), Expires: g.time(), Arguments: g.raw(), Unknown: g.unknown(),
+	}
+	switch kind {
+	case run.AskApproval:
+		q.Definition = &mcp.Tool{Name: g.text(), InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: pick(g, nil, &mcp.ToolAnnotations{})}
+	case run.AskForm:
+		q.Elicit = form()
+	case run.AskSampling:
+		q.Sampling = &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "<?>"}}}}}
+	}
+	return q
+}
+
+func (g *generator) answer(ask string) run.Answer {
+	return run.Answer{
+		Ask: ask, Action: pick(g, run.Allow, run.Deny, run.Accept, run.NotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
+		By: g.text(), At: g.time(), Unknown: g.unknown(),
+	}
+}
+
+func (g *generator) messages() []run.Message {
+	messages := make([]run.Message, g.IntN(3), 5)
+	for i := range messages {
+		messages[i] = g.message()
+	}
+	return messages
+}
+
+func (g *generator) message() run.Message {
+	return run.Message{Role: pick(g, run.User, run.Assistant), Parts: g.parts(3), Model: g.text(), At: g.time(), Unknown: g.unknown()}
+}
+
+func (g *generator) parts(n int) []run.Part {
+	parts := make([]run.Part, g.IntN(n+1))
+	for i := range parts {
+		parts[i] = run.Part{
+			Type: pick(g, run.TextPart, run.ReasoningPart, run.SummaryPart, "of a later version"), Text: g.text(),
+			Data: pick(g, nil, []byte{}, []byte{0, 255}), Meta: g.raw(), Provider: g.raws(), Unknown: g.unknown(),
+		}
+	}
+	return parts
+}
+
+func (g *generator) id(of string) string {
+	g.ids++
+	return fmt.Sprint(of, "_", g.ids)
+}
+
+func (g *generator) text() string {
+	return pick(g, "", "", "a", "<é>&\u2028", "a\xffb", "\x00\"\\", "0")
+}
+
+func (g *generator) raw() json.RawMessage {
+	return pick(g, nil, nil, nil, json.RawMessage(`{}`), json.RawMessage(`[]`), json.RawMessage(`""`), json.RawMessage(`null`),
+		json.RawMessage(` {"b": 1.50, "a":["\u00e9<"], "a":2} `), json.RawMessage("\"\xff\""), json.RawMessage(`12345678901234567890`))
+}
+
+func (g *generator) raws() map[string]json.RawMessage {
+	return pick(g, nil, nil, map[string]json.RawMessage{}, map[string]json.RawMessage{"a": g.raw(), "<b>": g.raw()}, map[string]json.RawMessage{"a": nil})
+}
+
+func (g *generator) cost() map[string]int64 {
+	return pick(g, nil, nil, map[string]int64{}, map[string]int64{"USD": g.Int64N(9)}, map[string]int64{"EUR": g.Int64N(9), "USD": g.Int64()})
+}
+
+func (g *generator) spent() run.Spent {
+	return run.Spent{Turns: g.IntN(2), Total: pick(g, 0, 7, g.Int64()), Cost: g.cost(), Active: time.Duration(g.IntN(9)), Sampling: run.Sampling{Tokens: g.Int64N(2)}}
+}
+
+func (g *generator) time() time.Time {
+	return pick(g, time.Time{}, start, start.Add(time.Nanosecond).In(time.FixedZone("", -3600)))
+}
+
+func (g *generator) unknown() jsontext.Value {
+	return pick(g, nil, nil, nil, nil, jsontext.Value(`{"new":{"z":1.0,"a":[null]}}`), jsontext.Value(`{}`))
+}
+
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
