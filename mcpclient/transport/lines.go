@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	readBuffer = 4 << 10         // of a connection
+	readBuffer = 2 << 10         // of a connection, idle ones too
 	maxChunk   = 256 << 10       // a long message is read in pieces of at most this
 	maxEmpty   = 100             // reads in a row that give neither bytes nor an error
 	blanks     = " \t\r\x00\x1e" // which also end and begin messages elsewhere
