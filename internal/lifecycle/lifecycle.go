@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/mcpchain/mcpchain/internal/await"
 )
 
 // Lifecycle is the state of a client, and owns its goroutines.
@@ -180,23 +178,25 @@ func (l *Lifecycle) endLocked(err error) {
 // before Wait returns.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
-	ours := make(chan struct{})
-	go func() {
-		l.ours.Wait()
-		close(ours)
-		l.host.Wait()
-		close(l.done)
-	}()
-	if !await.Closed(ours, l.opts.Timeout) {
+	stop := sync.OnceFunc(func() {
+		l.mu.Lock()
+		l.closeErr = err
+		l.mu.Unlock()
+		close(l.stopped)
+	})
+	late := time.AfterFunc(l.opts.Timeout, func() {
 		l.opts.Log.Warn("close: a hook of the transport goes on after its context ended")
-	}
-	l.mu.Lock()
-	l.closeErr = err
-	l.mu.Unlock()
-	close(l.stopped)
-	if !await.Closed(l.done, l.opts.Timeout) {
+		stop()
+	})
+	l.ours.Wait()
+	late.Stop()
+	stop()
+	late = time.AfterFunc(l.opts.Timeout, func() {
 		l.opts.Log.Warn("close: a handler goes on after its context ended")
-	}
+	})
+	l.host.Wait()
+	late.Stop()
+	close(l.done)
 }
 
 // Wait waits until the state is closed and our goroutines have returned, for these no
