@@ -83,7 +83,7 @@ func (l *link) sendingTime(within time.Duration) time.Duration {
 // transport, which may not return.
 func (c *Client) endSession(within time.Duration) {
 	l := c.link.Load()
-	if l == nil || l.exchange == nil {
+	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {
 		return
 	}
 	told := make(chan struct{})

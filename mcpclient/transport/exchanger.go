@@ -29,6 +29,9 @@ type Exchanger interface {
 	// EndCalls ends all calls of Exchange, and later ones at once.
 	EndCalls()
 
+	// HasSessions reports whether there are sessions on the server to end.
+	HasSessions() bool
+
 	// EndSessions ends everything under way, then the sessions on the server.
 	EndSessions(ctx context.Context)
 

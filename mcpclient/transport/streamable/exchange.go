@@ -16,6 +16,7 @@ type exchange struct {
 	cancel context.CancelFunc
 	detach func() bool // from the caller's context
 	all    *exchanges
+	place  int // in all.open; -1 when it is not there
 
 	asks  bool        // the request awaits an answer
 	first bool        // the request is of a handshake, and nothing else is under way
@@ -24,17 +25,12 @@ type exchange struct {
 
 // exchanges are the exchanges of a connection.
 type exchanges struct {
-	done chan struct{} // closed by close
-
 	mu       sync.Mutex
-	open     map[*exchange]bool
+	open     []*exchange
 	drains   group
 	callsOff bool // no request may await an answer
 	closed   bool
-}
-
-func newExchanges() *exchanges {
-	return &exchanges{done: make(chan struct{}), open: map[*exchange]bool{}}
+	done     chan struct{} // closed by close; nil if no goroutine waits
 }
 
 // begin begins an exchange. Its context has ended already if it comes too late.
@@ -47,8 +43,21 @@ func (e *exchanges) begin(caller context.Context, asks, first bool) *exchange {
 	if e.closed || e.callsOff && asks || caller.Err() != nil {
 		x.cancel()
 	}
-	e.open[x] = true
+	x.place = len(e.open)
+	e.open = append(e.open, x)
 	return x
+}
+
+// removeLocked takes an exchange out of the open ones.
+func (e *exchanges) removeLocked(x *exchange) {
+	if x.place < 0 {
+		return
+	}
+	last := len(e.open) - 1
+	e.open[x.place] = e.open[last]
+	e.open[x.place].place = x.place
+	e.open[last], e.open = nil, e.open[:last]
+	x.place = -1
 }
 
 // endCalls ends the exchanges whose requests await an answer, and every later one.
@@ -56,7 +65,7 @@ func (e *exchanges) endCalls() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callsOff = true
-	for x := range e.open {
+	for _, x := range e.open {
 		if x.asks && x.drain == nil {
 			x.cancel()
 		}
@@ -68,11 +77,11 @@ func (e *exchanges) endCalls() {
 func (e *exchanges) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closed {
+	if !e.closed && e.done != nil {
 		close(e.done)
 	}
 	e.closed = true
-	for x := range e.open {
+	for _, x := range e.open {
 		if x.drain == nil {
 			x.cancel()
 		} else if x.drain.Stop() {
@@ -88,6 +97,19 @@ func (e *exchanges) over() bool {
 	return e.closed
 }
 
+// whenOver is closed once close was called.
+func (e *exchanges) whenOver() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done == nil {
+		e.done = make(chan struct{})
+		if e.closed {
+			close(e.done)
+		}
+	}
+	return e.done
+}
+
 // end ends the exchange, unless it is being drained. It may be called again.
 func (x *exchange) end() {
 	if x.drain == nil {
@@ -100,7 +122,7 @@ func (x *exchange) leave() {
 	x.cancel()
 	x.all.mu.Lock()
 	defer x.all.mu.Unlock()
-	delete(x.all.open, x)
+	x.all.removeLocked(x)
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 func TestExchangeIsItsContext(t *testing.T) {
 	type key struct{}
 	caller, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "a"))
-	e := newExchanges()
+	e := new(exchanges)
 	x := e.begin(caller, false, false)
 	defer x.end()
 	if v := x.Value(key{}); v != "a" || x.Err() != nil {
@@ -32,7 +32,7 @@ func TestLateExchanges(t *testing.T) {
 		defer x.end()
 		return x.Err()
 	}
-	e := newExchanges()
+	e := new(exchanges)
 	e.endCalls()
 	if tells, asks := late(e, false), late(e, true); tells != nil || asks == nil {
 		t.Errorf("after the calls: got %v for one that tells and %v for one that asks", tells, asks)
@@ -43,6 +43,33 @@ func TestLateExchanges(t *testing.T) {
 	}
 	if n := len(e.open); n != 0 {
 		t.Errorf("got %d exchanges, want none", n)
+	}
+}
+
+// Exchanges end in any order; the end of the connection ends what is left.
+func TestExchangesEndInAnyOrder(t *testing.T) {
+	const n = 4
+	for first := range n {
+		e := new(exchanges)
+		var all [n]*exchange
+		for i := range all {
+			all[i] = e.begin(t.Context(), true, false)
+		}
+		all[first].end()
+		all[(first+2)%n].end()
+		if n := len(e.open); n != 2 {
+			t.Errorf("got %d exchanges, want 2", n)
+		}
+		e.endCalls()
+		for i, x := range all {
+			if x.Err() == nil {
+				t.Errorf("exchange %d goes on, after the end of %d", i, first)
+			}
+			x.end()
+		}
+		if n := len(e.open); n != 0 {
+			t.Errorf("got %d exchanges, want none", n)
+		}
 	}
 }
 
@@ -60,7 +87,7 @@ func (s *stuck) Close() error { return nil }
 // moment when the connection is closed, after which nothing is drained any more.
 func TestDrainOutlivesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newExchanges()
+		e := new(exchanges)
 		caller, leave := context.WithCancel(t.Context())
 		x, late := e.begin(caller, true, false), e.begin(t.Context(), false, false)
 		x.drainOff(&stuck{x})

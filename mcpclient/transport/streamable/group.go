@@ -61,5 +61,8 @@ func (g *group) whenIdle() <-chan struct{} {
 
 // wait waits at most d until nothing is under way.
 func (g *group) wait(d time.Duration) {
+	if g.count() == 0 {
+		return
+	}
 	await.Closed(g.whenIdle(), d)
 }

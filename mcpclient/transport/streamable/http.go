@@ -78,8 +78,6 @@ func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 		own:     canonical(t.Header),
 		max:     t.MaxMessage,
 		source:  t.Token,
-
-		exchanges: newExchanges(),
 	}
 	if c.max <= 0 {
 		c.max = transport.DefaultMaxMessage
@@ -151,7 +149,7 @@ type conn struct {
 	source    TokenSource             // nil for none
 	session   atomic.Pointer[session] // nil for none
 	retiring  retiring
-	exchanges *exchanges
+	exchanges exchanges
 }
 
 const (
@@ -222,7 +220,7 @@ func (c *conn) Send(ctx context.Context, message []byte) error {
 // Recv has nothing to return before the end: every message arrives in the
 // response to a request, or on the standalone stream.
 func (c *conn) Recv() ([]byte, error) {
-	<-c.exchanges.done
+	<-c.exchanges.whenOver()
 	return nil, io.EOF
 }
 

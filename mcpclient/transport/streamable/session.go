@@ -170,6 +170,9 @@ func (c *conn) retire(ctx context.Context, s *session) {
 // EndCalls implements [transport.Exchanger].
 func (c *conn) EndCalls() { c.exchanges.endCalls() }
 
+// HasSessions implements [transport.Exchanger].
+func (c *conn) HasSessions() bool { return c.session.Load() != nil || c.retiring.group.count() > 0 }
+
 // EndSessions implements [transport.Exchanger].
 func (c *conn) EndSessions(ctx context.Context) {
 	c.exchanges.close()
