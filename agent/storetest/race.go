@@ -128,14 +128,14 @@ func loadAtOnce(t *trial) {
 	lease := t.create(d, held)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				t.readsWhole(ctx)
 			}
 		})
 	}
-	for i := range 30 {
+	for i := range 10 {
 		ask, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
 		t.append(lease, d, opened(ask)...)
 		t.answer(d, yes(ask))

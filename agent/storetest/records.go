@@ -52,7 +52,7 @@ func oddTexts(t *trial) {
 func large(t *trial) {
 	d := begin(one, said(strings.Repeat("x", 1<<20)))
 	lease := t.create(d, held)
-	t.append(lease, d, said(strings.Repeat("<é>\n", 10<<20/5)), said("small"))
+	t.append(lease, d, said(strings.Repeat(strings.Repeat("x", 1<<10)+"<é>\n", 10<<10)), said("small"))
 	t.append(lease, d, said("after"))
 	t.has(d)
 	if got := len(bytesOf(d.records[2])); got < 10<<20 || bytes.Count(bytesOf(d.records[2]), []byte("<")) == 0 {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	holders := 0 // guarded by the lock
+	var holders atomic.Int32
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -19,10 +20,10 @@ func TestLock(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if holders++; holders != 1 {
-				t.Errorf("got %d holders, want one", holders)
+			if got := holders.Add(1); got != 1 {
+				t.Errorf("got %d holders, want one", got)
 			}
-			holders--
+			holders.Add(-1)
 			if err := unlock(); err != nil {
 				t.Error(err)
 			}

@@ -115,3 +115,6 @@ func Sweep(dir string) {
 		}
 	}
 }
+
+// Remove removes a file. The error for a missing file is [fs.ErrNotExist].
+func Remove(path string) error { return remove(path) }

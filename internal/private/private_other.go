@@ -13,3 +13,5 @@ func exposed(fs.FileInfo, fs.FileMode) string { return "" }
 func replace(from, to string) error { return os.Rename(from, to) }
 
 func open(path string) (*os.File, error) { return os.Open(path) }
+
+func remove(path string) error { return os.Remove(path) }

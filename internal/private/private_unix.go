@@ -24,3 +24,5 @@ func exposed(info fs.FileInfo, denied fs.FileMode) string {
 func replace(from, to string) error { return os.Rename(from, to) }
 
 func open(path string) (*os.File, error) { return os.Open(path) }
+
+func remove(path string) error { return os.Remove(path) }

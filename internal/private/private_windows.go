@@ -27,6 +27,11 @@ func open(path string) (file *os.File, err error) {
 	return file, err
 }
 
+// remove waits for readers of the file.
+func remove(path string) error {
+	return patiently(func() error { return os.Remove(path) })
+}
+
 // patience bounds the wait for other processes that are reading the file.
 const patience = 2 * time.Second
 

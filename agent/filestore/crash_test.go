@@ -1,0 +1,241 @@
+package filestore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// step is a call of a store. After a synced one, a power cut loses nothing of it.
+type step struct {
+	name   string
+	synced []filestore.Sync // with which it is
+	do     func(*cast, run.Store) error
+}
+
+// cast is what the steps hand to each other.
+type cast struct {
+	draft *draft
+	lease run.Lease
+}
+
+func (c *cast) append(s run.Store, changes ...run.Change) error {
+	head, records := c.draft.next(changes...)
+	return s.Append(ctx, c.lease, head, records)
+}
+
+func (c *cast) acquire(s run.Store) (err error) {
+	c.lease, err = s.Acquire(ctx, key, run.Holder{})
+	return err
+}
+
+var two = run.Key{ID: "two"}
+
+func begin(s run.Store, key run.Key, changes ...run.Change) (c cast, err error) {
+	c.draft = &draft{new(run.State)}
+	head, records := c.draft.next(append([]run.Change{&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+	c.lease, err = s.Create(ctx, run.Holder{}, head, records)
+	return c, err
+}
+
+var (
+	both  = []filestore.Sync{filestore.EveryEffect, filestore.EveryTurn}
+	every = both[:1]
+	large = strings.Repeat("x", 3000)
+)
+
+// steps use every method that writes.
+var steps = []step{
+	{"create", both, func(c *cast, s run.Store) (err error) { *c, err = begin(s, key, ask("a"), ask("b")); return err }},
+	{"append", every, func(c *cast, s run.Store) error { return c.append(s, note("1"), note(large)) }},
+	{"renew", nil, func(c *cast, s run.Store) error { return s.Renew(ctx, c.lease, -1) }},
+	{"append after a lease", every, func(c *cast, s run.Store) error { return c.append(s, note("2")) }},
+	{"append what is large", every, func(c *cast, s run.Store) error { return c.append(s, note(large)) }},
+	{"create another", both, func(_ *cast, s run.Store) error { _, err := begin(s, two); return err }},
+	{"acquire", nil, func(c *cast, s run.Store) error { return c.acquire(s) }},
+	{"answer", both, func(_ *cast, s run.Store) error {
+		return s.Answer(ctx, key, []run.Answer{{Ask: "a", Action: run.Accept}})
+	}},
+	{"suspend", both, func(c *cast, s run.Store) error { return c.append(s, &run.Suspended{}) }},
+	{"take the answer", every, func(c *cast, s run.Store) error {
+		return c.append(s, &run.Answered{Answer: run.Answer{Ask: "a", Action: run.Accept}}, &run.Woken{})
+	}},
+	{"delete the other", both, func(_ *cast, s run.Store) error { return s.Delete(ctx, two) }},
+	{"release", nil, func(c *cast, s run.Store) error { return s.Release(ctx, c.lease) }},
+	{"append after the release", every, func(c *cast, s run.Store) error { return c.append(s, note("3")) }},
+	{"end", both, func(c *cast, s run.Store) error { return c.append(s, &run.Ended{Status: run.Finished}) }},
+}
+
+// content is all that a store has of a run, but for its lease.
+func content(t *testing.T, s run.Store, key run.Key) string {
+	t.Helper()
+	log, err := s.Load(ctx, key)
+	if errors.Is(err, run.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Asks, log.Head.Answers, log.Answers, log.Records})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// play takes the steps until the power is cut. It returns how many were made, and of each run how many
+// of them were made with the last one that was synced.
+func play(s run.Store, sync filestore.Sync) (made int, synced map[run.Key]int) {
+	c, synced := new(cast), map[run.Key]int{}
+	for i, step := range steps {
+		if err := step.do(c, s); err != nil {
+			return i, synced
+		}
+		if slices.Contains(step.synced, sync) {
+			k := key
+			if strings.Contains(step.name, "other") {
+				k = two
+			}
+			synced[k] = i + 1
+		}
+	}
+	return len(steps), synced
+}
+
+// TestPowerCut cuts the power at every change of the disk, in each way that a disk may lose what was not
+// synced. What was synced is there, what is there is as it was at one moment, and the run goes on: also
+// if the power is cut again.
+func TestPowerCut(t *testing.T) {
+	for _, sync := range both {
+		dir := t.TempDir()
+		whole := newDisk()
+		s := whole.on(t, dir, sync)
+		want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
+		c := new(cast)
+		for _, step := range steps {
+			if err := step.do(c, s); err != nil {
+				t.Fatal(err)
+			}
+			for k := range want {
+				want[k] = append(want[k], content(t, s, k))
+			}
+		}
+		for cut := 1; cut <= whole.changes; cut++ {
+			for fate := range fates {
+				d := newDisk()
+				d.cut = cut
+				made, synced := play(d.on(t, dir, sync), sync)
+				after := d.reboot(fate)
+				for k, all := range want {
+					got := content(t, after.on(t, dir, sync), k)
+					if possible := all[synced[k] : made+2]; !slices.Contains(possible, got) {
+						t.Fatalf("sync %d, cut at change %d, in step %q, %s: run %s: got\n%.200s\nwant one of\n%.200q",
+							sync, cut, steps[made].name, fates[fate].name, k.ID, got, possible)
+					}
+				}
+				goOn(t, after, fate, dir, sync)
+			}
+		}
+	}
+}
+
+// goOn appends to the run after a power cut, with another one at each change.
+func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync) {
+	t.Helper()
+	before := content(t, d.on(t, dir, sync), key)
+	if before == "" {
+		return
+	}
+	next := func(s run.Store) error {
+		c := cast{draft: &draft{fold(t, s)}}
+		if err := c.acquire(s); err != nil {
+			return err
+		}
+		if c.draft.state.Status.Ended() {
+			return c.append(s, &run.Said{})
+		}
+		return c.append(s, note("4"), &run.Suspended{})
+	}
+	for cut, done := 1, false; !done; cut++ {
+		again := d.reboot(1)
+		again.cut = cut
+		s := again.on(t, dir, sync)
+		done = next(s) == nil
+		after := again.reboot(fate)
+		s = after.on(t, dir, sync)
+		if got := content(t, s, key); done && got == before || got != before && len(got) <= len(before) {
+			t.Fatalf("cut again at change %d, done %t, %s: got\n%.200s\nafter\n%.200s", cut, done, fates[fate].name, got, before)
+		}
+		if err := next(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSyncs counts the syncs of each call.
+func TestSyncs(t *testing.T) {
+	for _, sync := range []filestore.Sync{filestore.EveryEffect, filestore.EveryTurn, filestore.Never} {
+		d := newDisk()
+		s := d.on(t, t.TempDir(), sync)
+		c := new(cast)
+		for _, step := range steps {
+			d.syncs, d.dirs = 0, 0
+			if err := step.do(c, s); err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if slices.Contains(step.synced, sync) {
+				want = 1
+			}
+			wantDirs := 0
+			if strings.Contains(step.name, "create") || strings.Contains(step.name, "delete") {
+				wantDirs = want
+			}
+			if strings.Contains(step.name, "delete") {
+				want = 0
+			}
+			if d.syncs != want || d.dirs != wantDirs {
+				t.Errorf("sync %d, %s: got %d syncs of files, %d of directories, want %d, %d", sync, step.name, d.syncs, d.dirs, want, wantDirs)
+			}
+		}
+	}
+}
+
+// TestFailedSync keeps a record out of the file if the disk does not take it.
+func TestFailedSync(t *testing.T) {
+	d := newDisk()
+	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	drafted, lease := create(t, s, key)
+	before := content(t, s, key)
+	head, records := drafted.next(note("1"))
+	d.fault = errors.New("the disk is full")
+	if err := s.Append(ctx, lease, head, records); !errors.Is(err, d.fault) && err == nil {
+		t.Errorf("got %v, want the fault", err)
+	}
+	if got := content(t, s, key); got != before {
+		t.Errorf("got %s, want %s", got, before)
+	}
+	if err := s.Append(ctx, lease, head, records); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEqualAnswerIsSynced: the process that has written the first may have ended before its sync.
+func TestEqualAnswerIsSynced(t *testing.T) {
+	d := newDisk()
+	s := d.on(t, t.TempDir(), filestore.EveryEffect)
+	create(t, s, key, ask("a"))
+	answer := []run.Answer{{Ask: "a", Action: run.Accept}}
+	if err := s.Answer(ctx, key, answer); err != nil {
+		t.Fatal(err)
+	}
+	d.syncs = 0
+	if err := s.Answer(ctx, key, answer); err != nil || d.syncs != 1 {
+		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
+	}
+}

@@ -1,0 +1,221 @@
+package filestore_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// sample makes the file of a run with every kind of line.
+func sample(t testing.TB) (s *filestore.Store, d *disk, path string, data []byte) {
+	t.Helper()
+	d = newDisk()
+	s = d.on(t, t.TempDir(), filestore.EveryEffect)
+	drafted, _ := create(t, s, key, ask("a"), ask("b"))
+	if err := s.Answer(ctx, key, []run.Answer{{Ask: "b", Action: run.Accept}}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.Acquire(ctx, key, run.Holder{Name: "second"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, lease, drafted, note("one"), note("two"))
+	add(t, s, lease, drafted, note("three"))
+	path, n := d.file(t)
+	return s, d, path, n.now
+}
+
+// TestDamage changes and removes every byte of a file: each is noticed, with the file and the line.
+func TestDamage(t *testing.T) {
+	s, disk, path, data := sample(t)
+	for i := range data {
+		line := fmt.Sprintf("%s: line %d:", path, 1+bytes.Count(data[:i], []byte{'\n'}))
+		for _, bit := range []byte{1, 0x20, 0x80} {
+			changed := slices.Clone(data)
+			changed[i] ^= bit
+			disk.put(path, changed)
+			if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), line) {
+				t.Errorf("byte %d of %d changed: got %v, want %q", i, len(data), err, line)
+			}
+		}
+		disk.put(path, slices.Delete(slices.Clone(data), i, i+1))
+		_, err := s.Load(ctx, key)
+		if i == len(data)-1 { // the line break of the last line
+			if err != nil {
+				t.Errorf("without the last byte: got %v", err)
+			}
+		} else if !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), line) {
+			t.Errorf("byte %d of %d removed: got %v, want %q", i, len(data), err, line)
+		}
+	}
+}
+
+// TestDamagedLines removes, repeats and swaps lines.
+func TestDamagedLines(t *testing.T) {
+	s, disk, path, data := sample(t)
+	lines := bytes.SplitAfter(data, []byte{'\n'})
+	lines = lines[:len(lines)-1]
+	if len(lines) != 5 {
+		t.Fatalf("got %d lines, want 5", len(lines))
+	}
+	for i := range lines {
+		removed := slices.Delete(slices.Clone(lines), i, i+1)
+		repeated := slices.Insert(slices.Clone(lines), i, lines[i])
+		for _, changed := range [][][]byte{removed, repeated} {
+			if i == len(lines)-1 && len(changed) < len(lines) {
+				continue // as after a crash
+			}
+			disk.put(path, bytes.Join(changed, nil))
+			if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) {
+				t.Errorf("line %d, %d lines: got %v, want %v", i+1, len(changed), err, run.ErrCorrupt)
+			}
+		}
+	}
+	disk.put(path, nil)
+	if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) {
+		t.Errorf("an empty file: got %v, want %v", err, run.ErrCorrupt)
+	}
+}
+
+// TestTornTail cuts the last line of a file at every byte. It is as if it had not been written, and the
+// next one takes its place.
+func TestTornTail(t *testing.T) {
+	s, disk, path, data := sample(t)
+	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+	before := func() *run.Log {
+		disk.put(path, data[:last])
+		log, err := s.Load(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}()
+	for cut := last; cut < len(data); cut++ {
+		disk.put(path, data[:cut])
+		want := len(before.Records)
+		if cut == len(data)-1 {
+			want++ // the line is whole but for its line break
+		}
+		for _, h := range []int{0, 1} { // again, after an Append
+			log, err := s.Load(ctx, key)
+			if err != nil || len(log.Records) != want+h || log.Head.Answers != 1 || len(log.Answers) != 1 {
+				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
+			}
+			if h == 0 {
+				d := &draft{fold(t, s)}
+				add(t, s, run.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
+			}
+		}
+	}
+}
+
+// TestHole takes a line with a sector that was never written for what a crash has left: if it
+// may not have been synced.
+func TestHole(t *testing.T) {
+	disk := newDisk()
+	s := disk.on(t, t.TempDir(), filestore.EveryTurn)
+	d, lease := create(t, s, key)
+	large := strings.Repeat("x", 2000)
+	add(t, s, lease, d, note(large))
+	add(t, s, lease, d, note("last"))
+	path, n := disk.file(t)
+	data := n.now
+	hole := slices.Clone(data)
+	clear(hole[1024:1536])
+
+	disk.put(path, hole)
+	if got := fold(t, s).Seq; got != 1 {
+		t.Errorf("got %d records, want the one before the hole", got)
+	}
+	again := &draft{fold(t, s)}
+	add(t, s, lease, again, note("again"))
+	if got := fold(t, s).Seq; got != 2 {
+		t.Errorf("got %d records, want 2", got)
+	}
+
+	disk.put(path, data) // a sync follows, and another line
+	add(t, s, lease, d, &run.Suspended{})
+	add(t, s, lease, d, note("after"))
+	_, n = disk.file(t)
+	data = n.now
+	clear(data[1024:1536])
+	disk.put(path, data)
+	if _, err := s.Load(ctx, key); !errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), "line 2:") {
+		t.Errorf("got %v, want %v in line 2", err, run.ErrCorrupt)
+	}
+}
+
+// FuzzLoad reads any file, and any lines with good ends. What can be read can be gone on with.
+func FuzzLoad(f *testing.F) {
+	_, _, path, data := sample(f)
+	dir := f.TempDir()
+	path = filepath.Join(dir, filepath.Base(path))
+	f.Add(data, false)
+	f.Add(data[:len(data)-9], false)
+	f.Add(append(slices.Clone(data), make([]byte, 600)...), false)
+	f.Add(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil), true)
+	f.Fuzz(func(t *testing.T, data []byte, ends bool) {
+		if ends {
+			data = withEnds(data)
+		}
+		disk := newDisk()
+		disk.put(path, data)
+		s := disk.on(t, dir, filestore.Never)
+		log, err := s.Load(ctx, key)
+		if err != nil {
+			return
+		}
+		lease, err := s.Acquire(ctx, key, run.Holder{})
+		if errors.Is(err, run.ErrHeld) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := log.Head
+		head.Seq++
+		if err := s.Append(ctx, lease, head, []run.Record{{Seq: head.Seq, Change: note("next")}}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Load(ctx, key)
+		if err != nil || len(again.Records) != len(log.Records)+1 {
+			t.Fatalf("got %+v, %v, want one record more than %d", again, err, len(log.Records))
+		}
+	})
+}
+
+// withEnds makes lines whole.
+func withEnds(data []byte) []byte {
+	var out []byte
+	for text := range bytes.Lines(data) {
+		at := len(out)
+		text = bytes.TrimSuffix(text, []byte{'\n'})
+		head := len(text) - bytes.LastIndex(text, []byte(`"head":`)) - len(`"head":`)
+		line := fmt.Appendf(slices.Clone(text), `,"end":"%012x %08x %012x s`, at, max(0, head), at)
+		line = fmt.Appendf(line, " %08x\"}\n", crc32.Checksum(line, crc32.MakeTable(crc32.Castagnoli)))
+		out = append(out, line...)
+	}
+	return out
+}
+
+// TestEnds has the fuzz test write what the store writes.
+func TestEnds(t *testing.T) {
+	s, disk, path, data := sample(t)
+	disk.put(path, withEnds(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil)))
+	if got := fold(t, s).Seq; got != 6 {
+		t.Errorf("got %d records, want 6", got)
+	}
+	disk.put(path, withEnds([]byte(`{"v":2,"later":true,"head":{}`+"\n")))
+	if _, err := s.Load(ctx, key); err == nil || errors.Is(err, run.ErrCorrupt) || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("got %v, want the version", err)
+	}
+}

@@ -1,0 +1,63 @@
+package filestore_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// A run waits for a person. Another process, which has the same directory, gives the answer.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "runs")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	store, err := filestore.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	records := []run.Record{
+		{Seq: 1, At: time.Now(), Change: &run.Begun{V: run.Version, ID: "run_1"}},
+		{Seq: 2, At: time.Now(), Change: &run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskForm, Survives: true}}},
+		{Seq: 3, At: time.Now(), Change: &run.Suspended{}},
+	}
+	state, err := run.Fold(records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lease, err := store.Create(ctx, run.Holder{Name: "worker", TTL: time.Minute}, run.HeadOf(state), records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Release(ctx, lease); err != nil {
+		log.Fatal(err)
+	}
+
+	other, err := filestore.Open(dir, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for head, err := range other.List(ctx, run.Query{Status: run.Waiting}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(head.Key.ID, "asks", head.Asks)
+		err = other.Answer(ctx, head.Key, []run.Answer{{Ask: head.Asks[0], Action: run.Accept, Content: []byte(`{"city":"Oslo"}`)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	for head := range store.List(ctx, run.Query{DueAt: time.Now()}) {
+		fmt.Println(head.Key.ID, "goes on with answers:", head.Answers)
+	}
+	// Output:
+	// run_1 asks [ask_1]
+	// run_1 goes on with answers: 1
+}

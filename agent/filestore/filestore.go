@@ -1,0 +1,152 @@
+// Package filestore keeps runs in files: one append-only file of lines of JSON for each run.
+//
+// Any number of processes of one machine may share a directory. Its file system has to be local, as
+// the processes exclude each other by file locks.
+//
+// # What a line has
+//
+// A line is one change: new records, answers, or a new holder. It ends with the run's head, so that
+// List reads the ends of the files alone, and with a checksum of itself and its place. If bytes of a file
+// are changed or missing, Load reports [run.ErrCorrupt] with the file and the line. What a crash has left of a
+// line at the end is cut. If a whole number of bytes is missing at the end, that is no different from a crash.
+//
+// # What a crash loses
+//
+// The end of a process loses nothing that a method has returned nil for, whatever [Sync] is. Sync
+// says what a power cut or the end of the operating system loses. The lease of a run is not synced: after a
+// power cut, no process is left to hold the run.
+//
+// # Who can read the files
+//
+// The directory and the files are made for their owner alone (modes 0700 and 0600). Open refuses a
+// directory that is a symbolic link, that belongs to another user, or to which a group or others can write.
+// On Windows a file inherits the permissions of its directory.
+package filestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/private"
+)
+
+// Sync says when a store waits until the disk has what it writes.
+type Sync int
+
+// What Append syncs. Create, Answer and Delete always sync, except under Never.
+const (
+	// EveryEffect syncs each Append. A power cut loses nothing.
+	EveryEffect Sync = iota
+
+	// EveryTurn syncs an Append that ends a turn, suspends the run or ends it. A power cut
+	// may lose the turn under way: then its calls, which may have had their effects, are made again.
+	EveryTurn
+
+	// Never leaves it to the operating system. A power cut may lose what was written in the
+	// seconds before, and may leave a file that is damaged.
+	Never
+)
+
+// Options configure [Open]. Nil and zero are valid.
+type Options struct {
+	Sync Sync // default EveryEffect
+
+	MaxLine int64 // bytes of one change; default 64 MiB
+	MaxFile int64 // bytes of the file of one run; default 1 GiB
+
+	// FS is for tests: it counts syncs and loses writes. Nil is the file system of the
+	// operating system. Locks and the check of the directory do not use it.
+	FS FS
+}
+
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.MaxLine <= 0 {
+		out.MaxLine = 64 << 20
+	}
+	if out.MaxFile <= 0 {
+		out.MaxFile = 1 << 30
+	}
+	if out.FS == nil {
+		out.FS = osFS{}
+	}
+	return out
+}
+
+// Store is a [run.Store] in a directory. It keeps no file open and has no goroutine: there is
+// nothing to close. Its methods may be called concurrently.
+type Store struct {
+	dir   string
+	opts  Options
+	locks [stripes]chan struct{} // within this process
+}
+
+var _ run.Store = (*Store)(nil)
+
+// Open returns the store in a directory, which is made if it is missing.
+func Open(dir string, opts *Options) (*Store, error) {
+	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults()}
+	for i := range s.locks {
+		s.locks[i] = make(chan struct{}, 1)
+	}
+	for _, dir := range []string{s.dir, filepath.Join(s.dir, "locks")} {
+		err := makeDirs(dir)
+		if err == nil {
+			err = private.CheckDir(dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open store of runs: %w", err)
+		}
+	}
+	private.Sweep(s.dir)
+	return s, nil
+}
+
+const (
+	suffix  = ".jsonl"
+	stripes = 256 // locks, which the runs share
+)
+
+// nameOf is the name of the file of a run. Equal names of two keys would be a collision of SHA-256.
+func nameOf(key run.Key) string {
+	text := binary.AppendUvarint(nil, uint64(len(key.Tenant)))
+	sum := sha256.Sum256(append(append(text, key.Tenant...), key.ID...))
+	return hex.EncodeToString(sum[:]) + suffix
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
+
+// lock waits until no other goroutine or process changes the file. Some other files have the same
+// lock. A process that is stopped while it holds one keeps others out until it goes on or ends.
+func (s *Store) lock(ctx context.Context, name string) (unlock func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	stripe, err := strconv.ParseUint(name[:2], 16, 8)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.locks[stripe] <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	release, err := private.Lock(ctx, filepath.Join(s.dir, "locks", name[:2]))
+	if err != nil {
+		<-s.locks[stripe]
+		return nil, err
+	}
+	return func() {
+		_ = release() // the closed file ends the lock in any case
+		<-s.locks[stripe]
+	}, nil
+}

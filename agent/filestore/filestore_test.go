@@ -1,0 +1,240 @@
+package filestore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/storetest"
+)
+
+func open(t testing.TB, dir string, opts *filestore.Options) *filestore.Store {
+	t.Helper()
+	s, err := filestore.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// pair is a store by way of two, which share a directory as two processes do.
+type pair struct {
+	run.Store
+	other run.Store
+	calls atomic.Int64
+}
+
+func (p *pair) next() run.Store {
+	if p.calls.Add(1)%2 == 0 {
+		return p.Store
+	}
+	return p.other
+}
+
+func (p *pair) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+	return p.next().Create(ctx, h, head, records)
+}
+
+func (p *pair) Append(ctx context.Context, lease run.Lease, head run.Head, records []run.Record) error {
+	return p.next().Append(ctx, lease, head, records)
+}
+
+func (p *pair) Acquire(ctx context.Context, key run.Key, h run.Holder) (run.Lease, error) {
+	return p.next().Acquire(ctx, key, h)
+}
+
+func (p *pair) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	return p.next().Answer(ctx, key, answers)
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) run.Store {
+		dir := t.TempDir()
+		return &pair{Store: open(t, dir, nil), other: open(t, dir, nil)}
+	})
+}
+
+func TestStoreWithFewerSyncs(t *testing.T) {
+	for name, sync := range map[string]filestore.Sync{"every turn": filestore.EveryTurn, "never": filestore.Never} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) run.Store { return open(t, t.TempDir(), &filestore.Options{Sync: sync}) })
+		})
+	}
+}
+
+func TestReopen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	storetest.Reopen(t, func(t *testing.T) (run.Store, func()) { return open(t, dir, nil), func() {} })
+}
+
+var (
+	ctx = context.Background()
+	key = run.Key{Tenant: "acme", ID: "one"}
+)
+
+// draft is a run as its holder has it.
+type draft struct{ state *run.State }
+
+func (d *draft) next(changes ...run.Change) (run.Head, []run.Record) {
+	var records []run.Record
+	for _, c := range changes {
+		at := time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC)
+		r := run.Record{Seq: d.state.Seq + 1, At: at, Change: c}
+		if err := d.state.Apply(r); err != nil {
+			panic(err)
+		}
+		records = append(records, r)
+	}
+	return run.HeadOf(d.state), records
+}
+
+// create begins a run, which a holder has had.
+func create(t testing.TB, s run.Store, key run.Key, changes ...run.Change) (*draft, run.Lease) {
+	t.Helper()
+	d := &draft{new(run.State)}
+	head, records := d.next(append([]run.Change{&run.Begun{V: run.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+	lease, err := s.Create(ctx, run.Holder{Name: "test"}, head, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, lease
+}
+
+func add(t testing.TB, s run.Store, lease run.Lease, d *draft, changes ...run.Change) {
+	t.Helper()
+	head, records := d.next(changes...)
+	if err := s.Append(ctx, lease, head, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func note(text string) run.Change {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return &run.Noted{Vars: map[string]json.RawMessage{"note": data}}
+}
+
+func ask(id string) run.Change {
+	return &run.Opened{Ask: run.Ask{ID: id, Kind: run.AskForm, Survives: true}}
+}
+
+// file is the one file of a run in a directory.
+func file(t testing.TB, dir string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("got %q, %v, want one file", all, err)
+	}
+	return all[0]
+}
+
+func write(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestBounds refuses a change that is too large, and keeps the run as it was.
+func TestBounds(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, &filestore.Options{MaxLine: 4 << 10, MaxFile: 8 << 10})
+	d, lease := create(t, s, key)
+	large := strings.Repeat("x", 3<<10)
+	head, records := (&draft{fold(t, s)}).next(note(large), note(large))
+	if err := s.Append(ctx, lease, head, records); err == nil || !strings.Contains(err.Error(), "at most 4096") {
+		t.Errorf("got %v, want the bound", err)
+	}
+	add(t, s, lease, d, note(large))
+	add(t, s, lease, d, note(large))
+	head, records = (&draft{fold(t, s)}).next(note(large))
+	if err := s.Append(ctx, lease, head, records); err == nil || !strings.Contains(err.Error(), "may have 8192") {
+		t.Errorf("got %v, want the bound", err)
+	}
+	if got := fold(t, s).Seq; got != 3 {
+		t.Errorf("got %d records, want 3", got)
+	}
+	if _, err := open(t, dir, &filestore.Options{MaxFile: 1 << 10}).Load(ctx, key); err == nil || errors.Is(err, run.ErrCorrupt) {
+		t.Errorf("got %v, want the bound", err)
+	}
+}
+
+// fold is the state of the run in a store.
+func fold(t testing.TB, s run.Store) *run.State {
+	t.Helper()
+	log, err := s.Load(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := run.Fold(log.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// TestListGoesOn lists the runs beside one that is damaged, and a file of another name not at all.
+func TestListGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	create(t, s, key)
+	damaged := file(t, dir)
+	create(t, s, run.Key{ID: "two"})
+	write(t, filepath.Join(dir, "notes.jsonl"), nil)
+	write(t, damaged, []byte("{}\n"))
+	var ids []string
+	var last error
+	for head, err := range s.List(ctx, run.Query{AllTenants: true}) {
+		if last = err; err == nil {
+			ids = append(ids, head.Key.ID)
+		}
+	}
+	if fmt.Sprint(ids) != "[two]" || !errors.Is(last, run.ErrCorrupt) || !strings.Contains(last.Error(), damaged) {
+		t.Errorf("got %q, %v, want two and the damaged file", ids, last)
+	}
+}
+
+// TestCopiedFile refuses the file of another run.
+func TestCopiedFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	create(t, s, key)
+	path := file(t, dir)
+	create(t, s, run.Key{ID: "two"})
+	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		write(t, p, read(t, path))
+	}
+	if _, err := s.Load(ctx, key); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Load(ctx, run.Key{ID: "two"}); !errors.Is(err, run.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, run.ErrCorrupt)
+	}
+	if _, err := s.Acquire(ctx, run.Key{ID: "two"}, run.Holder{}); !errors.Is(err, run.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, run.ErrCorrupt)
+	}
+}

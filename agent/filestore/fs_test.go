@@ -1,0 +1,203 @@
+package filestore_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+)
+
+// disk is a file system in memory, which knows what would survive a power cut: of a file what was
+// synced, of a directory the names that were.
+type disk struct {
+	mu      sync.Mutex
+	names   map[string]*inode
+	durable map[string]*inode // after the last SyncDir
+	changes int               // so far
+	cut     int               // the change at which the power is cut; 0: none
+	syncs   int               // of files
+	dirs    int               // syncs of directories
+	fault   error             // of the next Sync
+}
+
+// inode is the content of a file.
+type inode struct{ now, durable []byte }
+
+var errCut = errors.New("the power is cut")
+
+func newDisk() *disk { return &disk{names: map[string]*inode{}, durable: map[string]*inode{}} }
+
+// change counts a change; the one at the cut is half done, and later ones are not.
+func (d *disk) change(do, half func()) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes++
+	switch {
+	case d.cut == 0 || d.changes < d.cut:
+		do()
+		return nil
+	case d.changes == d.cut:
+		half()
+	}
+	return errCut
+}
+
+func nothing() {}
+
+func (d *disk) OpenFile(name string, flag int, _ fs.FileMode) (filestore.File, error) {
+	if flag&os.O_CREATE != 0 {
+		n := new(inode)
+		return &handle{d, n}, d.change(func() { d.names[name] = n }, nothing)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.names[name]; n != nil {
+		return &handle{d, n}, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (d *disk) ReadDir(string) ([]fs.DirEntry, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files := fstest.MapFS{}
+	for name := range d.names {
+		files[filepath.Base(name)] = &fstest.MapFile{}
+	}
+	return files.ReadDir(".")
+}
+
+func (d *disk) Rename(from, to string) error {
+	return d.change(func() { d.names[to] = d.names[from]; delete(d.names, from) }, nothing)
+}
+
+func (d *disk) Remove(name string) error {
+	d.mu.Lock()
+	missing := d.names[name] == nil
+	d.mu.Unlock()
+	if missing {
+		return fs.ErrNotExist
+	}
+	return d.change(func() { delete(d.names, name) }, nothing)
+}
+
+func (d *disk) SyncDir(string) error {
+	return d.change(func() { d.dirs++; d.durable = maps.Clone(d.names) }, nothing)
+}
+
+type handle struct {
+	disk *disk
+	*inode
+}
+
+func (h *handle) ReadAt(p []byte, at int64) (int, error) {
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	if at >= int64(len(h.now)) {
+		return 0, io.EOF
+	}
+	n := copy(p, h.now[at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (h *handle) WriteAt(p []byte, at int64) (int, error) {
+	put := func(p []byte) {
+		if end := int(at) + len(p); end > len(h.now) {
+			h.now = append(h.now, make([]byte, end-len(h.now))...)
+		}
+		copy(h.now[at:], p)
+	}
+	return len(p), h.disk.change(func() { put(p) }, func() { put(p[:len(p)/2]) })
+}
+
+func (h *handle) Truncate(size int64) error {
+	return h.disk.change(func() { h.now = slices.Clone(h.now[:size]) }, nothing)
+}
+
+func (h *handle) Sync() error {
+	h.disk.mu.Lock()
+	fault := h.disk.fault
+	h.disk.fault = nil
+	h.disk.mu.Unlock()
+	if fault != nil {
+		return fault
+	}
+	return h.disk.change(func() { h.disk.syncs++; h.durable = slices.Clone(h.now) }, nothing)
+}
+
+func (h *handle) Size() (int64, error) {
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	return int64(len(h.now)), nil
+}
+
+func (h *handle) Close() error { return nil }
+
+// The ways in which a power cut leaves what was not synced.
+var fates = []struct {
+	name string
+	dirs bool // names are kept
+	keep func(now, durable []byte) []byte
+}{
+	{"lost", false, func(_, durable []byte) []byte { return durable }},
+	{"kept", true, func(now, _ []byte) []byte { return now }},
+	{"cut", true, func(now, durable []byte) []byte {
+		return now[:len(now)-max(0, len(now)-len(durable))/2]
+	}},
+	{"names lost", false, func(now, _ []byte) []byte { return now }},
+	{"out of order", true, func(now, durable []byte) []byte { // the first sector is not written
+		out := slices.Clone(now)
+		if from := len(durable); from < len(out) {
+			clear(out[from:min(from-from%512+512, len(out))])
+		}
+		return append(out, durable[min(len(out), len(durable)):]...) // a shorter size is not written, either
+	}},
+}
+
+// reboot is the disk after a power cut.
+func (d *disk) reboot(fate int) *disk {
+	f := fates[fate]
+	names := d.durable
+	if f.dirs {
+		names = d.names
+	}
+	next := newDisk()
+	for name, n := range names {
+		kept := slices.Clone(f.keep(n.now, n.durable))
+		next.names[name] = &inode{now: kept, durable: slices.Clone(kept)}
+	}
+	next.durable = maps.Clone(next.names)
+	return next
+}
+
+// put replaces the content of a file.
+func (d *disk) put(path string, data []byte) {
+	d.names[path] = &inode{now: slices.Clone(data), durable: slices.Clone(data)}
+}
+
+// on opens the store of a disk; its locks are in a directory.
+func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) *filestore.Store {
+	return open(t, dir, &filestore.Options{FS: d, Sync: sync})
+}
+
+// file is the one file of a run.
+func (d *disk) file(t testing.TB) (path string, n *inode) {
+	t.Helper()
+	if len(d.names) != 1 {
+		t.Fatalf("got %d files, want one", len(d.names))
+	}
+	for path, n = range d.names {
+	}
+	return path, n
+}

@@ -1,0 +1,174 @@
+package filestore
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// line is one change of a run, with the head that it leads to.
+type line struct {
+	V       int          `json:"v"`
+	Records []run.Record `json:"records"`
+	Answers []run.Answer `json:"answers"`
+	Holder  string       `json:"holder"` // who has taken the run, for people
+	Head    head         `json:"head"`
+}
+
+// version is the version of the format of lines.
+const version = 1
+
+// head is what is known of a run without its records.
+type head struct {
+	run.Head
+	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
+}
+
+// follow is the head after an Append: what is the store's own stays.
+func (h head) follow(next run.Head) head {
+	next.Epoch, next.Held = h.Epoch, h.Held
+	return head{Head: next}.answered(h.Answered)
+}
+
+// answered adds answers, and drops the ones to questions that are not open.
+func (h head) answered(asks []string) head {
+	closed := func(ask string) bool { return !slices.Contains(h.Asks, ask) }
+	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, asks), closed)
+	h.Answers = len(h.Answered)
+	return h
+}
+
+// end is the last member of a line, of a fixed size.
+type end struct {
+	at     int64 // where the line begins in its file
+	head   int   // bytes of the head, which stands before the end
+	synced int64 // how far the file was durable when the line was written
+	sync   bool  // the line itself was synced before it was reported
+}
+
+// The end as text has numbers of fixed sizes: at, head, synced, sync and the checksum of all before it.
+const (
+	endFormat = `,"end":"%012x %08x %012x %c`
+	sumFormat = ` %08x"}`
+	sumSize   = 11
+	endSize   = 44 + sumSize
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode writes a line.
+func encode(l *line, e end) ([]byte, error) {
+	b := fmt.Appendf(nil, `{"v":%d`, version)
+	b, err := encodeList(b, "records", l.Records)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = encodeList(b, "answers", l.Answers); err != nil {
+		return nil, err
+	}
+	if l.Holder != "" {
+		b, err = appendMember(b, "holder", l.Holder)
+		if err != nil {
+			return nil, err
+		}
+	}
+	before := len(b)
+	if b, err = appendMember(b, "head", l.Head); err != nil {
+		return nil, err
+	}
+	e.head = len(b) - before - len(`,"head":`)
+	flag := '-'
+	if e.sync {
+		flag = 's'
+	}
+	b = fmt.Appendf(b, endFormat, e.at, e.head, e.synced, flag)
+	b = fmt.Appendf(b, sumFormat, crc32.Checksum(b, castagnoli))
+	return append(b, '\n'), nil
+}
+
+// encodeList adds a member with values that write themselves: package json would write some
+// characters of theirs in another way.
+func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, error) {
+	for i, v := range values {
+		data, err := v.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		if bytes.IndexByte(data, '\n') >= 0 {
+			return nil, errors.New("a record has a line break")
+		}
+		if i == 0 {
+			b = fmt.Appendf(b, `,"%s":[`, name)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, data...)
+	}
+	if len(values) > 0 {
+		b = append(b, ']')
+	}
+	return b, nil
+}
+
+func appendMember(b []byte, name string, v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(b, `,"%s":`, name), data...), nil
+}
+
+// parseEnd reads the end of a line without its line break. It reports whether that is a whole line
+// of this place in a file.
+func parseEnd(raw []byte, at int64) (e end, whole bool) {
+	if len(raw) < endSize {
+		return end{}, false
+	}
+	sumAt := len(raw) - sumSize
+	sum := fmt.Appendf(nil, sumFormat, crc32.Checksum(raw[:sumAt], castagnoli))
+	if !bytes.Equal(sum, raw[sumAt:]) {
+		return end{}, false
+	}
+	text := raw[len(raw)-endSize:]
+	e = end{at: number(text[8:20]), head: int(number(text[21:29])), synced: number(text[30:42]), sync: text[43] == 's'}
+	return e, e.at == at && e.head <= len(raw)-endSize && e.synced <= at
+}
+
+// number reads a number of an end, which has its checksum.
+func number(text []byte) int64 {
+	n, err := strconv.ParseInt(string(text), 16, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// headOf reads the head of a line.
+func headOf(raw []byte, e end) (h head, err error) {
+	stop := len(raw) - endSize
+	err = json.Unmarshal(raw[stop-e.head:stop], &h)
+	return h, err
+}
+
+// decode reads a line.
+func decode(raw []byte) (*line, error) {
+	var l line
+	if err := json.Unmarshal(raw, &l); err != nil {
+		var v struct{ V int }
+		if json.Unmarshal(raw, &v) == nil && v.V > version {
+			return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", v.V, version)
+		}
+		return nil, err
+	}
+	if l.V > version {
+		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", l.V, version)
+	}
+	return &l, nil
+}

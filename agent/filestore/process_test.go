@@ -1,0 +1,179 @@
+package filestore_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// TestMain makes the test binary a process that works on the run in a directory.
+func TestMain(m *testing.M) {
+	work := map[string]func(run.Store) error{"append": appendForEver, "share": appendWithOthers}[os.Getenv("FILESTORE_WORK")]
+	if work == nil {
+		os.Exit(m.Run())
+	}
+	s, err := filestore.Open(os.Getenv("FILESTORE_DIR"), nil)
+	if err == nil {
+		err = work(s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// start runs the test binary with some work.
+func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FILESTORE_WORK="+work, "FILESTORE_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// takeOver takes the run, with what the store has of it.
+func takeOver(s run.Store) (*cast, *run.Log, error) {
+	c := new(cast)
+	if err := c.acquire(s); err != nil {
+		return nil, nil, err
+	}
+	log, err := s.Load(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := run.Fold(log.Records)
+	c.draft = &draft{state}
+	return c, log, err
+}
+
+// textOf is the note of a record: some are larger than what a disk writes at once.
+func textOf(seq uint64) string {
+	return fmt.Sprint(seq, strings.Repeat("x", int(seq%5)*4000))
+}
+
+// appendForEver appends records and answers, and prints what the store has.
+func appendForEver(s run.Store) error {
+	c, log, err := takeOver(s)
+	if err != nil {
+		return err
+	}
+	for {
+		var changes []run.Change
+		for _, a := range log.Answers {
+			changes = append(changes, &run.Answered{Answer: a})
+		}
+		seq := log.Head.Seq + uint64(len(changes)) + 1
+		q := fmt.Sprint("q", seq)
+		if err := c.append(s, append(changes, note(textOf(seq)), ask(q))...); err != nil {
+			return err
+		}
+		fmt.Println("record", seq+1)
+		if err := s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.Accept}}); err != nil {
+			return err
+		}
+		fmt.Println("answer", q)
+		if log, err = s.Load(ctx, key); err != nil {
+			return err
+		}
+	}
+}
+
+// TestKill ends a process that appends, 50 times. Then the run has what the process has reported, and is
+// never damaged.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	create(t, s, key)
+	for i := range 50 {
+		cmd, out := start(t, "append", dir)
+		var seq uint64
+		var q string
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			if n == i%8 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _ = fmt.Sscanf(lines.Text(), "record %d", &seq)
+			_, _ = fmt.Sscanf(lines.Text(), "answer %s", &q)
+		}
+		_ = cmd.Wait()
+		has(t, s, seq, q)
+	}
+}
+
+// has checks that the run has a record, and the answer to a question.
+func has(t *testing.T, s run.Store, seq uint64, q string) {
+	t.Helper()
+	log, err := s.Load(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seq == 0 || log.Head.Seq < seq {
+		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
+	}
+	for _, r := range log.Records {
+		if n, ok := r.Change.(*run.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
+			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
+		}
+	}
+	err = s.Answer(ctx, key, []run.Answer{{Ask: q, Action: run.Decline}})
+	if q != "" && !errors.Is(err, run.ErrAnswered) {
+		t.Fatalf("got %v for another answer to %s, want %v", err, q, run.ErrAnswered)
+	}
+}
+
+const shares = 25 // records of each process
+
+// appendWithOthers takes the run, which others take, too, until it has appended its records.
+func appendWithOthers(s run.Store) error {
+	for done := 0; done < shares; {
+		c, _, err := takeOver(s)
+		if err != nil {
+			return err
+		}
+		switch err := c.append(s, note("x")); {
+		case err == nil:
+			done++
+		case !errors.Is(err, run.ErrConflict):
+			return err
+		}
+	}
+	return nil
+}
+
+// TestProcesses has four processes append to one run.
+func TestProcesses(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, nil)
+	create(t, s, key)
+	var all []*exec.Cmd
+	for range 4 {
+		cmd, _ := start(t, "share", dir)
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, want := fold(t, s).Seq, uint64(1+len(all)*shares); got != want {
+		t.Errorf("got %d records, want %d", got, want)
+	}
+}

@@ -1,0 +1,263 @@
+package filestore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// Create implements [run.Store].
+func (s *Store) Create(ctx context.Context, h run.Holder, head run.Head, records []run.Record) (run.Lease, error) {
+	if err := run.CheckCreate(head, records); err != nil {
+		return run.Lease{}, err
+	}
+	lease, err := s.create(ctx, h, head, records)
+	if err != nil {
+		return run.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	return lease, nil
+}
+
+func (s *Store) create(ctx context.Context, h run.Holder, first run.Head, records []run.Record) (run.Lease, error) {
+	name := nameOf(first.Key)
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return run.Lease{}, err
+	}
+	defer unlock()
+	f, err := s.open(name, os.O_RDONLY)
+	if err == nil {
+		return run.Lease{}, errors.Join(run.ErrExists, f.Close())
+	}
+	if !errors.Is(err, run.ErrNotFound) {
+		return run.Lease{}, err
+	}
+	now := time.Now()
+	first.Epoch, first.Held = run.FirstEpoch(now), now.Add(h.TTL)
+	l := &line{Records: records, Holder: h.Name, Head: head{Head: first}.answered(nil)}
+	if err := s.begin(s.path(name), l); err != nil {
+		return run.Lease{}, err
+	}
+	return run.Lease{Key: first.Key, Epoch: first.Epoch}, nil
+}
+
+// begin writes a file with its first line, whole or not at all.
+func (s *Store) begin(path string, l *line) (err error) {
+	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
+	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = s.write(f, tip{}, l, s.opts.Sync != Never)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.opts.FS.Rename(unfinished, path)
+	}
+	if err != nil {
+		return errors.Join(err, s.opts.FS.Remove(unfinished))
+	}
+	return s.syncDir()
+}
+
+func (s *Store) syncDir() error {
+	if s.opts.Sync == Never {
+		return nil
+	}
+	return s.opts.FS.SyncDir(s.dir)
+}
+
+// Append implements [run.Store].
+func (s *Store) Append(ctx context.Context, lease run.Lease, next run.Head, records []run.Record) error {
+	err := s.change(ctx, lease.Key, func(f File, t tip) error {
+		if err := run.CheckAppend(t.head.Head, lease, next, records); err != nil {
+			return err
+		}
+		return s.write(f, t, &line{Records: records, Head: t.head.follow(next)}, s.syncs(records))
+	})
+	if errors.Is(err, run.ErrNotFound) {
+		err = run.ErrConflict
+	}
+	return of("append to", lease.Key, err)
+}
+
+// syncs reports whether an Append of records is synced.
+func (s *Store) syncs(records []run.Record) bool {
+	if s.opts.Sync != EveryTurn {
+		return s.opts.Sync == EveryEffect
+	}
+	return slices.ContainsFunc(records, func(r run.Record) bool {
+		switch r.Change.(type) {
+		case *run.TurnEnded, *run.Suspended, *run.Ended, *run.Said:
+			return true
+		}
+		return false
+	})
+}
+
+// Answer implements [run.Store]. It reads the whole file.
+func (s *Store) Answer(ctx context.Context, key run.Key, answers []run.Answer) error {
+	return of("answer", key, s.change(ctx, key, func(f File, _ tip) error {
+		log, err := s.read(f, nameOf(key))
+		if err != nil {
+			return err
+		}
+		fresh, err := run.CheckAnswers(log.tip.head.Head, log.answers, answers)
+		switch {
+		case err != nil:
+			return err
+		case len(fresh) > 0:
+			asks := make([]string, len(fresh))
+			for i, a := range fresh {
+				asks[i] = a.Ask
+			}
+			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asks)}, s.opts.Sync != Never)
+		case len(answers) > 0 && s.opts.Sync != Never:
+			return f.Sync() // whoever wrote the answer may have ended before
+		}
+		return nil
+	}))
+}
+
+// Acquire implements [run.Store].
+func (s *Store) Acquire(ctx context.Context, key run.Key, h run.Holder) (lease run.Lease, err error) {
+	err = s.change(ctx, key, func(f File, t tip) error {
+		now := time.Now()
+		if now.Before(t.head.Held) {
+			return run.ErrHeld
+		}
+		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
+		t.head.Epoch = max(t.head.Epoch+1, run.FirstEpoch(now))
+		t.head.Held = now.Add(h.TTL)
+		lease = run.Lease{Key: key, Epoch: t.head.Epoch}
+		return s.write(f, t, &line{Holder: h.Name, Head: t.head}, false)
+	})
+	if err != nil {
+		return run.Lease{}, of("acquire", key, err)
+	}
+	return lease, nil
+}
+
+// Renew implements [run.Store].
+func (s *Store) Renew(ctx context.Context, lease run.Lease, ttl time.Duration) error {
+	return of("renew the lease of", lease.Key, s.hold(ctx, lease, time.Now().Add(ttl)))
+}
+
+// Release implements [run.Store].
+func (s *Store) Release(ctx context.Context, lease run.Lease) error {
+	err := s.hold(ctx, lease, time.Time{})
+	if errors.Is(err, run.ErrConflict) {
+		return nil
+	}
+	return of("release", lease.Key, err)
+}
+
+// hold has a lease expire at a time.
+func (s *Store) hold(ctx context.Context, lease run.Lease, until time.Time) error {
+	err := s.change(ctx, lease.Key, func(f File, t tip) error {
+		if t.head.Epoch != lease.Epoch {
+			return run.ErrConflict
+		}
+		if t.head.Held.Equal(until) {
+			return nil
+		}
+		t.head.Held = until
+		return s.write(f, t, &line{Head: t.head}, false)
+	})
+	if errors.Is(err, run.ErrNotFound) {
+		return run.ErrConflict
+	}
+	return err
+}
+
+// Delete implements [run.Store].
+func (s *Store) Delete(ctx context.Context, key run.Key) error {
+	name := nameOf(key)
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return of("delete", key, err)
+	}
+	defer unlock()
+	err = s.opts.FS.Remove(s.path(name))
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
+		err = s.syncDir()
+	}
+	return of("delete", key, err)
+}
+
+// change calls do with the file and the last line of a run, which others do not change meanwhile.
+func (s *Store) change(ctx context.Context, key run.Key, do func(File, tip) error) error {
+	name := nameOf(key)
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	f, err := s.open(name, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	t, err := s.readEnd(f, name)
+	if err == nil {
+		err = do(f, t)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// write adds a line at the end of a file. If that fails, the file is as before, as far as it can be.
+func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
+	if t.bare {
+		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
+			return err
+		}
+	}
+	if t.torn {
+		if err := s.cut(f, t.end); err != nil {
+			return err
+		}
+	}
+	data, err := encode(l, end{at: t.end, synced: t.synced, sync: sync || s.opts.Sync == Never})
+	if err != nil {
+		return err
+	}
+	switch n := int64(len(data)); {
+	case n > s.opts.MaxLine:
+		return fmt.Errorf("the change has %d bytes, and at most %d are kept at once", n, s.opts.MaxLine)
+	case t.end+n > s.opts.MaxFile:
+		return fmt.Errorf("the file would have %d bytes, and may have %d", t.end+n, s.opts.MaxFile)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Truncate(t.end)
+		}
+	}()
+	if _, err := f.WriteAt(data, t.end); err != nil {
+		return err
+	}
+	if sync {
+		return f.Sync()
+	}
+	return nil
+}
+
+// cut removes what a crash has left, before something shorter takes its place.
+func (s *Store) cut(f File, size int64) error {
+	if err := f.Truncate(size); err != nil || s.opts.Sync == Never {
+		return err
+	}
+	return f.Sync()
+}
+
+// of says what was done to which run.
+func of(what string, key run.Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s run %q: %w", what, key.ID, err)
+}
