@@ -1,0 +1,140 @@
+package run_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FuzzRecord reads a record, writes it and reads it again. A state takes it or refuses it.
+func FuzzRecord(f *testing.F) {
+	for _, r := range append(readLog(f, "testdata/v1/members.log"), readLog(f, "testdata/v1/run.log")...) {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r, again run.Record
+		if json.Unmarshal(data, &r) != nil {
+			return
+		}
+		one, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatalf("%s is read and not written: %v", data, err)
+		}
+		if err := again.UnmarshalJSON(one); err != nil {
+			t.Fatalf("%s is not read again: %v", one, err)
+		}
+		if two, err := again.MarshalJSON(); err != nil || !bytes.Equal(one, two) {
+			t.Fatalf("got %s, %v, want %s", two, err, one)
+		}
+		s := new(run.State)
+		r.Seq = 1
+		if s.Apply(r) == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// FuzzState reads a state and does all with it that takes one from elsewhere.
+func FuzzState(f *testing.F) {
+	all := append(readLog(f, "testdata/v1/members.log"), readLog(f, "testdata/v1/run.log")...)
+	for i := range all {
+		for _, name := range []string{"run", "members"} {
+			f.Add(read(f, "testdata/v1/"+name+".state"), []byte(`{"ask":"ask_8","action":"accept","content":{"city":"x"}}`), uint(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data, answer []byte, next uint) {
+		s := new(run.State)
+		if json.Unmarshal(data, s) != nil {
+			return
+		}
+		if _, err := reread(s); err != nil {
+			t.Fatal(err)
+		}
+		if asks := run.Open(s); len(asks) != len(run.HeadOf(s).Asks) {
+			t.Fatalf("got %d questions, and %d in the head", len(asks), len(run.HeadOf(s).Asks))
+		}
+		var a run.Answer
+		if json.Unmarshal(answer, &a) == nil {
+			_ = run.CheckAnswer(s, a, start)
+			for _, q := range run.Open(s) {
+				a.Ask = q.ID
+				_ = run.Check(q, a, start)
+			}
+		}
+		r := all[next%uint(len(all))]
+		r.Seq = s.Seq + 1
+		if s.Apply(r) == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatalf("after %T: %v", r.Change, err)
+			}
+		}
+	})
+}
+
+// FuzzFold changes a byte of a log. What is read is folded or refused.
+func FuzzFold(f *testing.F) {
+	log := read(f, "testdata/v1/run.log")
+	for i := 0; i < len(log); i += 97 {
+		f.Add(uint(i), byte('x'), false)
+		f.Add(uint(i), byte('"'), true)
+	}
+	f.Fuzz(func(t *testing.T, at uint, to byte, drop bool) {
+		changed := bytes.Clone(log)
+		at %= uint(len(log))
+		changed[at] = to
+		if drop {
+			changed = append(changed[:at], changed[at+1:]...)
+		}
+		if s, err := foldLines(changed); err == nil {
+			if _, err := reread(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func foldLines(log []byte) (*run.State, error) {
+	var records []run.Record
+	for line := range bytes.Lines(log) {
+		var r run.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	s, err := run.Fold(records)
+	if s == nil && err == nil {
+		return nil, errors.New("no state and no error")
+	}
+	return s, err
+}
+
+// TestFlippedBytes changes each byte of a log, and leaves each out. It is an error, or
+// the log of another run.
+func TestFlippedBytes(t *testing.T) {
+	log := read(t, "testdata/v1/run.log")
+	for at := range log {
+		for _, changed := range [][]byte{flip(log, at), append(bytes.Clone(log[:at]), log[at+1:]...)} {
+			if s, err := foldLines(changed); err == nil {
+				if _, err := reread(s); err != nil {
+					t.Errorf("byte %d: %v", at, err)
+				}
+			}
+		}
+	}
+}
+
+func flip(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1 << (at % 8)
+	return data
+}

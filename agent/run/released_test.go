@@ -1,0 +1,300 @@
+package run_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// The folders testdata/v1, v2 and so on have what each version writes. The files of a
+// released version never change: this program has to read them for ever. A version that
+// raises [run.Version] adds its own folder:
+//
+//	go test ./agent/run -run TestReleased -add
+var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
+
+// TestReleasedVersions reads what each version wrote. The fold of its records is its
+// state, and no member has lost its meaning.
+func TestReleasedVersions(t *testing.T) {
+	if *add {
+		addVersion(t)
+	}
+	folders, err := filepath.Glob("testdata/v*")
+	if err != nil || len(folders) != run.Version {
+		t.Fatalf("got the folders %v, %v, want one for each version up to %d", folders, err, run.Version)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			folded, err := run.Fold(readLog(t, filepath.Join(folder, "run.log")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := same(readState(t, filepath.Join(folder, "run.state")), folded); err != nil {
+				t.Error(err)
+			}
+			for _, r := range readLog(t, filepath.Join(folder, "members.log")) {
+				knowsMembers(t, fmt.Sprintf("%T", r.Change), reflect.ValueOf(r.Change))
+			}
+			knowsMembers(t, "State", reflect.ValueOf(readState(t, filepath.Join(folder, "members.state"))))
+		})
+	}
+}
+
+// TestPresentVersion writes what it has read from its own folder to the byte.
+func TestPresentVersion(t *testing.T) {
+	folder := fmt.Sprint("testdata/v", run.Version)
+	for _, name := range []string{"run", "members"} {
+		if got, want := logOf(t, readLog(t, filepath.Join(folder, name+".log"))), read(t, filepath.Join(folder, name+".log")); !bytes.Equal(got, want) {
+			t.Errorf("%s.log: got\n%s, want\n%s", name, got, want)
+		}
+		if got, want := stateOf(t, readState(t, filepath.Join(folder, name+".state"))), read(t, filepath.Join(folder, name+".state")); !bytes.Equal(got, want) {
+			t.Errorf("%s.state: got\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
+// knowsMembers looks for members that are unknown, beside the one called "later".
+func knowsMembers(t *testing.T, path string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			knowsMembers(t, path, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			knowsMembers(t, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.Name == "Unknown" {
+				if got := v.Field(i).Bytes(); string(got) != `{"later":1}` {
+					t.Errorf("%s: got the unknown members %s, want one, later", path, got)
+				}
+			} else if f.IsExported() && f.Type.Kind() != reflect.Map {
+				knowsMembers(t, path+"."+f.Name, v.Field(i))
+			}
+		}
+	}
+}
+
+// addVersion writes the folder of the present version.
+func addVersion(t *testing.T) {
+	folder := fmt.Sprint("testdata/v", run.Version)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatalf("the files of a version never change: %v", err)
+	}
+	members := new(run.State)
+	new(filler).fill(reflect.ValueOf(members).Elem(), 0)
+	log := records(everything...)
+	for name, data := range map[string][]byte{
+		"run.log": logOf(t, log), "run.state": stateOf(t, fold(t, everything)),
+		"members.log": logOf(t, everyMember()), "members.state": stateOf(t, members),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// everything is a run through every feature, up to some open questions.
+var everything = with(begun[:0],
+	&run.Begun{V: run.Version, ID: "run_1", Tenant: "acme", Agent: run.AgentName{Name: "helper", Rev: "r1"},
+		Messages: []run.Message{run.Text(run.System, "Be brief."), run.Text(run.User, "Book a trip.")},
+		Limits:   run.Limits{Turns: 20, Cost: map[string]int64{"USD": 500_000}}, Vars: map[string]json.RawMessage{"lang": json.RawMessage(`"de"`)}},
+	&run.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},
+	&run.Called{Tokens: 1000},
+	&run.Called{Tokens: 1000, Lost: true},
+	&run.Replied{
+		Message: run.Message{Role: run.Assistant, Model: "m", At: start, Parts: []run.Part{
+			{Type: run.ReasoningPart, Text: "hm", Provider: map[string]json.RawMessage{"p": json.RawMessage(`{"signature":"s"}`)}},
+			{Type: run.CallPart, ID: "1", Name: "files__read", Arguments: `{}`}, {Type: run.CallPart, ID: "2", Name: "trips__book", Arguments: `{"to":"x"}`},
+			{Type: run.CallPart, ID: "3", Name: "reports__make", Arguments: `{}`}, {Type: run.CallPart, ID: "4", Name: "researcher", Arguments: `{}`},
+			{Type: run.CallPart, ID: "5", Name: "mail__send", Arguments: `{}`},
+		}},
+		Calls: []run.Call{call("1"), call("2"), call("3"), call("4"), call("5")}, Finish: "tool_calls",
+		Usage: run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Cached: 10, Reasoning: 5, Cost: map[string]int64{"USD": 230}},
+	},
+	&run.Opened{Ask: run.Ask{ID: "ask_1", Kind: run.AskApproval, Call: "1", Server: "files", Tool: "files__read", Arguments: json.RawMessage(`{}`),
+		Definition: &mcp.Tool{Name: "read", InputSchema: json.RawMessage(`{"type":"object"}`)}, Survives: true, Created: start, Expires: start.Add(time.Hour)}},
+	&run.Suspended{Wake: start.Add(time.Hour)},
+	&run.Answered{Answer: run.Answer{Ask: "ask_1", Action: run.Allow, Arguments: json.RawMessage(`{"path":"/a"}`), Scope: "tool", By: "alice", At: start}},
+	&run.Woken{},
+	&run.Decided{Call: "1", Decision: run.Decision{Allow: true, Arguments: json.RawMessage(`{"path":"/a"}`), By: "alice"}, Args: json.RawMessage(`{"path":"/a"}`)},
+	&run.Decided{Call: "2", Decision: run.Decision{Allow: true}, Args: json.RawMessage(`{"to":"x"}`)},
+	&run.Intent{Call: "1"}, &run.Intent{Call: "2"}, &run.Intent{Call: "3"}, &run.Intent{Call: "5"},
+	&run.Outcome{Call: "1", Result: run.Part{Type: run.ResultPart, ID: "1", Name: "files__read", Text: "text", Structured: json.RawMessage(`{"n":1.50}`),
+		Media: []run.Part{{Type: run.ImagePart, MIMEType: "image/png", Data: []byte{0, 255}}}}},
+	&run.Paused{Call: "2", Round: json.RawMessage(`{"requestState":"<secret>"}`), Answers: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)}},
+	&run.Opened{Ask: run.Ask{ID: "ask_2", Kind: run.AskForm, Call: "2", Key: "city", Elicit: form(), Survives: true}},
+	&run.Opened{Ask: run.Ask{ID: "ask_3", Kind: run.AskURL, Call: "2", Key: "pay", Elicit: &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}}},
+	&run.Answered{Answer: run.Answer{Ask: "ask_2", Action: run.Accept, Content: json.RawMessage(`{"city":"Köln"}`)},
+		Value: json.RawMessage(`{"action":"accept","content":{"city":"Köln","n":3}}`)},
+	&run.Detached{Call: "3", Task: run.Task{ID: "task_1", Expires: start.Add(time.Hour)}},
+	nestedIn("4", 1, &run.Begun{V: run.Version, ID: "run_1/4", Messages: []run.Message{run.Text(run.User, "look")}}),
+	nestedIn("4", 2, &run.Called{}),
+	nestedIn("4", 3, &run.Replied{Calls: []run.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 10}}),
+	nestedIn("4", 4, &run.Opened{Ask: run.Ask{ID: "ask_4", Kind: run.AskApproval, Call: "1", Path: []string{"researcher"}, Survives: true}}),
+	&run.Opened{Ask: run.Ask{ID: "ask_5", Kind: run.AskDoubt, Call: "5", Arguments: json.RawMessage(`{}`), Survives: true}},
+	&run.Answered{Answer: run.Answer{Ask: "ask_5", Action: run.Known, Reason: "sent"}},
+	&run.Opened{Ask: run.Ask{ID: "ask_6", Kind: run.AskSampling, Call: "2", Key: "ask", Sampling: &mcp.CreateMessageParams{MaxTokens: 9,
+		Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}}}},
+	&run.Charged{Spent: run.Spent{Total: 9, Sampling: run.Sampling{Requests: 1, Tokens: 9}, Active: time.Second}},
+	&run.Opened{Ask: run.Ask{ID: "ask_7", Kind: run.AskSignIn, Server: "drive", Survives: true}},
+	&run.Outcome{Call: "2", Result: result("2")}, &run.Outcome{Call: "3", Result: result("3")},
+	&run.Outcome{Call: "4", Result: result("4")}, &run.Outcome{Call: "5", Result: result("5")},
+	&run.TurnEnded{},
+	&run.Compacted{Replaced: 2, Messages: []run.Message{{Role: run.System, Parts: []run.Part{{Type: run.SummaryPart, Text: "A trip."}}}}, Usage: run.Spent{Total: 3}},
+	&run.Called{Final: "max_turns"},
+	&run.Replied{Message: run.Text(run.Assistant, "Booked."), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 5}},
+	&run.Ended{Status: run.Finished, Stop: "max_turns", Answer: "Booked.", Output: json.RawMessage(`{"ok":true}`)},
+	&run.Said{Messages: []run.Message{run.Text(run.User, "And back?")}, Limits: run.Limits{Turns: 5}},
+	&run.Called{},
+	&run.Replied{Calls: []run.Call{call("1"), call("2")}, Usage: run.Spent{Turns: 1, Total: 50}},
+	&run.Intent{Call: "1"},
+	&run.Paused{Call: "1", Round: json.RawMessage(`{"requestState":"s"}`)},
+	&run.Opened{Ask: run.Ask{ID: "ask_8", Kind: run.AskForm, Call: "1", Key: "city", Elicit: form(), Survives: true}},
+	nestedIn("2", 1, &run.Begun{V: run.Version, ID: "run_1/2"}),
+	nestedIn("2", 2, &run.Opened{Ask: run.Ask{ID: "ask_9", Kind: run.AskSignIn, Server: "drive"}}),
+	&run.Suspended{},
+)
+
+func nestedIn(call string, seq uint64, c run.Change) run.Change {
+	return &run.Nested{Call: call, Record: run.Record{Seq: seq, At: start, Change: c}}
+}
+
+// everyMember has a record of each kind, with a value in each member.
+func everyMember() []run.Record {
+	changes := []run.Change{
+		new(run.Begun), new(run.Said), new(run.Called), new(run.Replied), new(run.Decided), new(run.Intent), new(run.Paused),
+		new(run.Detached), new(run.Outcome), new(run.TurnEnded), new(run.Opened), new(run.Answered), new(run.Compacted),
+		new(run.Charged), new(run.Nested), new(run.Noted), new(run.Suspended), new(run.Woken), new(run.Ended),
+	}
+	f := new(filler)
+	for _, c := range changes {
+		f.fill(reflect.ValueOf(c).Elem(), 0)
+	}
+	return records(changes...)
+}
+
+// filler sets fields, each text to another one.
+type filler struct{ texts int }
+
+// fill sets all fields below v.
+func (f *filler) fill(v reflect.Value, depth int) {
+	switch to := v.Addr().Interface().(type) {
+	case *jsontext.Value:
+		*to = jsontext.Value(`{"later":1}`)
+		return
+	case *json.RawMessage:
+		*to = json.RawMessage(`{"a":1.50}`)
+		return
+	case *time.Time:
+		*to = start
+		return
+	case *run.Status:
+		*to = run.Waiting
+		return
+	case *run.Record:
+		*to = records(&run.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
+		return
+	case *mcp.CreateMessageParams:
+		*to = mcp.CreateMessageParams{MaxTokens: 1}
+		return
+	case *mcp.Tool:
+		*to = mcp.Tool{Name: "text", InputSchema: json.RawMessage(`{"type":"object"}`)}
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		f.texts++
+		v.SetString(fmt.Sprint("text ", f.texts))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if depth > 6 && v.Kind() != reflect.Pointer {
+			return
+		}
+		elem := reflect.New(v.Type().Elem()).Elem()
+		f.fill(elem, depth+1)
+		switch v.Kind() {
+		case reflect.Pointer:
+			v.Set(elem.Addr())
+		case reflect.Slice:
+			v.Set(reflect.Append(reflect.Zero(v.Type()), elem))
+		default:
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(reflect.ValueOf("text"), elem)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i), depth+1)
+		}
+	}
+}
+
+func logOf(t *testing.T, records []run.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, r := range records {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(data, '\n'))
+	}
+	return b.Bytes()
+}
+
+func stateOf(t *testing.T, s *run.State) []byte {
+	t.Helper()
+	data, err := s.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func readLog(t testing.TB, file string) (records []run.Record) {
+	t.Helper()
+	for line := range bytes.Lines(read(t, file)) {
+		var r run.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func readState(t testing.TB, file string) *run.State {
+	t.Helper()
+	s := new(run.State)
+	if err := json.Unmarshal(read(t, file), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
