@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -79,7 +80,7 @@ func (o *Options) offered() (offers, error) {
 // checkExtension returns an error for an invalid name of an extension. The prefix is mandatory (2026-07-28 versioning,
 // "Extension Negotiation"), unlike in keys of _meta.
 func checkExtension(name string) error {
-	prefixed, err := checkKey(name)
+	prefixed, err := metakey.Check(name)
 	if err == nil && !prefixed {
 		err = errors.New("it needs a prefix, such as com.example/")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -221,10 +222,10 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 	}
 	checked := make(map[string]json.RawMessage, len(meta))
 	for key, value := range meta {
-		if key == "progressToken" || reservedKey(key) {
+		if key == "progressToken" || metakey.Reserved(key) {
 			return nil, fmt.Errorf("%s: %q belongs to the protocol", who, key)
 		}
-		if _, err := checkKey(key); err != nil {
+		if _, err := metakey.Check(key); err != nil {
 			return nil, fmt.Errorf("%s: key %q: %w", who, excerpt.Cut(key), err)
 		}
 		compact, err := jsonrpc.Compact(value)

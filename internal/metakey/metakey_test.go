@@ -1,8 +1,12 @@
-package mcpclient
+package metakey_test
 
-import "testing"
+import (
+	"testing"
 
-func TestKeys(t *testing.T) {
+	"github.com/mcpchain/mcpchain/internal/metakey"
+)
+
+func TestCheck(t *testing.T) {
 	for key, want := range map[string]struct{ ok, prefixed, reserved bool }{
 		"a":                            {ok: true},
 		"traceparent":                  {ok: true},
@@ -27,9 +31,9 @@ func TestKeys(t *testing.T) {
 		"com.exa_mple/a":               {prefixed: true},
 		"com.example/-a":               {prefixed: true},
 	} {
-		prefixed, err := checkKey(key)
-		if (err == nil) != want.ok || prefixed != want.prefixed || reservedKey(key) != want.reserved {
-			t.Errorf("%q: got prefixed %t, reserved %t, %v, want %+v", key, prefixed, reservedKey(key), err, want)
+		prefixed, err := metakey.Check(key)
+		if (err == nil) != want.ok || prefixed != want.prefixed || metakey.Reserved(key) != want.reserved {
+			t.Errorf("%q: got prefixed %t, reserved %t, %v, want %+v", key, prefixed, metakey.Reserved(key), err, want)
 		}
 	}
 }

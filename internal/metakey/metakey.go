@@ -1,4 +1,5 @@
-package mcpclient
+// Package metakey checks the keys of _meta, which name extensions, too.
+package metakey
 
 import (
 	"errors"
@@ -6,10 +7,9 @@ import (
 	"strings"
 )
 
-// checkKey returns an error for an invalid name of an entry of _meta, or of an
-// extension (2026-07-28 basic, "_meta"). prefixed reports whether it has a
-// prefix, such as com.example/.
-func checkKey(key string) (prefixed bool, err error) {
+// Check returns an error for an invalid key (2026-07-28 basic, "_meta"). prefixed reports
+// whether it has a prefix, such as com.example/.
+func Check(key string) (prefixed bool, err error) {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		prefix, name = "", key
@@ -25,9 +25,9 @@ func checkKey(key string) (prefixed bool, err error) {
 	return prefixed, nil
 }
 
-// reservedKey reports whether a name is reserved for the protocol, by the
-// second label of its prefix.
-func reservedKey(key string) bool {
+// Reserved reports whether a key is reserved for the protocol, by the second label of its
+// prefix.
+func Reserved(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	labels := strings.Split(prefix, ".")
 	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
