@@ -102,7 +102,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
 		return c.breach(r, err, bad, edited)
 	}
-	if round, ok := errors.AsType[*mcpclient.InputRequired](err); ok {
+	if round, ok := errors.AsType[*mcp.InputRequired](err); ok {
 		r.InputRequired, r.Err, r.Text = round, err, waitsForInput
 		return r
 	}

@@ -61,7 +61,7 @@ func TestInputRequired(t *testing.T) {
 		if tt.change != "" {
 			text = strings.ReplaceAll(text, tt.change, tt.to)
 		}
-		round := new(mcpclient.InputRequired)
+		round := new(mcp.InputRequired)
 		if err := json.Unmarshal([]byte(text), round); err != nil {
 			t.Fatal(err)
 		}

@@ -57,9 +57,9 @@ type sending struct {
 	sent     bool   // a server may have got the call
 	doubt    bool   // and it is not known what came of that
 
-	round   *mcpclient.InputRequired // that the call continues, nil for a new call
-	answers map[string]any           // to the round
-	task    string                   // that the call has become before, "" if it has not
+	round   *mcp.InputRequired // that the call continues, nil for a new call
+	answers map[string]any     // to the round
+	task    string             // that the call has become before, "" if it has not
 }
 
 // through sends a request through the interceptors.
@@ -143,7 +143,7 @@ type roundError struct{ why string }
 func (e *roundError) Error() string { return "continue call: " + e.why }
 
 // belongs checks that a round is of this tool with these arguments.
-func (s *sending) belongs(round *mcpclient.InputRequired) error {
+func (s *sending) belongs(round *mcp.InputRequired) error {
 	if round == nil {
 		return &roundError{"there is no round (nil)"}
 	}
@@ -202,7 +202,7 @@ func answered(err error) bool {
 		}
 	}
 	_, refused := errors.AsType[*mcp.RPCError](err)
-	_, asks := errors.AsType[*mcpclient.InputRequired](err)
+	_, asks := errors.AsType[*mcp.InputRequired](err)
 	_, breach := errors.AsType[*mcpclient.OutputError](err)
 	return refused || asks || breach
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Prepared is a call of a model with the tool that it means and the arguments in
@@ -166,7 +167,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // is sent: prepare the same call again, [Prepared.WithArguments] if whoever approved it
 // changed them. Approval is not asked for again. With WithManualInput among the options
 // further questions come as another round. A round is continued once.
-func (p *Prepared) Continue(ctx context.Context, round *mcpclient.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
+func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
 	s := p.sending()
 	s.approved, s.round, s.answers = p.arguments, round, answers
 	if err := s.belongs(round); err != nil {

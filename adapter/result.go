@@ -40,7 +40,7 @@ type Result struct {
 	// InputRequired is what the server asks before it goes on with a call that was
 	// made [mcpclient.WithManualInput], nil otherwise: see [Prepared.Continue]. Text
 	// then says no more than that, Err is the same, and nothing is fatal.
-	InputRequired *mcpclient.InputRequired
+	InputRequired *mcp.InputRequired
 
 	// IsError says that the model is told of a failure.
 	IsError bool

@@ -226,7 +226,7 @@ func ExampleContinue() {
 	defer client.Close()
 
 	_, err = client.CallTool(ctx, "delete", nil, mcpclient.WithManualInput())
-	var round *mcpclient.InputRequired
+	var round *mcp.InputRequired
 	if !errors.As(err, &round) {
 		fmt.Println("done, or failed:", err)
 		return
@@ -238,7 +238,7 @@ func ExampleContinue() {
 	}
 
 	// Any time later, by any client of the same server:
-	round = new(mcpclient.InputRequired)
+	round = new(mcp.InputRequired)
 	if err := json.Unmarshal(stored, round); err != nil {
 		fmt.Println(err)
 		return

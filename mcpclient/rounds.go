@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -16,36 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// WithManualInput makes a call return an [*InputRequired] as its error if a
+// WithManualInput makes a call return an [*mcp.InputRequired] as its error if a
 // modern server needs input, instead of asking the handlers of [Options]. The
 // server may still ask only for capabilities of the installed handlers. A
 // legacy server asks while the call runs, so the option has no effect there.
 func WithManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
-}
-
-// InputRequired is a call that waits for input: the server's questions, and all
-// data to continue. Nothing of it is kept elsewhere, so it may be stored as
-// JSON and continued days later, by another client and in another process, with
-// [Continue].
-//
-// It is the error of a call made [WithManualInput]; find it with [errors.As].
-type InputRequired struct {
-	Method string          `json:"method"` // of the call: "tools/call", "prompts/get" or "resources/read"
-	Params json.RawMessage `json:"params"` // of the call, without _meta
-
-	// Requests are the server's questions, by keys of its own choice. Nil means
-	// that it only asks to be called again later.
-	Requests map[string]mcp.InputRequest `json:"inputRequests,omitzero"`
-
-	// Answers are those that handlers have given, by the keys of Requests, if others put
-	// theirs off by [mcp.ErrAnswerLater]. [Continue] sends them, too.
-	Answers map[string]json.RawMessage `json:"answers,omitempty"`
-
-	// State belongs to the server and is given back unchanged. It may be a secret.
-	State json.RawMessage `json:"requestState,omitempty"`
-
-	Rounds int `json:"rounds"` // rounds with questions so far, this one included
 }
 
 // questioner answers a server's questions in the result of a request.
@@ -145,8 +118,8 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 }
 
 // required is the round for the caller to answer.
-func (s *inputRounds) required(r *request, round *inputRound, asked map[string]mcp.InputRequest, answers map[string]json.RawMessage) *InputRequired {
-	return &InputRequired{Method: r.method, Params: r.params, Requests: asked, Answers: answers, State: bytes.Clone(round.state), Rounds: s.asked}
+func (s *inputRounds) required(r *request, round *inputRound, asked map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
+	return &mcp.InputRequired{Method: r.method, Params: r.params, Requests: asked, Answers: answers, State: bytes.Clone(round.state), Rounds: s.asked}
 }
 
 // If a server asks nothing, for example because it is busy, the request is
@@ -190,27 +163,15 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	return asked, nil
 }
 
-// Error names the kinds of questions, but not their texts.
-func (r *InputRequired) Error() string {
-	if len(r.Requests) == 0 {
-		return "the server wants to be called again"
-	}
-	var asked []string
-	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
-		asked = append(asked, fmt.Sprintf("%q (%s)", key, r.Requests[key].Method))
-	}
-	return excerpt.Cut("the server needs input: " + strings.Join(asked, ", "))
-}
-
 // Continue continues a call that needed input; T is the result of the call.
 // answers has one answer for each key of round.Requests that is not in round.Answers: an
 // [*mcp.ElicitResult], a [*mcp.CreateMessageResult], or any value that marshals
 // to the result. The answer to a form is completed and checked like the answer
 // of an [mcp.ElicitationHandler].
 //
-// Further questions go to the handlers, or come as another [*InputRequired] if
+// Further questions go to the handlers, or come as another [*mcp.InputRequired] if
 // the call is continued [WithManualInput], too. A round is continued once.
-func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
+func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
 	result := new(T)
 	method, what := "resources/read", "resource"
 	switch any(result).(type) {
@@ -219,7 +180,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	case *mcp.GetPromptResult:
 		method, what = "prompts/get", "prompt"
 	}
-	r, opts, err := round.next(method, answers, opts)
+	r, opts, err := continued(round, method, answers, opts)
 	if err != nil {
 		return nil, fmt.Errorf("continue %s: %w", what, err)
 	}
@@ -234,8 +195,8 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	return result, nil
 }
 
-// next makes the request with the answers.
-func (r *InputRequired) next(method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
+// continued makes the request that continues a round with the answers.
+func continued(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
 	if r == nil {
 		return nil, nil, errors.New("no round (nil)")
 	}

@@ -31,9 +31,9 @@ func unasked(t *testing.T) mcpclient.Options {
 }
 
 // round returns the round that a call ended with.
-func round(t *testing.T, err error) *mcpclient.InputRequired {
+func round(t *testing.T, err error) *mcp.InputRequired {
 	t.Helper()
-	return wantError[*mcpclient.InputRequired](t, err)
+	return wantError[*mcp.InputRequired](t, err)
 }
 
 // A round goes through JSON to another client, and loses nothing on the way.
@@ -82,7 +82,7 @@ func TestManualInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = second.Close() }()
-		restored := new(mcpclient.InputRequired)
+		restored := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
 		}
@@ -107,7 +107,7 @@ func TestAnswerLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := new(mcpclient.InputRequired)
+		r := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, r); err != nil || len(r.Answers) != 2 {
 			t.Fatalf("got %s, %v, want two answers", stored, err)
 		}

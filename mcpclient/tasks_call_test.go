@@ -370,7 +370,7 @@ func TestContinueWithTask(t *testing.T) {
 			w.work()
 		}()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
-		round := wantError[*mcpclient.InputRequired](t, err)
+		round := wantError[*mcp.InputRequired](t, err)
 		res, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v, want the task's result", res, err)

@@ -43,7 +43,7 @@ type Call struct {
 	Answer   *Answer   `json:"answer,omitempty"` // of a person, to its approval or doubt
 	Approved *Decision `json:"approved,omitempty"`
 
-	Round   json.RawMessage            `json:"round,omitzero"`    // an mcpclient.InputRequired
+	Round   json.RawMessage            `json:"round,omitzero"`    // an mcp.InputRequired
 	Answers map[string]json.RawMessage `json:"answers,omitempty"` // to the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent

@@ -16,7 +16,7 @@ var ErrRejected = errors.New("mcpclient: rejected by the user")
 
 // ErrAnswerLater is what a handler returns, possibly wrapped, to leave the answer to
 // the caller of the call in which a modern server asks: the call ends with an
-// [mcpclient.InputRequired], which has the answers of the other handlers and can be
+// [InputRequired], which has the answers of the other handlers and can be
 // continued later, also in another process. A legacy server waits for its answer, and so
 // it gets an error; in a task of a modern server the call fails.
 var ErrAnswerLater = errors.New("mcpclient: the question is answered later")

@@ -188,7 +188,7 @@ func failureOf(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 		}
 		return failure{}
 	}
-	if _, waits := errors.AsType[*mcpclient.InputRequired](err); waits {
+	if _, waits := errors.AsType[*mcp.InputRequired](err); waits {
 		return failure{} // the caller answers by hand
 	}
 	if r.Method == "subscriptions/listen" && (errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrClosed)) {
