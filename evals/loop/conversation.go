@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // What every run says. The model asks for the tool in ten turns and answers in
 // one more.
@@ -31,7 +34,7 @@ func newScript(turns, calls int) *script {
 	s := &script{ids: make([][]string, turns)}
 	for turn := range s.ids {
 		for i := range calls {
-			s.ids[turn] = append(s.ids[turn], "call_"+string(rune('a'+turn))+"_"+string(rune('a'+i)))
+			s.ids[turn] = append(s.ids[turn], fmt.Sprintf("call_%d_%d", turn, i))
 		}
 	}
 	return s

@@ -1,7 +1,7 @@
 // Loop compares the agent loops of frameworks in Go, in one run:
 //
 //	cd evals/loop
-//	go run .                  # everything, about three minutes
+//	go run .                  # everything, about a minute
 //	go run . -quick           # a first look, in seconds
 //	go run . -check           # fails if a target is missed
 //	go run . -run 'native/' -frameworks 'ours,eino' -cpuprofile cpu.out
@@ -28,7 +28,7 @@
 //   - native: a Go function, in the form of each framework's own helper that
 //     takes the schema from a type. langchaingo has none: its tool gets text.
 //   - static: an MCP server at a pipe that answers with prepared bytes. It speaks
-//     2025-11-25. eino has the MCP component of eino-ext, a client of mcp-go;
+//     2025-11-25. eino has the MCP component of eino-ext, with the newest mcp-go;
 //     adk-go has its mcptoolset, a client of go-sdk; ours is mcpclient.
 //   - go-sdk: a server of the official SDK at a pipe. All clients agree on
 //     2026-07-28 with it. "server alone" sends the same requests as prepared

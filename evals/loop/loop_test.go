@@ -68,7 +68,7 @@ func TestScript(t *testing.T) {
 	for range 4 {
 		got = append(got, strings.Join(s.next(), " "))
 	}
-	if want := []string{"call_a_a call_a_b", "call_b_a call_b_b", "", "call_a_a call_a_b"}; !slices.Equal(got, want) {
+	if want := []string{"call_0_0 call_0_1", "call_1_0 call_1_1", "", "call_0_0 call_0_1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -38,8 +38,9 @@ func TestVerdicts(t *testing.T) {
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{"eino": 100}, ""},
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{oursName: 50}, ""},
 		{cell{kind: static, calls: 1, turns: 10}, map[string]float64{oursName: 70, "eino": 100}, "0.70 ±0% ≤ 0.70       ok"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "0.80 ±0% ≤ 0.70       MISSED"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 150, "eino": 200, serverName: 100}, "0.50 ±0% ≤ 0.70       ok"},
+		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "1.06 ±0% ≤ 1.00       MISSED"},
+		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200, serverName: 100}, "1.00 ±0% ≤ 1.00       ok"},
+		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200}, ""},
 		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30.0 µs ±0% ≤ 30.0 µs    ok"},
 		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40.0 µs ±0% ≤ 30.0 µs    MISSED"},
 	} {
